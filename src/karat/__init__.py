@@ -1,0 +1,71 @@
+"""How good are your keyphrases: read, score and compare keyphrase systems under named conventions.
+
+    >>> import karat
+    >>> corpus = karat.Corpus.of([{"id": "d1", "text": "Deep networks learn.", "keyphrases": ["deep network"]}])
+    >>> run = karat.Run.of([{"id": "d1", "keyphrases": ["deep networks", "learning rate"]}], name="mine")
+    >>> karat.score(corpus, run, metrics=["p@5"]).rows()[0]["value"]
+    0.5
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from karat.corpus import Corpus, Document, Prediction, Run
+    from karat.errors import InputError, KaratError
+    from karat.evaluate import score
+    from karat.formats import read, read_run
+    from karat.metrics.base import metric
+    from karat.protocol import Protocol, parse_protocol
+    from karat.results import Results, load, merge
+
+# Names are fetched from their modules when first asked for, so that `import karat` stays quick and numpy-free.
+_HOME = {
+    "Corpus": "corpus",
+    "Document": "corpus",
+    "InputError": "errors",
+    "KaratError": "errors",
+    "Prediction": "corpus",
+    "Protocol": "protocol",
+    "Results": "results",
+    "Run": "corpus",
+    "load": "results",
+    "merge": "results",
+    "metric": "metrics.base",
+    "parse_protocol": "protocol",
+    "read": "formats",
+    "read_run": "formats",
+    "score": "evaluate",
+}
+
+__all__ = [
+    "Corpus",
+    "Document",
+    "InputError",
+    "KaratError",
+    "Prediction",
+    "Protocol",
+    "Results",
+    "Run",
+    "load",
+    "merge",
+    "metric",
+    "parse_protocol",
+    "read",
+    "read_run",
+    "score",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'karat' has no attribute {name!r}")
+    return getattr(import_module(f"karat.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

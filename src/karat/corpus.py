@@ -1,0 +1,129 @@
+"""Corpus and Run: what is scored, as named, re-readable sequences of small records.
+
+Both are read in batches, so that a corpus larger than memory can be scored; a batch may hold its records as
+undecoded lines, which are cheap to hand to another process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from karat.errors import InputError
+
+Phrase = str | None
+Reference = Phrase | list[Phrase]  # a list holds the variants of one reference
+
+
+class Document(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One document with its references; everything but the id may be missing."""
+
+    id: str | int | None = None
+    title: str | None = None
+    text: str | None = None
+    keyphrases: list[Reference] | None = None
+    reference_sets: dict[str, list[Reference]] | None = None
+
+
+class Prediction(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One document's ranked phrases by one system, with whatever the system tells of them."""
+
+    id: str | int | None = None
+    keyphrases: list[Phrase] | None = None
+    scores: list[float | None] | None = None
+    token_probs: list[list[float] | None] | None = None
+    token_logprobs: list[list[float] | None] | None = None
+    kinds: list[str] | None = None
+
+
+R = TypeVar("R", Document, Prediction)
+
+NO_PREDICTIONS = Prediction(keyphrases=[])
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(Generic[R]):
+    """Some consecutive records: decoded, or as raw lines with the function that decodes them."""
+
+    ids: list[str | None]
+    raw: Sequence[Any]
+    places: Sequence[int]  # line numbers, or positions where there are no lines
+    decode: Callable[[Any, int], R] | None = None  # (raw, place) -> record; None where raw holds records
+
+    def records(self) -> list[R]:
+        """The records, decoded."""
+        if self.decode is None:
+            return list(self.raw)
+        return [self.decode(raw, place) for raw, place in zip(self.raw, self.places, strict=True)]
+
+
+Batches = Callable[[], Iterator[Batch[R]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Records(Generic[R]):
+    """What Corpus and Run share: a name, where they were read from, and batches that can be read again."""
+
+    name: str
+    batches: Batches[R]
+    origin: str = "memory"
+
+    def __iter__(self) -> Iterator[R]:
+        for batch in self.batches():
+            yield from batch.records()
+
+    def __len__(self) -> int:
+        return sum(len(batch.raw) for batch in self.batches())
+
+    @property
+    def ids(self) -> list[str | None]:
+        """The ids in order; None where a record has none."""
+        return [identifier for batch in self.batches() for identifier in batch.ids]
+
+
+class Corpus(_Records[Document]):
+    """A named sequence of documents."""
+
+    @classmethod
+    def of(cls, documents: Iterable[Document | Mapping[str, Any]], name: str = "corpus") -> Corpus:
+        """A corpus of documents that are at hand, as Document objects or as dicts of the same fields."""
+        return cls(name, _in_memory(documents, Document))
+
+
+class Run(_Records[Prediction]):
+    """One system's predictions for the documents of a corpus."""
+
+    @classmethod
+    def of(cls, predictions: Iterable[Prediction | Mapping[str, Any]], name: str = "run") -> Run:
+        """A run of predictions that are at hand, as Prediction objects or as dicts of the same fields."""
+        return cls(name, _in_memory(predictions, Prediction))
+
+
+BATCH_DOCUMENTS = 1000
+
+
+def _in_memory(records: Iterable[R | Mapping[str, Any]], kind: type[R]) -> Batches[R]:
+    held = [_record(record, kind, place) for place, record in enumerate(records, 1)]
+
+    def batches() -> Iterator[Batch[R]]:
+        for start in range(0, len(held), BATCH_DOCUMENTS):
+            part = held[start : start + BATCH_DOCUMENTS]
+            ids = [text_of_id(record.id) for record in part]
+            yield Batch(ids, part, range(start + 1, start + len(part) + 1))
+
+    return batches
+
+
+def _record(record: R | Mapping[str, Any], kind: type[R], place: int) -> R:
+    try:
+        return msgspec.convert(record, kind)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{kind.__name__.lower()} {place}: {error}") from None
+
+
+def text_of_id(identifier: str | int | None) -> str | None:
+    """An id as the string it is matched by."""
+    return identifier if identifier is None or isinstance(identifier, str) else str(identifier)

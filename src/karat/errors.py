@@ -1,0 +1,33 @@
+"""The errors a user can cause, each one sentence that says what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class KaratError(Exception):
+    """Base of all errors that karat raises on purpose."""
+
+
+class InputError(KaratError):
+    """What was given cannot be used: a file, an option, a name."""
+
+
+class MissingExtraError(KaratError):
+    """An optional library is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an extra: pip install 'karat[{extra}]'")
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
+    """An error for a name that does not exist, with the nearest ones that do.
+
+    >>> str(unknown("protocol", "chan2018", ["chan2019", "ye2021"]))
+    "unknown protocol 'chan2018'; did you mean 'chan2019'? (known: chan2019, ye2021)"
+    """
+    names = sorted(known)
+    near = get_close_matches(name, names, n=3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ";"
+    return InputError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})")

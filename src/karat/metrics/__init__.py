@@ -1,0 +1,3 @@
+"""The metrics, registered by being imported."""
+
+from karat.metrics import exact, ranking, approximate, counts  # noqa: F401, I001  the order of `karat list metrics`

@@ -1,0 +1,330 @@
+"""What a metric is: rows for each document, and a function that finishes their sums.
+
+A metric turns an `Aligned` into `Rows`, and its `finish` turns sums of rows into the number that is printed. Both are
+vectorised, so the score of a corpus and ten thousand resamples of it are the same call. The last column of rows is
+the weight: 1 where the document is defined, and a row of zeros where it is not; so sums need no special cases, and a
+document's own value is `finish` of its row, NaN where it is undefined.
+
+Three escapes: `fit` finds a constant on the whole corpus first; a metric with `items=True` keeps its rows and
+finishes (values, weights) instead of sums; `Rows.units` tells which documents a row belongs to when that is not one
+row a document.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.align import SUBSETS, Aligned, Cutoff, Subset
+from karat.errors import InputError, unknown
+from karat.protocol import Counting
+
+Floats = NDArray[np.float64]
+Finish = Callable[[Floats], Floats]
+ItemsFinish = Callable[[Floats, Floats], Floats]  # (values[n, width], weights[..., n]) -> [...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A metric's rows for some documents: float64[rows, width], the last column being the weight."""
+
+    values: Floats
+    units: NDArray[np.int64] | None = None  # document(s) of each row, [rows] or [rows, 2]; None: row i is document i
+
+    def sums(self) -> Floats:
+        """The column sums, in one reduction over the documents in their order."""
+        return np.asarray(self.values.sum(axis=0))
+
+
+def rows(*columns: NDArray[Any], defined: NDArray[np.bool_] | None = None) -> Rows:
+    """Rows of the columns; where a document is not defined its row is zero.
+
+    >>> rows(np.array([0.5, np.nan])).values.tolist()
+    [[0.5, 1.0], [0.0, 0.0]]
+    """
+    values = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
+    weight = ~np.isnan(values).any(axis=1)
+    if defined is not None:
+        weight &= defined
+    values[~weight] = 0.0
+    return Rows(np.column_stack([values, weight]))
+
+
+def ratio_rows(parts: NDArray[Any], wholes: NDArray[Any]) -> Rows:
+    """Rows of parts / wholes, undefined where the whole is 0."""
+    return rows(divide(parts, wholes))
+
+
+def divide(parts: NDArray[Any], wholes: NDArray[Any], empty: float = np.nan) -> Floats:
+    """parts / wholes, and `empty` where the whole is 0."""
+    out = np.full(np.broadcast_shapes(np.shape(parts), np.shape(wholes)), empty)
+    np.divide(parts, wholes, out=out, where=np.asarray(wholes) != 0)
+    return out
+
+
+def harmonic(p: NDArray[Any], r: NDArray[Any]) -> Floats:
+    """2pr / (p + r), 0 where both are 0."""
+    return divide(2.0 * p * r, np.asarray(p + r), empty=0.0) + 0.0 * (p + r)
+
+
+def mean(sums: Floats) -> Floats:
+    """The mean over the defined documents; NaN without any."""
+    return divide(sums[..., 0], sums[..., -1])
+
+
+def ratio_of_sums(sums: Floats) -> Floats:
+    """First sum over second, 0 where that is 0, NaN without a defined document."""
+    return divide(sums[..., 0], sums[..., 1], empty=0.0) + _nan_if_undefined(sums)
+
+
+def f_of_means(sums: Floats) -> Floats:
+    """F1 of the mean of the first column (precision) and of the second (recall)."""
+    return harmonic(divide(sums[..., 0], sums[..., -1]), divide(sums[..., 1], sums[..., -1]))
+
+
+def f_of_sums(sums: Floats) -> Floats:
+    """F1 of hits / predictions and hits / references, from the sums of these three."""
+    p, r = divide(sums[..., 0], sums[..., 1], empty=0.0), divide(sums[..., 0], sums[..., 2], empty=0.0)
+    return harmonic(p, r) + _nan_if_undefined(sums)
+
+
+def _nan_if_undefined(sums: Floats) -> Floats:
+    return np.where(sums[..., -1] > 0, 0.0, np.nan)
+
+
+# ---------------------------------------------------------------------------------------------- registry
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A constant found on the whole corpus before scoring: gather rows, sum them, settle on a value."""
+
+    gather: Callable[[Aligned, Subset], Rows]
+    settle: Callable[[Floats], int | float]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A registered metric."""
+
+    name: str
+    function: Callable[..., Rows]
+    averages: Mapping[str, Finish]
+    better: Literal["higher", "lower"] | None
+    cutoff: Literal["required", "optional", "none"] = "none"
+    default_average: Callable[[Counting], str] | None = None
+    fit: Fit | None = None
+    items: ItemsFinish | None = None
+    bounds: tuple[float, float] = (0.0, 1.0)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def summary(self) -> str:
+        """The first line of its documentation."""
+        return (inspect.getdoc(self.function) or "").split("\n")[0]
+
+    def average_for(self, counting: Counting) -> str:
+        """The average that the protocol prints."""
+        if self.default_average is not None:
+            return self.default_average(counting)
+        return next(iter(self.averages))
+
+
+METRICS: dict[str, Metric] = {}
+
+
+def metric(
+    name: str,
+    *,
+    better: Literal["higher", "lower"] | None,
+    cutoff: bool | Literal["optional"] = False,
+    averages: Mapping[str, Finish] | None = None,
+    default_average: Callable[[Counting], str] | None = None,
+    fit: Fit | None = None,
+    items: ItemsFinish | None = None,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> Callable[[Callable[..., Rows]], Callable[..., Rows]]:
+    """Registers a metric; its keyword arguments with defaults become its options.
+
+    The function is `f(aligned, cutoff, subset, *, option=default...) -> Rows`. A keyword `average` receives the average
+    that is wanted, `fitted` the constant that `fit` found.
+    """
+
+    def register(function: Callable[..., Rows]) -> Callable[..., Rows]:
+        depth: Literal["required", "optional", "none"]
+        depth = "optional" if cutoff == "optional" else "required" if cutoff else "none"
+        parameters = inspect.signature(function).parameters.values()
+        keywords = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        defaults = {k: v for k, v in keywords.items() if k not in ("average", "fitted")}
+        METRICS[name] = Metric(
+            name, function, averages or {"mean": mean}, better, depth, default_average, fit, items, bounds, defaults
+        )
+        return function
+
+    return register
+
+
+# ---------------------------------------------------------------------------------------------- requests
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One number asked for: NAME[@CUTOFF][:SUBSET][/AVERAGE][,option=value...]."""
+
+    metric: str
+    cutoff: Cutoff | None = None
+    subset: Subset = "all"
+    average: str | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+    fitted: int | float | None = None
+
+    @property
+    def label(self) -> str:
+        """The name and the cutoff as asked: f1@5, map."""
+        return self.metric if self.cutoff is None else f"{self.metric}@{self.cutoff}"
+
+    @property
+    def spec(self) -> Metric:
+        """The metric that is asked for."""
+        return METRICS[self.metric]
+
+    def needs_fit(self) -> Fit | None:
+        """The fit that has to run first, if any."""
+        if self.cutoff is not None and self.cutoff.kind == "V":
+            return best_cutoff(self.average or "")
+        return self.spec.fit
+
+    def with_fitted(self, value: int | float) -> Request:
+        """The same request with the constant that was found."""
+        if self.cutoff is not None and self.cutoff.kind == "V":
+            return replace(self, cutoff=Cutoff("V", int(value)), fitted=value)
+        return replace(self, fitted=value)
+
+    def rows(self, aligned: Aligned) -> Rows:
+        """The metric's rows for these documents."""
+        keywords = dict(self.options)
+        parameters = inspect.signature(self.spec.function).parameters
+        if "average" in parameters:
+            keywords["average"] = self.average
+        if "fitted" in parameters:
+            keywords["fitted"] = self.fitted
+        return self.spec.function(aligned, self.cutoff or Cutoff("M"), self.subset, **keywords)
+
+    def finish(self, sums: Floats) -> Floats:
+        """The printed number(s) of sums of rows."""
+        assert self.average is not None
+        return self.spec.averages[self.average](sums)
+
+    def value(self, rows: Rows) -> float:
+        """The printed number of all rows."""
+        if self.spec.items is not None:
+            return float(self.spec.items(rows.values, np.ones(len(rows.values))))
+        return float(self.finish(rows.sums()))
+
+
+_REQUEST = re.compile(
+    r"(?P<name>\w+)(?:@(?P<cutoff>\w+))?(?::(?P<subset>\w+))?(?:/(?P<average>[\w-]+))?(?P<options>(?:,[^,]+)*)"
+)
+
+
+def parse_request(text: str) -> Request:
+    """The request of a string.
+
+    >>> request = parse_request("f1@5:present/micro")
+    >>> request.label, request.subset, request.average
+    ('f1@5', 'present', 'micro')
+    """
+    found = _REQUEST.fullmatch(text)
+    if found is None:
+        raise InputError(f"metric {text!r} is not NAME[@CUTOFF][:SUBSET][/AVERAGE][,option=value], as f1@5:present")
+    name, subset = found["name"], found["subset"] or "all"
+    if name not in METRICS:
+        raise unknown("metric", name, METRICS)
+    if subset not in SUBSETS:
+        raise unknown("subset", subset, SUBSETS)
+    spec = METRICS[name]
+    cutoff = _cutoff(spec, found["cutoff"], text)
+    average = _average(spec, found["average"])
+    return Request(name, cutoff, subset, average, _options(spec, found["options"]))
+
+
+def _cutoff(spec: Metric, given: str | None, text: str) -> Cutoff | None:
+    if given is None:
+        if spec.cutoff == "required":
+            raise InputError(f"metric {text!r} needs a cutoff, as {spec.name}@5 or {spec.name}@M")
+        return None
+    if spec.cutoff == "none":
+        raise InputError(f"metric {spec.name} takes no cutoff: write {spec.name}, not {text!r}")
+    if given in ("M", "O", "G", "V"):
+        return Cutoff(given)  # type: ignore[arg-type]
+    if given.isascii() and given.isdigit() and int(given) > 0:
+        return Cutoff("k", int(given))
+    raise InputError(f"cutoff {given!r} in {text!r} is not a number from 1, M, O, G or V")
+
+
+def _average(spec: Metric, given: str | None) -> str | None:
+    if given in ("mean-of-f", "f-of-means") and "mean" in spec.averages and spec.name in ("p", "r"):
+        return "mean"  # the two differ for F1 alone
+    if given is not None and given not in spec.averages:
+        raise unknown(f"average of {spec.name}", given, spec.averages)
+    return given
+
+
+def _options(spec: Metric, given: str) -> tuple[tuple[str, Any], ...]:
+    options: dict[str, Any] = {}
+    for setting in given.split(",")[1:]:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise InputError(f"{setting!r} is not option=value")
+        if name not in spec.defaults:
+            raise unknown(f"option of {spec.name}", name, spec.defaults)
+        kind = type(spec.defaults[name])
+        try:
+            options[name] = kind(value)
+        except ValueError:
+            raise InputError(f"option {name} of {spec.name} is a {kind.__name__}, not {value!r}") from None
+    return tuple(sorted(options.items()))
+
+
+DEFAULT_METRICS = tuple(f"f1@{k}:{s}" for s in ("present", "absent", "all") for k in ("5", "M", "O"))
+
+
+def plan_requests(metrics: Sequence[str], counting: Counting, averages: bool = False) -> list[Request]:
+    """The requests of the metrics under a protocol: an average each, its own one or all of them."""
+    requests: list[Request] = []
+    for text in metrics:
+        request = parse_request(text)
+        own = request.average or request.spec.average_for(counting)
+        chosen = list(request.spec.averages) if averages and request.average is None else [own]
+        requests.extend(replace(request, average=average) for average in chosen)
+    return list(dict.fromkeys(requests))
+
+
+# ---------------------------------------------------------------------------------------------- F1@V
+
+LARGEST_FITTED_CUTOFF = 20
+
+
+def best_cutoff(average: str) -> Fit:
+    """The fit of the cutoff V: the k from 1 to 20 with the best F1, the smallest of equals."""
+    f1 = METRICS["f1"]
+    kind = average if average in f1.averages else "mean-of-f"
+
+    def gather(aligned: Aligned, subset: Subset) -> Rows:
+        each = [
+            f1.function(aligned, Cutoff("k", k), subset, average=kind).values
+            for k in range(1, LARGEST_FITTED_CUTOFF + 1)
+        ]
+        return Rows(np.concatenate(each, axis=1))
+
+    def settle(sums: Floats) -> int:
+        scores = f1.averages[kind](sums.reshape(LARGEST_FITTED_CUTOFF, -1))
+        return int(np.argmax(np.nan_to_num(scores))) + 1
+
+    return Fit(gather, settle)

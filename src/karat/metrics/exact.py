@@ -1,0 +1,115 @@
+"""Precision, recall and F1 of exact matches, in every average the scripts print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from karat.align import Aligned, Bools, Cutoff, Ints, Subset
+from karat.metrics.base import (
+    Rows,
+    divide,
+    f_of_means,
+    f_of_sums,
+    harmonic,
+    mean,
+    metric,
+    ratio_of_sums,
+    rows,
+)
+from karat.protocol import Counting
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What P, R and F1 are made of, by document."""
+
+    hits: Ints
+    predictions: Ints  # what precision divides by
+    references: Ints
+    defined: Bools
+
+
+def judged(aligned: Aligned, subset: Subset) -> Bools:
+    """Which documents count for the subset: all, or those with a reference of it."""
+    if aligned.counting.empty == "zero":
+        return np.ones(aligned.documents, dtype=bool)
+    return aligned.count_references(subset) > 0
+
+
+def count(aligned: Aligned, cutoff: Cutoff, subset: Subset, micro: bool = False) -> Counts:
+    """The counts at the cutoff, as the protocol pads them."""
+    return Counts(
+        aligned.count_hits(cutoff, subset),
+        (_micro_predictions if micro else _predictions)(aligned, cutoff, subset),
+        aligned.count_references(subset),
+        judged(aligned, subset),
+    )
+
+
+def _predictions(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Ints:
+    """What a document's precision is divided by."""
+    depth, there = aligned.depth(cutoff, subset), aligned.count_predictions(subset)
+    pad = aligned.counting.pad
+    if pad == "k":
+        return depth
+    if pad == "absent-10" and subset != "present" and cutoff.k is not None:
+        # The script fills every list to ten with a phrase that is in no text, before the split by kind.
+        return np.minimum(depth, np.maximum(aligned.count_predictions("all"), 10) - _elsewhere(aligned, subset))
+    return np.minimum(depth, there)
+
+
+def _elsewhere(aligned: Aligned, subset: Subset) -> Ints:
+    return aligned.count_predictions("all") - aligned.count_predictions(subset)
+
+
+def _micro_predictions(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Ints:
+    """What a document adds to the denominator of micro precision."""
+    depth, there = aligned.depth(cutoff, subset), aligned.count_predictions(subset)
+    rule = aligned.counting.micro
+    if rule == "k":
+        return depth
+    if rule == "predicted":
+        return np.where(there > 0, depth, 0)
+    return np.minimum(depth, there)
+
+
+@metric("p", better="higher", cutoff=True, averages={"mean": mean, "micro": ratio_of_sums})
+def precision(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str = "mean") -> Rows:
+    """Share of the first k predictions that are references."""
+    c = count(aligned, cutoff, subset, micro=average == "micro")
+    if average == "micro":
+        return rows(c.hits, c.predictions, defined=c.defined)
+    return rows(divide(c.hits, c.predictions, empty=0.0), defined=c.defined)
+
+
+@metric("r", better="higher", cutoff=True, averages={"mean": mean, "micro": ratio_of_sums})
+def recall(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str = "mean") -> Rows:
+    """Share of the references that are among the first k predictions."""
+    c = count(aligned, cutoff, subset)
+    if average == "micro":
+        return rows(c.hits, c.references, defined=c.defined)
+    return rows(divide(c.hits, c.references, empty=0.0), defined=c.defined)
+
+
+def _own_average(counting: Counting) -> str:
+    return counting.average
+
+
+@metric(
+    "f1",
+    better="higher",
+    cutoff=True,
+    averages={"mean-of-f": mean, "f-of-means": f_of_means, "micro": f_of_sums},
+    default_average=_own_average,
+)
+def f1(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str = "mean-of-f") -> Rows:
+    """Harmonic mean of precision and recall at k: of each document, of their means, or of all counts together."""
+    c = count(aligned, cutoff, subset, micro=average == "micro")
+    if average == "micro":
+        return rows(c.hits, c.predictions, c.references, defined=c.defined)
+    p, r = divide(c.hits, c.predictions, empty=0.0), divide(c.hits, c.references, empty=0.0)
+    if average == "f-of-means":
+        return rows(p, r, defined=c.defined)
+    return rows(harmonic(p, r), defined=c.defined)

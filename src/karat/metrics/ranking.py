@@ -1,0 +1,159 @@
+"""Measures of rank: average precision, reciprocal rank, NDCG and alpha-NDCG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.align import Aligned, Bools, Cutoff, Ints, Ranked, Subset
+from karat.errors import InputError
+from karat.metrics.base import Floats, Rows, divide, metric, rows
+from karat.metrics.exact import judged
+from karat.metrics.pairs import contained, relations, stem_sets, substring
+
+
+def _within(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> tuple[Ranked, Bools]:
+    ranked = aligned.ranked(subset)
+    return ranked, ranked.rank < aligned.depth(cutoff, subset)[ranked.document]
+
+
+def _total(aligned: Aligned, document: Ints, values: NDArray[np.float64]) -> Floats:
+    return np.bincount(document, weights=values, minlength=aligned.documents)
+
+
+def _running(document: Ints, values: Ints) -> Ints:
+    """The running total of the values, starting again in each document."""
+    total = np.cumsum(values)
+    if not len(total):
+        return total
+    start = np.flatnonzero(np.r_[True, document[1:] != document[:-1]])
+    before = np.r_[0, total][start]
+    return total - np.repeat(before, np.diff(np.r_[start, len(total)]))
+
+
+@metric("map", better="higher", cutoff="optional")
+def average_precision(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
+    """Sum over the hits among the first k predictions of the precision there, over the number of references."""
+    ranked, within = _within(aligned, cutoff, subset)
+    precision = _running(ranked.document, ranked.gain) / (ranked.rank + 1)
+    total = _total(aligned, ranked.document, precision * (ranked.relevant & within))
+    return rows(
+        divide(total, aligned.count_references(subset), empty=0.0), defined=judged(aligned, subset)
+    )
+
+
+@metric("mrr", better="higher", cutoff="optional")
+def reciprocal_rank(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
+    """One over the rank of the first hit, or (reciprocal=all) the mean of that over all hits; 0 without a hit."""
+    ranked, within = _within(aligned, cutoff, subset)
+    hit = ranked.relevant & within
+    if aligned.counting.reciprocal == "first":
+        hit &= _running(ranked.document, hit.astype(np.int64)) == 1
+    total = _total(aligned, ranked.document, hit / (ranked.rank + 1.0))
+    hits = _total(aligned, ranked.document, hit.astype(np.float64))
+    return rows(divide(total, hits, empty=0.0), defined=judged(aligned, subset))
+
+
+def _discounts(length: int) -> Floats:
+    """Sums of 1 / log2(rank + 1) over the first n ranks, for n from 0."""
+    return np.r_[0.0, np.cumsum(1.0 / np.log2(np.arange(2, length + 2)))]
+
+
+@metric("ndcg", better="higher", cutoff="optional")
+def ndcg(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
+    """Sum of 1/log2(rank + 1) over the hits among the first k, over the same sum for an ideal list."""
+    ranked, within = _within(aligned, cutoff, subset)
+    found = _total(aligned, ranked.document, (ranked.gain * within) / np.log2(ranked.rank + 2.0))
+    references, depth = aligned.count_references(subset), aligned.depth(cutoff, subset)
+    if aligned.counting.ideal == "predictions":
+        hits = _total(aligned, ranked.document, ranked.gain.astype(np.float64)).astype(np.int64)
+        ones = np.minimum(hits, depth)
+    elif aligned.counting.ideal == "uncut" or cutoff.k is None:
+        ones = references
+    else:
+        ones = np.minimum(references, depth)
+    ideal = _discounts(int(ones.max(initial=0)))[ones]
+    return rows(divide(found, ideal, empty=0.0), defined=judged(aligned, subset))
+
+
+# ---------------------------------------------------------------------------------------------- alpha-NDCG
+
+
+@dataclass(frozen=True, slots=True)
+class _Cuts:
+    depth: int
+    ideal: int
+    references: int
+
+
+@metric("alpha_ndcg", better="higher", cutoff="optional")
+def alpha_ndcg(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, alpha: float = 0.5) -> Rows:
+    """NDCG in which a reference that was covered before gains (1 - alpha) times less each time (Clarke 2008)."""
+    rule = {"clarke": _clarke, "chan": _chan, "meng": _meng}[aligned.counting.alpha]
+    if not 0.0 <= alpha <= 1.0:
+        raise InputError(f"option alpha of alpha_ndcg is from 0 to 1, not {alpha}")
+    depth, references = aligned.depth(cutoff, subset), aligned.count_references(subset)
+    ideal = depth if cutoff.k is not None else np.maximum(depth, references)  # M is no cut for an ideal list
+    scores = np.zeros(aligned.documents)
+    for document, relevance in _relevance(aligned, subset):
+        cuts = _Cuts(int(depth[document]), int(ideal[document]), int(references[document]))
+        scores[document] = rule(relevance, cuts, 1.0 - alpha)
+    return rows(scores, defined=judged(aligned, subset))
+
+
+def _relevance(aligned: Aligned, subset: Subset) -> Iterator[tuple[int, Bools]]:
+    """(document, relevance[reference, prediction]); for Clarke the references follow as further predictions."""
+    relation = {"clarke": contained, "chan": substring, "meng": stem_sets}[aligned.counting.alpha]
+    yield from relations(aligned, subset, relation, ideal=aligned.counting.alpha == "clarke")
+
+
+def _gain(relevance: Bools, keep: float) -> Floats:
+    """What each prediction gains: over the references it covers, keep^(earlier predictions that cover it)."""
+    earlier = np.cumsum(relevance, axis=1) - relevance
+    gain: Floats = (relevance * keep**earlier).sum(axis=0)
+    return gain
+
+
+def _greedy(relevance: Bools, keep: float, depth: int) -> Ints:
+    """The order that gains most at every step, ties to the earliest."""
+    weight = np.ones(len(relevance))
+    left = np.ones(relevance.shape[1], dtype=bool)
+    order: list[int] = []
+    for _ in range(min(depth, relevance.shape[1])):
+        best = int(np.argmax(np.where(left, weight @ relevance, -1.0)))
+        order.append(best)
+        left[best] = False
+        weight[relevance[:, best]] *= keep
+    return np.array(order, dtype=np.int64)
+
+
+def _discounted(gain: Floats) -> float:
+    return float((gain / np.log2(np.arange(2, len(gain) + 2))).sum())
+
+
+def _chan(relevance: Bools, cuts: _Cuts, keep: float) -> float:
+    """The script's ideal list holds the system's own predictions, in a better order."""
+    ideal = _discounted(_gain(relevance[:, _greedy(relevance, keep, cuts.depth)], keep))
+    return _discounted(_gain(relevance, keep)[: cuts.depth]) / ideal if ideal else 0.0
+
+
+def _clarke(relevance: Bools, cuts: _Cuts, keep: float) -> float:
+    predictions = relevance.shape[1] - cuts.references
+    own = _discounted(_gain(relevance[:, :predictions], keep)[: cuts.depth])
+    ideal = _discounted(_gain(relevance[:, _greedy(relevance, keep, cuts.ideal)], keep))
+    return min(own / ideal, 1.0) if ideal else 0.0
+
+
+def _meng(relevance: Bools, cuts: _Cuts, keep: float) -> float:
+    """The script takes the most often covered of the references, and never cuts the ideal list at k."""
+    references = cuts.references
+    if not references:
+        return 0.0
+    relevance = relevance[:, : min(cuts.depth, references)]
+    earlier = np.cumsum(relevance, axis=1) - relevance
+    most = np.where(relevance, earlier, 0).max(axis=0, initial=0)
+    gain = np.where(relevance.any(axis=0), keep**most, 0.0)
+    return _discounted(gain) / float(_discounts(references)[references])

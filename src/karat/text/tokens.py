@@ -1,0 +1,75 @@
+"""Tokenizers, each in two steps: cut the text into pieces, then each distinct piece into tokens.
+
+Most of the work is in the second step, and texts repeat their pieces, so a caller that remembers what became of a
+piece (see normalise.py) does it once for each distinct piece. That is exact: no token of these tokenizers reaches
+over the boundary of a piece.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from karat.errors import MissingExtraError
+
+_MARKS = re.compile(r"\w+(?:-\w+)*|[^\w\s]")
+_WORDS = re.compile(r"\w+")
+# Where NLTK's sentence model would split: punkt needs a download, this rule does not.
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[\"'(\[]?[A-Z0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    """A way to cut text: into pieces, and a piece into tokens (None: a piece is a token)."""
+
+    pieces: Callable[[str], list[str]]
+    tokens: Callable[[str], list[str]] | None = None
+    drops: bool = False  # whether a piece may hold no token at all
+
+    def __call__(self, text: str) -> list[str]:
+        """The tokens of a text.
+
+        >>> tokenizer("marks")("State-of-the-art (deep) nets.")
+        ['State-of-the-art', '(', 'deep', ')', 'nets', '.']
+        """
+        pieces = self.pieces(text)
+        return pieces if self.tokens is None else [token for piece in pieces for token in self.tokens(piece)]
+
+
+def _at_spaces(text: str) -> list[str]:
+    return text.strip().split(" ")
+
+
+def _stripped(piece: str) -> list[str]:
+    return [piece.strip()]
+
+
+def _nltk_words(text: str) -> list[str]:
+    tokenize = _nltk_tokenizer()
+    return [token for sentence in _SENTENCE_END.split(text) for token in tokenize(sentence)]
+
+
+@cache
+def _nltk_tokenizer() -> Callable[[str], list[str]]:
+    try:
+        from nltk.tokenize.destructive import NLTKWordTokenizer
+    except ImportError:
+        raise MissingExtraError("tokenizer=nltk", "ngram") from None
+    tokenize: Callable[[str], list[str]] = NLTKWordTokenizer().tokenize
+    return tokenize
+
+
+_TOKENIZERS = {
+    "marks": Tokenizer(str.split, _MARKS.findall),
+    "space": Tokenizer(_at_spaces, _stripped),
+    "split": Tokenizer(str.split),
+    "split_nopunc": Tokenizer(str.split, _WORDS.findall, drops=True),
+    "nltk": Tokenizer(_nltk_words),
+}
+
+
+def tokenizer(name: str) -> Tokenizer:
+    """The tokenizer of that name, one of the values of the protocol option `tokenizer`."""
+    return _TOKENIZERS[name]

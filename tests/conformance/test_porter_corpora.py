@@ -1,0 +1,48 @@
+"""The Porter stemmer equals NLTK's on every word of the real corpora."""
+
+import gzip
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from nltk.stem import PorterStemmer
+
+from karat.text.porter import stem
+
+SHARED = Path(os.environ.get("KARAT_SHARED") or Path(__file__).resolve().parents[3] / "shared")
+CORPORA = sorted(SHARED.glob("data/*.jsonl.gz"))
+FIELDS = ("title", "text", "fulltext", "keyphrases")
+TOKEN = re.compile(r"\w+(?:-\w+)*")
+
+
+def strings_in(value: object) -> Iterator[str]:
+    """Return the strings of a field, which may be lists of lists of variants."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings_in(item)
+
+
+def vocabulary(path: Path) -> set[str]:
+    """Return the distinct words of one corpus, as written."""
+    words: set[str] = set()
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            document = json.loads(line)
+            for text in strings_in([document.get(field) for field in FIELDS]):
+                words.update(TOKEN.findall(text))
+    return words
+
+
+@pytest.mark.skipif(not CORPORA, reason=f"no corpora in {SHARED / 'data'}; KARAT_SHARED can name the folder")
+def test_equals_nltk_on_the_vocabulary_of_the_corpora() -> None:
+    nltk_stem = PorterStemmer().stem
+    words = set().union(*map(vocabulary, CORPORA))
+    assert words
+    triples = ((word, stem(word), nltk_stem(word)) for word in sorted(words))
+    differences = [triple for triple in triples if triple[1] != triple[2]]
+    assert not differences, f"{len(differences)} differ, (word, ours, NLTK's): {differences[:10]}"
