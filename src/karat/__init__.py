@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from karat.corpus import Corpus, Document, Prediction, Run
     from karat.errors import InputError, KaratError
-    from karat.evaluate import score
+    from karat.evaluate import prmu, score
     from karat.formats import read, read_run
     from karat.metrics.base import metric
     from karat.protocol import Protocol, parse_protocol
@@ -37,6 +37,7 @@ _HOME = {
     "merge": "results",
     "metric": "metrics.base",
     "parse_protocol": "protocol",
+    "prmu": "evaluate",
     "read": "formats",
     "read_run": "formats",
     "score": "evaluate",
@@ -55,6 +56,7 @@ __all__ = [
     "merge",
     "metric",
     "parse_protocol",
+    "prmu",
     "read",
     "read_run",
     "score",

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import chain
+from operator import contains
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from karat.corpus import Document, Phrase, Prediction, Reference
 from karat.errors import InputError
 from karat.protocol import Counting, Matching
-from karat.text.normalise import REMEMBERED, Memory, Normaliser, normaliser
+from karat.text.normalise import Normaliser, normaliser
 from karat.text.split import split_phrases
-from karat.text.valid import Valid, valid_rule
+from karat.text.valid import valid_rule
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -45,68 +45,40 @@ class Cutoff:
 # ---------------------------------------------------------------------------------------------- phrases
 
 
-class PhraseTable:
+class PhraseTable(dict[str, int]):
     """Numbers for the distinct phrases of a chunk; a phrase is its joined stems."""
 
-    def __init__(self) -> None:
-        self.forms: list[str] = []
-        self._numbers: dict[str, int] = {}
+    def numbers(self, forms: Sequence[str]) -> Ints:
+        """The numbers of phrases, new ones for new phrases."""
+        for form in dict.fromkeys(forms):
+            if form not in self:
+                self[form] = len(self)
+        return np.fromiter(map(self.__getitem__, forms), dtype=np.int64, count=len(forms))
 
-    def __len__(self) -> int:
-        return len(self.forms)
-
-    def number(self, form: str) -> int:
-        """The number of a phrase, a new one if it is new."""
-        found = self._numbers.setdefault(form, len(self.forms))
-        if found == len(self.forms):
-            self.forms.append(form)
-        return found
-
-
-class _Surfaces(dict[str, int]):
-    """Numbers for distinct surface strings, with the phrase and the validity of each."""
-
-    def __init__(self, table: PhraseTable, form: Memory, valid: Valid | None) -> None:
-        super().__init__()
-        self.phrases: list[int] = []
-        self.valid: list[bool] = []
-        self._table, self._form, self._valid = table, form, valid
-
-    def __missing__(self, surface: str) -> int:
-        form = self._form[surface]
-        self.phrases.append(self._table.number(form))
-        self.valid.append(self._valid is None or self._valid(surface, form))
-        number = self[surface] = len(self)
-        return number
+    @property
+    def forms(self) -> list[str]:
+        """The phrases by their numbers."""
+        return list(self)
 
 
 @dataclass(frozen=True, slots=True)
-class _Matcher:
-    """What a Matching makes of strings, with memories that last as long as the process."""
+class _Forms:
+    """From phrases as they are given to their joined stems."""
 
-    text: Normaliser
-    prediction: Memory
-    reference: Memory
-    verbatim: Memory  # references that are stemmed already
-    valid: Valid
+    normalise: Normaliser
+    repair: str
 
-
-@cache
-def _matcher(matching: Matching) -> _Matcher:
-    stemmed = normaliser(matching.tokenizer, matching.stemmer, matching.case)
-    plain = normaliser(matching.tokenizer, "none", matching.case)
-    form = _phrase_form(stemmed, matching)
-    return _Matcher(
-        stemmed, Memory(form), Memory(form), Memory(_phrase_form(plain, matching)), valid_rule(matching)
-    )
+    def of(self, surfaces: Sequence[str]) -> list[str]:
+        """The joined stems of each surface string."""
+        if self.repair == "wordpieces":
+            surfaces = [s.strip().replace(" ##", "").replace("[ digit ]", "[digit]") for s in surfaces]
+        forms = self.normalise.many(surfaces)
+        return [_close_digits(form) for form in forms] if self.repair == "digits" else forms
 
 
-def _phrase_form(normalise: Normaliser, matching: Matching) -> Callable[[str], str]:
-    if matching.repair == "wordpieces":
-        return lambda s: normalise(s.strip().replace(" ##", "").replace("[ digit ]", "[digit]")).strip()
-    if matching.repair == "digits":
-        return lambda s: _close_digits(normalise(s)).strip()
-    return lambda s: normalise(s).strip()
+def _forms(matching: Matching, stemmed: bool = True) -> _Forms:
+    stem = matching.stemmer if stemmed else "none"
+    return _Forms(normaliser(matching.tokenizer, stem, matching.case), matching.repair)
 
 
 def _close_digits(form: str) -> str:
@@ -139,6 +111,7 @@ class Predictions:
     repeat: Bools  # the stems of an earlier prediction of the document
     kept: Bools
     present: Bools
+    hit: Ints  # the first reference that it is a variant of, or -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +163,7 @@ class Aligned:
     @property
     def forms(self) -> list[str]:
         """A phrase's joined stems, by its number."""
-        return self.prepared.table.forms
+        return self._once("forms", lambda: self.prepared.table.forms)
 
     def count_references(self, subset: Subset) -> Ints:
         """References of the subset, by document."""
@@ -262,22 +235,6 @@ class Aligned:
         """Which references are of the subset."""
         return _in_subset(subset, self.references.present, self.reference_prmu)
 
-    def _matches(self) -> Ints:
-        """For each prediction row the first reference it is a variant of, or -1."""
-
-        def match() -> Ints:
-            p, r = self.predictions, self.references
-            width = len(self.prepared.table)
-            found, where = _lookup(
-                p.document * width + p.phrase,
-                r.document[r.variant_reference] * width + r.variant_phrase,
-            )
-            if not len(r.variant_reference):
-                return np.full(len(p.phrase), -1)
-            return np.where(found, r.variant_reference[where], -1)
-
-        return self._once("matches", match)
-
     def _rank(self, subset: Subset) -> Ranked:
         p = self.predictions
         row = np.flatnonzero(p.kept & self.predictions_in(subset))
@@ -286,7 +243,7 @@ class Aligned:
         return Ranked(row, document, p.phrase[row], _position(document), gain, relevant)
 
     def _gains(self, row: Ints, subset: Subset) -> tuple[Ints, Bools]:
-        reference = self._matches()[row]
+        reference = self.predictions.hit[row]
         relevant = reference >= 0
         relevant[relevant] = self.references_in(subset)[reference[relevant]]
         hits = self.prepared.matching.hits
@@ -365,16 +322,15 @@ def prepare(
     documents: Sequence[Document], matching: Matching, corpus_name: str = "", reference_set: str | None = None
 ) -> Prepared:
     """The normalised texts and the references of some documents."""
-    matcher = _matcher(matching)
-    _forget(matcher)
-    titles, bodies, texts = _texts(documents, matching, matcher.text)
-    table = PhraseTable()
+    normalise = _forms(matching).normalise
+    normalise.forget()
+    titles, bodies, texts = _texts(documents, matching, normalise)
     verbatim = matching.references == "stemmed" or (
         matching.references == "by-name" and corpus_name.split(".")[0].lower() == "semeval"
     )
-    surfaces = _Surfaces(table, matcher.verbatim if verbatim else matcher.reference, None)
+    table = PhraseTable()
     given = [references_of(document, reference_set) for document in documents]
-    references = _references(given, matching, surfaces, texts, table)
+    references = _references(given, matching, _forms(matching, stemmed=not verbatim), texts, table)
     return Prepared(matching, table, titles, bodies, texts, references)
 
 
@@ -385,17 +341,10 @@ def references_of(document: Document, reference_set: str | None) -> list[Referen
     return (document.reference_sets or {}).get(reference_set) or []
 
 
-def _forget(matcher: _Matcher) -> None:
-    matcher.text.forget()
-    for memory in (matcher.prediction, matcher.reference, matcher.verbatim):
-        if len(memory) > REMEMBERED:
-            memory.clear()
-
-
 def _texts(
     documents: Sequence[Document], matching: Matching, normalise: Normaliser
 ) -> tuple[list[str], list[str], list[str]]:
-    titles = [normalise(document.title) if document.title else "" for document in documents]
+    titles = normalise.many([document.title or "" for document in documents])
     bodies = [normalise(document.text) if document.text else "" for document in documents]
     if matching.repair == "digits":
         titles, bodies = list(map(_close_digits, titles)), list(map(_close_digits, bodies))
@@ -405,28 +354,24 @@ def _texts(
 
 
 def _references(
-    given: list[list[Reference]], matching: Matching, surfaces: _Surfaces, texts: list[str], table: PhraseTable
+    given: list[list[Reference]], matching: Matching, forms: _Forms, texts: list[str], table: PhraseTable
 ) -> References:
     first, document, further = _first_variants(given, matching)
-    phrase = _numbers(surfaces, first)
+    phrase = _numbers(first, forms, table)
     kept = np.ones(len(phrase), dtype=bool)
-    blanks = _blank_phrases(table)
-    if matching.blank_references == "drop" and blanks is not None:
-        kept &= phrase != blanks
+    if matching.blank_references == "drop":
+        kept &= phrase != table.get("", -1)
     if matching.reference_duplicates != "keep":
         kept &= ~_repeats(document, phrase, table, matching.reference_duplicates)
     renumber = np.cumsum(kept) - 1
-    variants = [
-        (renumber[reference], surfaces.phrases[surfaces[text]])
-        for reference, text in further
-        if kept[reference]
-    ]
+    further = [(reference, text) for reference, text in further if kept[reference]]
+    more = _numbers([text for _, text in further], forms, table)
     document, phrase = document[kept], phrase[kept]
-    owner = np.r_[np.arange(len(phrase)), np.array([v[0] for v in variants], dtype=np.int64)]
-    variant_phrase = np.r_[phrase, np.array([v[1] for v in variants], dtype=np.int64)]
+    owner = np.r_[np.arange(len(phrase)), renumber[[reference for reference, _ in further]]]
+    variant_phrase = np.r_[phrase, more]
     variant_present = _present(document[owner], variant_phrase, matching, texts, table)
-    if matching.blank_references == "present" and blanks is not None:
-        variant_present |= variant_phrase == blanks
+    if matching.blank_references == "present":
+        variant_present |= variant_phrase == table.get("", -1)
     present = np.zeros(len(phrase), dtype=bool)
     np.logical_or.at(present, owner, variant_present)
     return References(document, phrase, present, owner, variant_phrase, variant_present)
@@ -465,24 +410,42 @@ def _first_variants(
 def align(prepared: Prepared, predictions: Sequence[Prediction], counting: Counting) -> Aligned:
     """One run's predictions for the prepared documents, in columns."""
     matching, table = prepared.matching, prepared.table
-    matcher = _matcher(matching)
-    surfaces = _Surfaces(table, matcher.prediction, matcher.valid)
     flat, document, source = split_phrases(
         [prediction.keyphrases or [] for prediction in predictions], matching.separators, matching.blank
     )
-    surface = np.fromiter(map(surfaces.__getitem__, flat), dtype=np.int64, count=len(flat))
-    phrase = np.array(surfaces.phrases, dtype=np.int64)[surface]
-    valid = np.array(surfaces.valid, dtype=bool)[surface]
-    if matching.blank == "drop" and (blanks := _blank_phrases(table)) is not None:
-        valid &= phrase != blanks
+    surface = {text: number for number, text in enumerate(dict.fromkeys(flat))}
+    forms = _forms(matching).of(list(surface))
+    valid_surface = np.fromiter(map(valid_rule(matching), surface, forms), dtype=bool, count=len(surface))
+    which = np.fromiter(map(surface.__getitem__, flat), dtype=np.int64, count=len(flat))
+    phrase, valid = table.numbers(forms)[which], valid_surface[which]
+    if matching.blank == "drop":
+        valid &= phrase != table.get("", -1)
     read = _read(document, phrase, matching, table)
     document, phrase, source, valid = document[read], phrase[read], source[read], valid[read]
     repeat = _repeats(document, phrase, table, matching.duplicates)
-    present = _present(document, phrase, matching, prepared.texts, table)
+    hit, present = _find(prepared, document, phrase)
     if matching.kinds == "run":
         present = _by_slot(present, predictions, document, source)
     kept = valid & ~repeat if matching.duplicates != "keep" else valid
-    return Aligned(prepared, Predictions(document, phrase, source, valid, repeat, kept, present), counting)
+    columns = Predictions(document, phrase, source, valid, repeat, kept, present, hit)
+    return Aligned(prepared, columns, counting)
+
+
+def _find(prepared: Prepared, document: Ints, phrase: Ints) -> tuple[Ints, Bools]:
+    """(the reference that each prediction is, or -1; whether it is present); a known reference is not sought again."""
+    r, width = prepared.references, len(prepared.table)
+    found, variant = _lookup(
+        document * width + phrase, r.document[r.variant_reference] * width + r.variant_phrase
+    )
+    hit = np.full(len(phrase), -1)
+    hit[found] = r.variant_reference[variant[found]]
+    present = np.empty(len(phrase), dtype=bool)
+    present[found] = r.variant_present[variant[found]]
+    other = ~found
+    present[other] = _present(
+        document[other], phrase[other], prepared.matching, prepared.texts, prepared.table
+    )
+    return hit, present
 
 
 def _read(document: Ints, phrase: Ints, matching: Matching, table: PhraseTable) -> Bools:
@@ -491,27 +454,23 @@ def _read(document: Ints, phrase: Ints, matching: Matching, table: PhraseTable) 
     if matching.limit != "all":
         read &= _position(document) < int(matching.limit)
     if matching.one_word == "first":
-        single = np.array([" " not in form for form in table.forms], dtype=bool)[phrase]
+        single = np.array([" " not in form for form in table], dtype=bool)[phrase]
         singles = np.flatnonzero(single)
         read[singles[_position(document[singles]) > 0]] = False
     return read
 
 
-def _numbers(surfaces: _Surfaces, flat: list[str]) -> Ints:
-    phrases = surfaces.phrases
-    return np.fromiter((phrases[surfaces[text]] for text in flat), dtype=np.int64, count=len(flat))
-
-
-def _blank_phrases(table: PhraseTable) -> int | None:
-    """The number of the phrase without stems, if there is one."""
-    return table.number("") if "" in table._numbers else None
+def _numbers(flat: list[str], forms: _Forms, table: PhraseTable) -> Ints:
+    distinct = list(dict.fromkeys(flat))
+    number = dict(zip(distinct, table.numbers(forms.of(distinct)).tolist(), strict=True))
+    return np.fromiter(map(number.__getitem__, flat), dtype=np.int64, count=len(flat))
 
 
 def _repeats(document: Ints, phrase: Ints, table: PhraseTable, rule: str) -> Bools:
     """Rows with the phrase of an earlier row of their document."""
-    if rule == "underscore" and any("_" in form for form in table.forms):
+    if rule == "underscore" and any("_" in form for form in table):
         joined: dict[str, int] = {}
-        number = [joined.setdefault(form.replace(" ", "_"), len(joined)) for form in table.forms]
+        number = [joined.setdefault(form.replace(" ", "_"), len(joined)) for form in table]
         phrase = np.array(number, dtype=np.int64)[phrase]
     repeat = np.ones(len(phrase), dtype=bool)
     repeat[np.unique(document * max(len(table), 1) + phrase, return_index=True)[1]] = False
@@ -522,11 +481,12 @@ def _present(
     document: Ints, phrase: Ints, matching: Matching, texts: list[str], table: PhraseTable
 ) -> Bools:
     """Whether each phrase stands in its document; a phrase without stems does not."""
-    if matching.present == "tokens":
-        needles = [f" {form} " if form else _NOWHERE for form in table.forms]
-    else:
-        needles = [form or _NOWHERE for form in table.forms]
-    found = (needles[p] in texts[d] for p, d in zip(phrase.tolist(), document.tolist(), strict=True))
+    needles = [f" {form} " for form in table] if matching.present == "tokens" else list(table)
+    if "" in table:
+        needles[table[""]] = _NOWHERE
+    found = map(
+        contains, map(texts.__getitem__, document.tolist()), map(needles.__getitem__, phrase.tolist())
+    )
     return np.fromiter(found, dtype=bool, count=len(phrase))
 
 

@@ -103,10 +103,10 @@ def _nan_if_undefined(sums: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A constant found on the whole corpus before scoring: gather rows, sum them, settle on a value."""
+    """A constant found on the whole corpus before scoring: gather rows, settle on a value of all of them."""
 
     gather: Callable[[Aligned, Subset], Rows]
-    settle: Callable[[Floats], int | float]
+    settle: Callable[[Floats], int | float]  # gets the rows of all documents, [rows, width]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +196,8 @@ class Request:
 
     def needs_fit(self) -> Fit | None:
         """The fit that has to run first, if any."""
+        if self.fitted is not None:
+            return None
         if self.cutoff is not None and self.cutoff.kind == "V":
             return best_cutoff(self.average or "")
         return self.spec.fit
@@ -323,8 +325,8 @@ def best_cutoff(average: str) -> Fit:
         ]
         return Rows(np.concatenate(each, axis=1))
 
-    def settle(sums: Floats) -> int:
-        scores = f1.averages[kind](sums.reshape(LARGEST_FITTED_CUTOFF, -1))
+    def settle(gathered: Floats) -> int:
+        scores = f1.averages[kind](gathered.sum(axis=0).reshape(LARGEST_FITTED_CUTOFF, -1))
         return int(np.argmax(np.nan_to_num(scores))) + 1
 
     return Fit(gather, settle)

@@ -27,6 +27,7 @@ class Tokenizer:
     pieces: Callable[[str], list[str]]
     tokens: Callable[[str], list[str]] | None = None
     drops: bool = False  # whether a piece may hold no token at all
+    local: bool = True  # whether what stands around a piece has no say in its tokens
 
     def __call__(self, text: str) -> list[str]:
         """The tokens of a text.
@@ -66,7 +67,7 @@ _TOKENIZERS = {
     "space": Tokenizer(_at_spaces, _stripped),
     "split": Tokenizer(str.split),
     "split_nopunc": Tokenizer(str.split, _WORDS.findall, drops=True),
-    "nltk": Tokenizer(_nltk_words),
+    "nltk": Tokenizer(_nltk_words, local=False),
 }
 
 

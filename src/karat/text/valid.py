@@ -17,7 +17,10 @@ _WHOLE = frozenset({UNKNOWN, ",", ".", "<peos>"})
 
 
 def _readable(surface: str, _: str) -> bool:
-    return UNKNOWN not in surface.lower() and _READABLE.search(surface) is not None
+    # The cheap half of each test settles nearly every phrase.
+    return (surface[:1].isalnum() or _READABLE.search(surface) is not None) and not (
+        "<" in surface and UNKNOWN in surface.lower()
+    )
 
 
 def _anything(_: str, __: str) -> bool:

@@ -1,0 +1,1 @@
+"""How work is cut and spread: chunks of documents, processes."""

@@ -1,0 +1,62 @@
+"""The same function over many items on several processes, results in the items' order."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from karat.errors import KaratError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_AHEAD = 2  # items in flight for each process: enough to keep it busy, few enough for memory
+
+_function: Callable[[Any], Any]
+
+
+def _start(function: Callable[[Any], Any]) -> None:
+    global _function
+    _function = function
+
+
+def _call(item: Any) -> Any:
+    return _function(item)
+
+
+def ordered_map(
+    function: Callable[[Item], Result], items: Iterable[Item], jobs: int = 1
+) -> Iterator[Result]:
+    """The function's results in order; `items` is read only as far as the processes keep up."""
+    if jobs <= 1:
+        yield from map(function, items)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
+    waiting: deque[Future[Result]] = deque()
+    with ProcessPoolExecutor(jobs, _context(), _start, (function,)) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(_call, item))
+                if len(waiting) >= _AHEAD * jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BrokenProcessPool:
+            raise KaratError("a worker process ended; it may have run out of memory: try a smaller -j") from None
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _context() -> Any:
+    import multiprocessing
+
+    # A forked worker starts at once and shares what is imported; elsewhere than on Linux forking is not safe.
+    methods = multiprocessing.get_all_start_methods()
+    return multiprocessing.get_context("fork" if "fork" in methods and sys.platform == "linux" else "spawn")

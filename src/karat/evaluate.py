@@ -1,0 +1,376 @@
+"""The one orchestration: what is asked for, chunk by chunk, on one process or several, into Results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+import karat.metrics  # noqa: F401  registers the metrics
+from karat import __version__
+from karat.align import PRMU, Aligned, Prepared, align, prepare, references_of
+from karat.corpus import Corpus, Document, Prediction, Run
+from karat.engine.chunks import By, Chunk, Join, Missing, Shard, chunks, matched_by
+from karat.engine.processes import ordered_map
+from karat.errors import InputError, unknown
+from karat.formats import read, read_run
+from karat.metrics.base import DEFAULT_METRICS, Floats, Request, Rows, plan_requests
+from karat.protocol import Protocol, change, parse_protocol
+from karat.results import Part, Results, Score, Tally, hash_text
+
+Progress = Callable[[int], None]  # called with the number of documents just done
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How `score` works, beyond what it scores; every field has a flag of the same name."""
+
+    averages: bool = False
+    references: str | None = None
+    language: str | None = None
+    by: By | None = None
+    missing: Missing = "error"
+    shard: str | None = None
+    jobs: int = 1
+    development: tuple[str | Path | Corpus, Sequence[str | Path | Run]] | None = None
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What every chunk is asked: the protocols, and the requests of each."""
+
+    corpus: str
+    systems: tuple[str, ...]
+    reference_set: str | None
+    protocols: tuple[Protocol, ...]
+    requests: tuple[tuple[Request, ...], ...]
+
+
+def score(
+    corpus: str | Path | Corpus,
+    *runs: str | Path | Run,
+    metrics: Sequence[str] | None = None,
+    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
+    **options: Any,
+) -> Results:
+    """The scores of runs against a corpus, with the rows they are made of.
+
+    `corpus` and `runs` are paths, NAME=PATH, or Corpus and Run objects; `metrics` are strings such as
+    `f1@5:present`; `protocol` is one or several names with options; the keywords are those of `Options`.
+    """
+    return _score(corpus, runs, metrics, protocol, Options(**options))
+
+
+def _score(
+    corpus: str | Path | Corpus,
+    runs: Sequence[str | Path | Run],
+    metrics: Sequence[str] | None,
+    protocol: str | Protocol | Sequence[str | Protocol],
+    options: Options,
+) -> Results:
+    if not runs:
+        raise InputError("nothing to score: give at least one run")
+    corpus, systems = _corpus(corpus), _runs(runs)
+    remarks = _by_line_remarks(corpus, systems, options.by)
+    wanted, remark = _wanted(corpus, metrics)
+    protocols = _protocols(protocol, options.language)
+    plan = Plan(
+        corpus.name,
+        tuple(run.name for run in systems),
+        _reference_set(corpus, options.references),
+        protocols,
+        tuple(tuple(plan_requests(wanted, p.counting, options.averages)) for p in protocols),
+    )
+    join = Join(options.by, options.missing, _shard(options.shard))
+    plans, fit_remark = _fitted(plan, corpus, systems, join, options)
+    parts = _collect(plans, corpus, systems, join, options)
+    return _results(plans, parts, join.shard, [*remarks, *remark, *fit_remark])
+
+
+# ---------------------------------------------------------------------------------------------- what is asked
+
+
+def _corpus(given: str | Path | Corpus) -> Corpus:
+    return given if isinstance(given, Corpus) else read(given)
+
+
+def _runs(given: Iterable[str | Path | Run]) -> list[Run]:
+    runs = [run if isinstance(run, Run) else read_run(run) for run in given]
+    names = [run.name for run in runs]
+    for name in names:
+        if names.count(name) > 1:
+            same = [run.origin for run in runs if run.name == name]
+            raise InputError(f"two runs are named {name!r} ({', '.join(same)}); name them: NAME={same[0]}")
+    return runs
+
+
+def _protocols(given: str | Protocol | Sequence[str | Protocol], language: str | None) -> tuple[Protocol, ...]:
+    listed = [given] if isinstance(given, str | Protocol) else list(given)
+    protocols = [p if isinstance(p, Protocol) else parse_protocol(p) for p in listed]
+    if language is not None:
+        protocols = [change(p, stemmer="porter" if language == "english" else language) for p in protocols]
+    return tuple({str(p): p for p in protocols}.values())
+
+
+def _shard(given: str | None) -> Shard:
+    if given is None:
+        return Shard()
+    index, slash, count = given.partition("/")
+    if not (slash and index.isdigit() and count.isdigit() and 1 <= int(index) <= int(count)):
+        raise InputError(f"--shard is I/N with I from 1 to N, as 3/16, not {given!r}")
+    return Shard(int(index), int(count))
+
+
+def _first_documents(corpus: Corpus) -> list[Document]:
+    first = next(iter(corpus.batches()), None)
+    if first is None:
+        raise InputError(f"{corpus.origin}: no documents")
+    return first.records()
+
+
+def _wanted(corpus: Corpus, metrics: Sequence[str] | None) -> tuple[Sequence[str], list[str]]:
+    """The metrics to compute: without texts only those of the subset `all`."""
+    has_text = any(document.title or document.text for document in _first_documents(corpus))
+    chosen = list(DEFAULT_METRICS) if metrics is None else list(metrics)
+    if has_text:
+        return chosen, []
+    if metrics is None:
+        remark = "the documents have no title and no text, so present and absent phrases cannot be told apart"
+        return [m for m in chosen if m.endswith(":all")], [remark]
+    for text in chosen:
+        if ":" in text and ":all" not in text:
+            raise InputError(f"{text} needs the documents' title or text, and {corpus.origin} has none; use :all")
+    return chosen, []
+
+
+def _reference_set(corpus: Corpus, name: str | None) -> str | None:
+    if name is None:
+        return None
+    known = {n for document in _first_documents(corpus) for n in document.reference_sets or ()}
+    if not known:
+        raise InputError(f"{corpus.origin} has no reference sets, so --references {name} cannot choose one")
+    if name not in known:
+        raise unknown("reference set", name, known)
+    return name
+
+
+def _by_line_remarks(corpus: Corpus, runs: Sequence[Run], by: By | None) -> list[str]:
+    return [
+        f"{run.name}: matched to {corpus.name} line by line, without ids"
+        for run in runs
+        if matched_by(corpus, run, by) == "line"
+    ]
+
+
+# ---------------------------------------------------------------------------------------------- one chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What a chunk gives back: ids, rows by system and request, tallies, and the sum of reference hashes."""
+
+    ids: list[str]
+    rows: list[list[Rows]]
+    tallies: list[Tally]
+    hash: int
+
+
+def _aligned(
+    plan: Plan, documents: Sequence[Document], chunk: Chunk
+) -> Iterator[tuple[int, int, Aligned]]:
+    """(system, protocol, its columns); documents are prepared once for each way of matching."""
+    predictions: list[list[Prediction]] = [batch.records() for batch in chunk.predictions]
+    prepared: dict[Any, Prepared] = {}
+    for p, protocol in enumerate(plan.protocols):
+        matching = protocol.matching
+        if matching not in prepared:
+            prepared[matching] = prepare(documents, matching, plan.corpus, plan.reference_set)
+        for s, predicted in enumerate(predictions):
+            yield s, p, align(prepared[matching], predicted, protocol.counting)
+
+
+def _score_chunk(plans: Sequence[Plan], chunk: Chunk) -> Scored:
+    """The rows of a chunk; a system's plan holds the constants fitted for it."""
+    documents = chunk.documents.records()
+    found: dict[tuple[int, int], list[Rows]] = {}
+    tallies: dict[tuple[int, int], Tally] = {}
+    for s, p, aligned in _aligned(plans[0], documents, chunk):
+        lacking = chunk.missing[s]
+        found[s, p] = [_leave_out(request.rows(aligned), lacking) for request in plans[s].requests[p]]
+        tallies[s, p] = _tally(plans[s], s, p, aligned, len(lacking))
+    order = sorted(found)
+    return Scored(
+        chunk.ids,
+        [found[key] for key in order],
+        [tallies[key] for key in order],
+        _hash(chunk.ids, documents, plans[0].reference_set),
+    )
+
+
+def _leave_out(rows: Rows, lacking: list[int]) -> Rows:
+    if lacking and rows.units is None:
+        rows.values[lacking] = 0.0
+    return rows
+
+
+def _tally(plan: Plan, system: int, protocol: int, aligned: Aligned, missing: int) -> Tally:
+    p = aligned.predictions
+    return Tally(
+        plan.systems[system],
+        str(plan.protocols[protocol]),
+        len(aligned.references.document),
+        len(p.document),
+        int((~p.valid).sum()),
+        int((p.valid & ~p.kept).sum()),
+        missing,
+    )
+
+
+def _hash(ids: Sequence[str], documents: Sequence[Document], reference_set: str | None) -> int:
+    """The sum of the hashes of each document's references: the same in any order and for any cut in shards."""
+    pack = msgspec.msgpack.Encoder().encode
+    return sum(
+        int.from_bytes(blake2b(pack((i, references_of(d, reference_set))), digest_size=8).digest(), "big")
+        for i, d in zip(ids, documents, strict=True)
+    )
+
+
+# ---------------------------------------------------------------------------------------------- all chunks
+
+
+def _collect(
+    plans: Sequence[Plan], corpus: Corpus, runs: Sequence[Run], join: Join, options: Options
+) -> list[Scored]:
+    parts: list[Scored] = []
+    for part in ordered_map(partial(_score_chunk, plans), chunks(corpus, runs, join), options.jobs):
+        parts.append(part)
+        if options.progress is not None:
+            options.progress(len(part.ids))
+    return parts
+
+
+def _results(plans: Sequence[Plan], parts: list[Scored], shard: Shard, remarks: list[str]) -> Results:
+    if not parts:
+        raise InputError(f"shard {shard.index}/{shard.count} holds no document")
+    plan = plans[0]
+    keys = [(s, p) for s in range(len(plan.systems)) for p in range(len(plan.protocols))]
+    scores: list[Score] = []
+    tallies: list[Tally] = []
+    for n, (s, p) in enumerate(keys):
+        tally = parts[0].tallies[n]
+        for part in parts[1:]:
+            tally = tally.plus(part.tallies[n])
+        tallies.append(tally)
+        for m, request in enumerate(plans[s].requests[p]):
+            rows = _concatenate([part.rows[n][m] for part in parts], [len(part.ids) for part in parts])
+            scores.append(Score(plan.corpus, plan.systems[s], str(plan.protocols[p]), request, rows))
+    if shard.count == 1 and not any(tally.references for tally in tallies):
+        chosen = f"the reference set {plan.reference_set!r}" if plan.reference_set else "keyphrases"
+        raise InputError(f"{plan.corpus}: no document has references ({chosen})")
+    ids = tuple(identifier for part in parts for identifier in part.ids)
+    facts = {"set": plan.reference_set or "keyphrases", "hash": hash_text(sum(part.hash for part in parts))}
+    signatures = {str(p): p.signature(**facts, karat=__version__) for p in plan.protocols}
+    part = Part(shard.index, shard.count)
+    return Results(tuple(scores), ids, signatures, tuple(tallies), tuple(remarks), part)
+
+
+def _concatenate(rows: Sequence[Rows], documents: Sequence[int]) -> Rows:
+    values = np.concatenate([part.values for part in rows])
+    if rows[0].units is None:
+        return Rows(values)
+    starts = np.cumsum([0, *documents[:-1]])
+    units = [part.units + start for part, start in zip(rows, starts, strict=True) if part.units is not None]
+    return Rows(values, np.concatenate(units))
+
+
+# ---------------------------------------------------------------------------------------------- fitted constants
+
+
+def _fitted(
+    plan: Plan, corpus: Corpus, runs: Sequence[Run], join: Join, options: Options
+) -> tuple[list[Plan], list[str]]:
+    """A plan for each system, with the constants found for it: on development documents, or on all scored ones."""
+    if not any(request.needs_fit() for requests in plan.requests for request in requests):
+        return [plan] * len(runs), []
+    remarks: list[str] = []
+    if options.development is None:
+        remarks.append("constants such as the k of @V were fitted on the scored documents themselves; fit them on others (--dev-corpus)")
+        fit_corpus, fit_runs = corpus, list(runs)
+    else:
+        fit_corpus, fit_runs = _corpus(options.development[0]), _runs(options.development[1])
+        _same_systems(fit_runs, runs)
+    everything = replace(join, shard=Shard())
+    sums: dict[tuple[int, int, int], list[Floats]] = {}
+    gather = partial(_gather_chunk, replace(plan, corpus=fit_corpus.name))
+    for part in ordered_map(gather, chunks(fit_corpus, fit_runs, everything), options.jobs):
+        for key, values in part.items():
+            sums.setdefault(key, []).append(values)
+    order = [[run.name for run in fit_runs].index(run.name) for run in runs]
+    return [_with_constants(plan, sums, s) for s in order], remarks
+
+
+def _same_systems(development: Sequence[Run], runs: Sequence[Run]) -> None:
+    names = {run.name for run in development}
+    for run in runs:
+        if run.name not in names:
+            raise InputError(f"no development run is named {run.name!r}; name it: {run.name}=PATH")
+
+
+def _gather_chunk(plan: Plan, chunk: Chunk) -> dict[tuple[int, int, int], Floats]:
+    gathered: dict[tuple[int, int, int], Floats] = {}
+    for s, p, aligned in _aligned(plan, chunk.documents.records(), chunk):
+        for m, request in enumerate(plan.requests[p]):
+            if (fit := request.needs_fit()) is not None:
+                gathered[s, p, m] = fit.gather(aligned, request.subset).values
+    return gathered
+
+
+def _with_constants(plan: Plan, gathered: dict[tuple[int, int, int], list[Floats]], system: int) -> Plan:
+    def settle(p: int, m: int, request: Request) -> Request:
+        fit = request.needs_fit()
+        if fit is None:
+            return request
+        return request.with_fitted(fit.settle(np.concatenate(gathered[system, p, m])))
+
+    requests = tuple(
+        tuple(settle(p, m, request) for m, request in enumerate(asked)) for p, asked in enumerate(plan.requests)
+    )
+    return replace(plan, requests=requests)
+
+
+# ---------------------------------------------------------------------------------------------- PRMU
+
+
+def prmu(
+    corpus: str | Path | Corpus, protocol: str | Protocol = "karat", references: str | None = None
+) -> dict[str, dict[str, float]]:
+    """The shares of present, reordered, mixed and unseen references: mean over documents, and over the corpus.
+
+    The references are taken as they are given, repeats included.
+    """
+    given = _corpus(corpus)
+    chosen = _protocols(protocol, None)[0]
+    matching = change(chosen, reference_duplicates="keep").matching
+    counts: list[Any] = []
+    for batch in given.batches():
+        documents = batch.records()
+        prepared = prepare(documents, matching, given.name, references)
+        aligned = align(prepared, [Prediction()] * len(documents), chosen.counting)
+        counts.append(np.stack([aligned.count_references(s) for s in ("P", "R", "M", "U")], axis=1))
+    each = np.concatenate(counts)
+    each = each[each.sum(axis=1) > 0]
+    if not len(each):
+        raise InputError(f"{given.origin}: no document has references")
+    means = (each / each.sum(axis=1, keepdims=True)).mean(axis=0)
+    shares = each.sum(axis=0) / each.sum()
+    return {
+        "documents": dict(zip(PRMU, means.tolist(), strict=True)),
+        "corpus": dict(zip(PRMU, shares.tolist(), strict=True)),
+    }

@@ -1,0 +1,342 @@
+"""Results: the scores of systems with the rows behind them, in memory and as `.karat` files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from karat.align import Cutoff
+from karat.errors import InputError
+from karat.formats.files import open_bytes, write_beside
+from karat.metrics.base import METRICS, Floats, Request, Rows
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One number: who, under what, how it was asked for, and the rows it is made of."""
+
+    corpus: str
+    system: str
+    protocol: str
+    request: Request
+    rows: Rows
+
+    @property
+    def value(self) -> float:
+        """The printed number; NaN where it is undefined."""
+        return self.request.value(self.rows)
+
+    def per_document(self) -> Floats:
+        """The metric of each document by itself; NaN where it is undefined."""
+        return self.request.finish(self.rows.values)
+
+    def as_dict(self, documents: int) -> dict[str, Any]:
+        """The row of the JSON output."""
+        value = self.value
+        options = dict(self.request.options)
+        if self.request.fitted is not None:
+            options["fitted"] = self.request.fitted
+        return {
+            "corpus": self.corpus,
+            "system": self.system,
+            "protocol": self.protocol,
+            "metric": self.request.label,
+            "options": options,
+            "subset": self.request.subset,
+            "average": self.request.average,
+            "value": None if math.isnan(value) else value,
+            "documents": documents,
+            "undefined": documents - int(self.rows.values[:, -1].sum()) if self.rows.units is None else 0,
+        }
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """What was read of one system under one protocol, and what of it was dropped."""
+
+    system: str
+    protocol: str
+    references: int = 0
+    predictions: int = 0
+    invalid: int = 0
+    repeated: int = 0
+    missing: int = 0
+
+    def plus(self, other: Tally) -> Tally:
+        """The tally of both."""
+        return Tally(
+            self.system,
+            self.protocol,
+            self.references + other.references,
+            self.predictions + other.predictions,
+            self.invalid + other.invalid,
+            self.repeated + other.repeated,
+            self.missing + other.missing,
+        )
+
+    def notes(self) -> list[str]:
+        """What a reader of the scores should know."""
+        said = []
+        dropped = [f"{n:,} {what}" for n, what in ((self.invalid, "invalid"), (self.repeated, "repeated")) if n]
+        if dropped:
+            said.append(
+                f"{self.system}, {self.protocol}: {' and '.join(dropped)} of {self.predictions:,} predictions dropped"
+            )
+        if self.missing:
+            said.append(f"{self.system}, {self.protocol}: {self.missing:,} documents without predictions in the run")
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which shard results are of: the `index`-th of `count`."""
+
+    index: int = 1
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Scores in the order of request, the documents they rest on, the protocols spelled out, notes."""
+
+    scores: tuple[Score, ...]
+    ids: tuple[str, ...]
+    signatures: dict[str, str]
+    tallies: tuple[Tally, ...] = ()
+    remarks: tuple[str, ...] = ()
+    part: Part = Part()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know: how files were matched, what was dropped."""
+        return (*self.remarks, *(note for tally in self.tallies for note in tally.notes()))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict a score, as in the JSON output."""
+        return [score.as_dict(len(self.ids)) for score in self.scores]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole JSON output."""
+        return {"signatures": self.signatures, "rows": self.rows(), "notes": list(self.notes)}
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        import pandas
+
+        return pandas.DataFrame(self.rows())
+
+    def to_polars(self) -> Any:
+        """The rows as a polars DataFrame; options as JSON text."""
+        import polars
+
+        return polars.DataFrame(
+            [row | {"options": msgspec.json.encode(row["options"]).decode()} for row in self.rows()]
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Writes a `.karat` file."""
+        write_beside(path, encode(self))
+
+
+# ---------------------------------------------------------------------------------------------- .karat files
+
+
+class _Array(msgspec.Struct):
+    shape: list[int]
+    data: bytes
+
+
+class _Score(msgspec.Struct):
+    corpus: str
+    system: str
+    protocol: str
+    metric: str
+    cutoff: str | None
+    k: int | None
+    subset: str
+    average: str
+    options: dict[str, str | int | float]
+    fitted: int | float | None
+    values: _Array
+    units: _Array | None
+
+
+class _File(msgspec.Struct):
+    karat: int
+    ids: list[str]
+    signatures: dict[str, str]
+    remarks: list[str]
+    tallies: list[Tally]
+    part: tuple[int, int]
+    scores: list[_Score]
+
+
+def encode(results: Results) -> bytes:
+    """The bytes of a `.karat` file: the same for the same results."""
+    return msgspec.msgpack.encode(
+        _File(
+            FORMAT_VERSION,
+            list(results.ids),
+            results.signatures,
+            list(results.remarks),
+            list(results.tallies),
+            (results.part.index, results.part.count),
+            [_pack(score) for score in results.scores],
+        )
+    )
+
+
+def _pack(score: Score) -> _Score:
+    request = score.request
+    cutoff = request.cutoff
+    return _Score(
+        score.corpus,
+        score.system,
+        score.protocol,
+        request.metric,
+        cutoff.kind if cutoff else None,
+        cutoff.k if cutoff else None,
+        request.subset,
+        request.average or "",
+        dict(request.options),
+        request.fitted,
+        _array(score.rows.values, "<f8"),
+        None if score.rows.units is None else _array(score.rows.units, "<i8"),
+    )
+
+
+def _array(values: Any, kind: str) -> _Array:
+    return _Array(list(values.shape), values.astype(kind).tobytes())
+
+
+def load(path: str | Path) -> Results:
+    """The results of a `.karat` file."""
+    with open_bytes(str(path)) as file:
+        content = file.read()
+    try:
+        found = msgspec.msgpack.decode(content, type=_File)
+        if found.karat != FORMAT_VERSION:
+            raise InputError(f"{path}: a .karat file of version {found.karat}; this karat reads {FORMAT_VERSION}")
+        scores = tuple(_unpack(score) for score in found.scores)
+    except (msgspec.MsgspecError, ValueError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not a .karat file, or damaged ({error})") from None
+    return Results(
+        scores,
+        tuple(found.ids),
+        found.signatures,
+        tuple(found.tallies),
+        tuple(found.remarks),
+        Part(*found.part),
+    )
+
+
+def _unpack(found: _Score) -> Score:
+    import karat.metrics  # noqa: F401  registers the metrics
+
+    if found.metric not in METRICS or found.average not in METRICS[found.metric].averages:
+        raise InputError(f"the file holds a metric this karat does not know: {found.metric}/{found.average}")
+    cutoff = None if found.cutoff is None else Cutoff(found.cutoff, found.k)  # type: ignore[arg-type]
+    request = Request(
+        found.metric,
+        cutoff,
+        found.subset,  # type: ignore[arg-type]
+        found.average,
+        tuple(sorted(found.options.items())),
+        found.fitted,
+    )
+    values = np.frombuffer(found.values.data, dtype="<f8").reshape(found.values.shape)
+    units = found.units and np.frombuffer(found.units.data, dtype="<i8").reshape(found.units.shape)
+    return Score(found.corpus, found.system, found.protocol, request, Rows(values, units))
+
+
+# ---------------------------------------------------------------------------------------------- merging shards
+
+
+def merge(parts: Iterable[Results]) -> Results:
+    """The results of the whole corpus from those of all its shards, the same as if it had been scored at once."""
+    found = sorted(parts, key=lambda results: results.part.index)
+    if not found:
+        raise InputError("nothing to merge")
+    first, count = found[0], found[0].part.count
+    _check_parts(found, count)
+    total = sum(len(results.ids) for results in found)
+    ids = np.empty(total, dtype=object)
+    for results in found:
+        ids[results.part.index - 1 :: count] = results.ids
+    scores = tuple(
+        replace(score, rows=_interleave([results.scores[i].rows for results in found], count, total))
+        for i, score in enumerate(first.scores)
+    )
+    tallies = tuple(
+        reduce(Tally.plus, same) for same in zip(*(results.tallies for results in found), strict=True)
+    )
+    return Results(scores, tuple(ids.tolist()), _merged_signatures(found), tallies, first.remarks)
+
+
+def _check_parts(found: Sequence[Results], count: int) -> None:
+    have = [results.part.index for results in found]
+    if any(results.part.count != count for results in found):
+        raise InputError("these results are not shards of one division: their --shard I/N have different N")
+    if have != list(range(1, count + 1)):
+        lacking = sorted(set(range(1, count + 1)) - set(have))
+        twice = sorted({i for i in have if have.count(i) > 1})
+        said = [f"shard {i}/{count} is missing" for i in lacking] + [f"shard {i}/{count} is there twice" for i in twice]
+        raise InputError("; ".join(said))
+    asked = [_asked(results) for results in found]
+    for results, what in zip(found, asked, strict=True):
+        if what != asked[0]:
+            raise InputError(
+                f"shard {results.part.index}/{count} was scored otherwise than shard 1/{count}: "
+                "other systems, metrics or protocols"
+            )
+
+
+def _asked(results: Results) -> Any:
+    scores = [(s.corpus, s.system, s.protocol, s.request) for s in results.scores]
+    return scores, results.remarks, {name: _without_hash(signature) for name, signature in results.signatures.items()}
+
+
+def _interleave(rows: Sequence[Rows], count: int, total: int) -> Rows:
+    """Rows of shards in the order of the corpus: the i-th document of shard s is the (i·count + s)-th."""
+    if rows[0].units is not None:
+        units = [part.units * count + shard for shard, part in enumerate(rows) if part.units is not None]
+        merged, values = np.concatenate(units), np.concatenate([part.values for part in rows])
+        order = np.argsort(merged if merged.ndim == 1 else merged[:, 0], kind="stable")
+        return Rows(values[order], merged[order])
+    values = np.empty((total, rows[0].values.shape[1]))
+    for shard, part in enumerate(rows):
+        values[shard::count] = part.values
+    return Rows(values)
+
+
+def _without_hash(signature: str) -> str:
+    return ",".join(part for part in signature.split(",") if not part.startswith("hash="))
+
+
+def hash_text(value: int) -> str:
+    """How a hash of references is written."""
+    return f"{value % (1 << 64):016x}"
+
+
+def _merged_signatures(found: Sequence[Results]) -> dict[str, str]:
+    """Signatures whose hash is that of all references: hashes of documents add up."""
+    merged = {}
+    for name, signature in found[0].signatures.items():
+        hashes = [_hash_of(results.signatures[name]) for results in found]
+        merged[name] = signature.replace(f"hash={hash_text(hashes[0])}", f"hash={hash_text(sum(hashes))}")
+    return merged
+
+
+def _hash_of(signature: str) -> int:
+    for part in signature.split(","):
+        if part.startswith("hash="):
+            return int(part.removeprefix("hash="), 16)
+    return 0
