@@ -17,21 +17,34 @@ REMEMBERED = 1 << 18  # entries kept; beyond that a memory is emptied, so that i
 _MARK = "\x00"  # parts texts that are normalised together
 
 
-class Memory(dict[str, str]):
-    """A dict that computes what it lacks."""
+class Stems(dict[str, str]):
+    """Tokens with their stems, computed when first asked for."""
 
-    def __init__(self, compute: Callable[[str], str]) -> None:
+    def __init__(self, stem: Stem) -> None:
         super().__init__()
-        self._compute = compute
+        self._stem = stem
 
-    def __missing__(self, key: str) -> str:
-        value = self[key] = self._compute(key)
-        return value
+    def __missing__(self, token: str) -> str:
+        stem = self[token] = self._stem(token)
+        return stem
 
-    def forget(self) -> None:
-        """Empties the memory if it has grown beyond its bound."""
-        if len(self) > REMEMBERED:
-            self.clear()
+
+class Pieces(dict[str, str]):
+    """Pieces of text with the joined stems of their tokens, computed when first asked for."""
+
+    def __init__(self, tokens: Callable[[str], list[str]] | None, stems: Stems) -> None:
+        super().__init__()
+        self._tokens = tokens
+        self._stems = stems
+
+    def __missing__(self, piece: str) -> str:
+        stems = self._stems
+        if self._tokens is None:
+            form = stems[piece]
+        else:
+            form = " ".join([stems[token] for token in self._tokens(piece)])
+        self[piece] = form
+        return form
 
 
 class Normaliser:
@@ -40,8 +53,8 @@ class Normaliser:
     def __init__(self, tokens: Tokenizer, stem: Stem, lower: bool) -> None:
         self._tokens = tokens
         self._lower = lower
-        self._stems = Memory(stem)
-        self._pieces = Memory(self._piece)
+        self._stems = Stems(stem)
+        self._pieces = Pieces(tokens.tokens, self._stems)
 
     def __call__(self, text: str) -> str:
         """The stems of a text, joined by single spaces.
@@ -67,15 +80,11 @@ class Normaliser:
         forms = map(self._pieces.__getitem__, pieces)
         return " ".join(filter(None, forms) if self._tokens.drops else forms)
 
-    def _piece(self, piece: str) -> str:
-        if self._tokens.tokens is None:
-            return self._stems[piece]
-        return " ".join(map(self._stems.__getitem__, self._tokens.tokens(piece)))
-
     def forget(self) -> None:
         """Empties memories that have grown beyond their bound."""
-        self._pieces.forget()
-        self._stems.forget()
+        for memory in (self._pieces, self._stems):
+            if len(memory) > REMEMBERED:
+                memory.clear()
 
 
 @cache

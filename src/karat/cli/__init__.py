@@ -1,0 +1,70 @@
+"""The command `karat`: one small module a verb; this one starts it and turns failures into sentences."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+from karat import __version__
+from karat.cli.demo import demo
+from karat.cli.lists import list_
+from karat.cli.results import results
+from karat.cli.score import score
+from karat.errors import KaratError
+
+OUR_FAULT, WRONG_INPUT, INTERRUPTED = 70, 2, 130
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+    epilog="Start with `karat demo`; `karat VERB --help` shows examples of each verb.",
+)
+@click.version_option(__version__, "-V", "--version", message="karat %(version)s")
+def karat() -> None:
+    """How good are your keyphrases?
+
+    Scores keyphrase systems under every published convention, by name.
+    """
+
+
+for command in (demo, score, list_, results):
+    karat.add_command(command)
+
+
+def main() -> NoReturn:
+    """Runs the command and ends the process: 0 done, 1 a gate failed, 2 wrong input, 70 our fault, 130 interrupted."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        code = karat.main(standalone_mode=False, prog_name="karat")
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Abort:
+        return _say("interrupted", INTERRUPTED)
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
+    except click.UsageError as error:
+        error.show()
+        return WRONG_INPUT
+    except (click.ClickException, KaratError) as error:
+        return _say(str(error), WRONG_INPUT)
+    except BrokenPipeError:
+        # The reader of our output went away; nothing is left to say to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _say(str(error), WRONG_INPUT)
+    except Exception as error:
+        if os.environ.get("KARAT_DEBUG"):
+            raise
+        return _say(f"internal error: {error!r}; please report it (KARAT_DEBUG=1 shows where)", OUR_FAULT)
+
+
+def _say(message: str, code: int) -> int:
+    click.echo(f"karat: {message}", err=True)
+    return code

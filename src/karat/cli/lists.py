@@ -1,0 +1,113 @@
+"""karat list: the protocols, metrics and formats there are."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from karat.cli.shared import write_out
+from karat.errors import unknown
+
+EPILOG = """\b
+Examples:
+  karat list protocols
+  karat list protocols chan2019
+  karat list metrics -f json
+"""
+
+
+@click.command("list", epilog=EPILOG)
+@click.argument("what", type=click.Choice(["protocols", "metrics", "formats"]))
+@click.argument("name", required=False)
+@click.option("-f", "--format", "format_", type=click.Choice(["table", "json"]), default="table")
+def list_(what: str, name: str | None, format_: str) -> None:
+    """List protocols, metrics or formats.
+
+    With the NAME of a protocol: its options, what each says, and what else
+    they could say.
+    """
+    entries = {"protocols": _protocols, "metrics": _metrics, "formats": _formats}[what]()
+    if name is not None:
+        if name not in entries:
+            raise unknown(what[:-1], name, entries)
+        entries = {name: entries[name]}
+    if format_ == "json":
+        write_out(json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
+    elif what == "protocols" and name is not None:
+        write_out("\n".join(_one_protocol(name, entries[name])) + "\n")
+    else:
+        write_out("\n".join(_lines(entries)) + "\n")
+
+
+def _protocols() -> dict[str, Any]:
+    from karat.protocol import PRESETS
+
+    return {
+        name: {
+            "summary": preset.summary + (" (experimental)" if preset.experimental else ""),
+            "script": preset.script,
+            "options": preset.options(),
+        }
+        for name, preset in PRESETS.items()
+    }
+
+
+def _metrics() -> dict[str, Any]:
+    import karat.metrics  # noqa: F401  registers them
+    from karat.metrics.base import METRICS
+
+    return {
+        name: {
+            "summary": metric.summary,
+            "cutoff": metric.cutoff,
+            "averages": list(metric.averages),
+            "options": dict(metric.defaults),
+            "better": metric.better,
+        }
+        for name, metric in METRICS.items()
+    }
+
+
+def _formats() -> dict[str, Any]:
+    from karat.formats import FORMATS
+
+    return {name: {"summary": form.summary} for name, form in FORMATS.items()}
+
+
+def _lines(entries: dict[str, Any]) -> Iterator[str]:
+    width = max(map(len, entries)) + 2
+    for name, entry in entries.items():
+        yield from textwrap.wrap(
+            f"{name:<{width}}{entry['summary']}", 80, subsequent_indent=" " * width, drop_whitespace=False
+        )
+        if "averages" in entry:
+            takes = {"required": "@k needed", "optional": "@k possible", "none": "no cutoff"}[entry["cutoff"]]
+            options = "".join(f"; {option}={value}" for option, value in entry["options"].items())
+            yield f"{'':<{width}}{takes}; averages {', '.join(entry['averages'])}{options}"
+
+
+def _one_protocol(name: str, entry: dict[str, Any]) -> Iterator[str]:
+    from karat.protocol import KARAT, option_fields
+
+    yield f"{name}: {entry['summary']}"
+    if entry["script"]:
+        yield from textwrap.wrap(f"reproduces {entry['script']}", 80, subsequent_indent="  ")
+    yield "Options marked * differ from karat's own."
+    own = KARAT.options()
+    for option, (part, field) in option_fields().items():
+        value = entry["options"][option]
+        known = field.metadata["values"]
+        others = [other for other in known if other != value]
+        yield ""
+        yield f"{'*' if value != own[option] else ' '} {option}={value}   [{part}: {field.metadata['summary']}]"
+        yield from _indented(known.get(value, "as given"))
+        if others:
+            yield from _indented(f"or: {', '.join(others)}")
+
+
+def _indented(text: str) -> list[str]:
+    return textwrap.wrap(text, 80, initial_indent="    ", subsequent_indent="    ")

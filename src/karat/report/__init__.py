@@ -1,0 +1,61 @@
+"""Results as text: tables for people, JSON and CSV for programs. Nothing here computes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+
+import msgspec
+
+from karat.report.tables import latex, markdown, terminal
+from karat.results import Results
+
+CSV_FIELDS = (
+    "corpus",
+    "system",
+    "protocol",
+    "metric",
+    "options",
+    "subset",
+    "average",
+    "value",
+    "documents",
+    "undefined",
+)
+
+
+def as_json(results: Results) -> str:
+    """The whole of the results; floats in full, null where undefined."""
+    return msgspec.json.format(msgspec.json.encode(results.as_dict()), indent=1).decode() + "\n"
+
+
+def as_csv(results: Results) -> str:
+    """One line a score, for spreadsheets: no cell can be taken for a formula."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CSV_FIELDS)
+    for row in results.rows():
+        options = ",".join(f"{name}={value}" for name, value in row["options"].items())
+        writer.writerow([_cell((row | {"options": options})[name]) for name in CSV_FIELDS])
+    return out.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return "'" + value
+    return "" if value is None else value
+
+
+FORMATS: dict[str, Callable[[Results], str]] = {
+    "table": terminal,
+    "md": markdown,
+    "latex": latex,
+    "csv": as_csv,
+    "json": as_json,
+}
+
+
+def render(results: Results, format: str = "table") -> str:
+    """The results as text in one of FORMATS."""
+    return FORMATS[format](results)

@@ -1,0 +1,243 @@
+"""Tables of scores: systems down, metrics across, one table for each corpus and protocol."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from karat.results import Results, Score
+
+WIDTH = 80  # on a terminal and in a pipe alike
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What heads a column: the subset, the metric with its options, the average."""
+
+    subset: str
+    metric: str
+    average: str
+
+    def __str__(self) -> str:
+        return f"{self.metric} {self.subset} ({self.average})"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The scores of one corpus under one protocol."""
+
+    corpus: str
+    protocol: str
+    documents: int
+    columns: list[Column]
+    systems: list[str]
+    cells: list[list[str]]  # by system, by column
+    left_out: list[str]
+
+
+def tables(results: Results) -> Iterator[Table]:
+    """The results cut into tables, in the order in which they were asked for."""
+    keys = dict.fromkeys((score.corpus, score.protocol) for score in results.scores)
+    for corpus, protocol in keys:
+        scores = [s for s in results.scores if (s.corpus, s.protocol) == (corpus, protocol)]
+        systems = list(dict.fromkeys(score.system for score in scores))
+        columns = list(dict.fromkeys(map(_column, scores)))
+        found = {(score.system, _column(score)): number(score.value) for score in scores}
+        cells = [[found.get((system, column), "") for column in columns] for system in systems]
+        yield Table(corpus, protocol, len(results.ids), columns, systems, cells, _left_out(scores, results))
+
+
+def _column(score: Score) -> Column:
+    request = score.request
+    options = "".join(f",{name}={value}" for name, value in request.options)
+    return Column(request.subset, request.label + options, request.average or "")
+
+
+def number(value: float) -> str:
+    """A score with four decimals, without the zero before the point; – where it is undefined.
+
+    >>> number(0.34173), number(1.0), number(3.2), number(float("nan")), number(-0.5)
+    ('.3417', '1.0000', '3.2000', '–', '-.5000')
+    """
+    if math.isnan(value):
+        return "–"
+    text = f"{value:.4f}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def _left_out(scores: Sequence[Score], results: Results) -> list[str]:
+    """How many documents each subset leaves out, said once for all its metrics where they agree."""
+    counts: dict[str, dict[str, int]] = {}
+    for score in scores:
+        missing = score.as_dict(len(results.ids))["undefined"]
+        if missing:
+            counts.setdefault(score.request.subset, {})[score.request.label] = missing
+    said = []
+    for subset, by_metric in counts.items():
+        for missing, group in groupby(sorted(by_metric.items(), key=lambda item: item[1]), key=lambda i: i[1]):
+            names = [name for name, _ in group]
+            whose = "" if len(names) == len({s.request.label for s in scores}) else f" ({', '.join(names)})"
+            said.append(f"{subset} {missing:,}{whose}")
+    return said
+
+
+# ---------------------------------------------------------------------------------------------- terminal
+
+
+def terminal(results: Results) -> str:
+    """Tables of at most 80 columns; what does not fit goes on below."""
+    parts = ["\n".join(_terminal_table(table)) for table in tables(results)]
+    if results.notes:
+        parts.append("\n".join(line for note in results.notes for line in _wrap(f"note: {note}", "      ")))
+    return "\n\n".join(parts) + "\n"
+
+
+def _terminal_table(table: Table) -> Iterator[str]:
+    yield from _wrap(f"{table.corpus}, {table.documents:,} documents, protocol {table.protocol}", "  ")
+    averages = {column.average for column in table.columns}
+    name_width = min(max(len("system"), *map(len, table.systems)), 30)
+    for block in _blocks(table, WIDTH - name_width):
+        yield ""
+        yield from _block(table, block, name_width, show_averages=len(averages) > 1)
+    yield ""
+    if len(averages) == 1:
+        yield f"average: {averages.pop()}"
+    if table.left_out:
+        yield from _wrap(f"left out, being without such phrases: {', '.join(table.left_out)}", "  ")
+
+
+def _blocks(table: Table, room: int) -> Iterator[list[int]]:
+    """The columns, as many at a time as fit."""
+    block: list[int] = []
+    used = 0
+    several = len({column.average for column in table.columns}) > 1
+    for i, column in enumerate(table.columns):
+        width = 2 + _width(table, i, column, several)
+        if block and used + width > room:
+            yield block
+            block, used = [], 0
+        block.append(i)
+        used += width
+    yield block
+
+
+def _width(table: Table, i: int, column: Column, show_averages: bool) -> int:
+    heads = [column.metric, column.average if show_averages else ""]
+    alone = sum(c.subset == column.subset for c in table.columns) == 1
+    return max(map(len, [*heads, column.subset if alone else "", *(row[i] for row in table.cells)]))
+
+
+def _block(table: Table, block: list[int], name_width: int, show_averages: bool) -> Iterator[str]:
+    widths = [_width(table, i, table.columns[i], show_averages) for i in block]
+    columns = [table.columns[i] for i in block]
+    heads = " " * name_width
+    for subset, group in groupby(zip(columns, widths, strict=True), key=lambda pair: pair[0].subset):
+        span = sum(2 + width for _, width in group)
+        heads += f"  {subset[: span - 2]:<{span - 2}}"
+    yield heads.rstrip()
+    yield _line("system", [column.metric for column in columns], name_width, widths)
+    if show_averages:
+        yield _line("", [column.average for column in columns], name_width, widths)
+    for system, row in zip(table.systems, table.cells, strict=True):
+        yield _line(_short(system, name_width), [row[i] for i in block], name_width, widths)
+
+
+def _line(name: str, cells: Sequence[str], name_width: int, widths: Sequence[int]) -> str:
+    return f"{name:<{name_width}}" + "".join(f"  {c:>{w}}" for c, w in zip(cells, widths, strict=True))
+
+
+def _short(name: str, width: int) -> str:
+    return name if len(name) <= width else name[: width - 1] + "…"
+
+
+def _wrap(text: str, indent: str) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=True, break_on_hyphens=False)
+
+
+# ---------------------------------------------------------------------------------------------- md and latex
+
+
+def markdown(results: Results) -> str:
+    """A pipe table for each corpus and protocol."""
+    parts = []
+    for table in tables(results):
+        heads = ["system", *map(str, table.columns)]
+        lines = [
+            f"**{_md(table.corpus)}**, {table.documents:,} documents, protocol `{table.protocol}`",
+            "",
+            "| " + " | ".join(map(_md, heads)) + " |",
+            "|:--" + "|--:" * len(table.columns) + "|",
+        ]
+        rows = zip(table.systems, table.cells, strict=True)
+        lines += ["| " + " | ".join([_md(system), *row]) + " |" for system, row in rows]
+        if table.left_out:
+            lines += ["", f"Left out, being without such phrases: {', '.join(table.left_out)}."]
+        parts.append("\n".join(lines))
+    parts += [f"Note: {_md(note)}" for note in results.notes]
+    return "\n\n".join(parts) + "\n"
+
+
+def _md(text: str) -> str:
+    for mark in "\\|*_`<>[]":
+        text = text.replace(mark, "\\" + mark)
+    return text.replace("\n", " ")
+
+
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "_": r"\_",
+    "%": r"\%",
+    "&": r"\&",
+    "#": r"\#",
+    "$": r"\$",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "–": "--",
+}
+
+
+def _tex(text: str) -> str:
+    return "".join(_TEX.get(letter, letter) for letter in text)
+
+
+def latex(results: Results) -> str:
+    """A booktabs table for each corpus and protocol, its caption saying what the numbers are."""
+    return "\n".join(map(_latex_table, tables(results)))
+
+
+def _latex_table(table: Table) -> str:
+    columns = table.columns
+    averages = sorted({column.average for column in columns})
+    spans = [(subset, len(list(group))) for subset, group in groupby(columns, key=lambda column: column.subset)]
+    caption = (
+        f"{table.corpus}, {table.documents:,} documents, protocol {table.protocol}, "
+        f"average {', '.join(averages)}."
+    )
+    if table.left_out:
+        caption += f" Left out, being without such phrases: {', '.join(table.left_out)}."
+    heads = " & ".join(rf"\multicolumn{{{n}}}{{c}}{{{_tex(subset)}}}" for subset, n in spans)
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{_tex(caption)}}}",
+        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
+        r"\toprule",
+        rf" & {heads} \\",
+        "system & " + " & ".join(_tex(column.metric) for column in columns) + r" \\",
+    ]
+    if len(averages) > 1:
+        lines.append(" & " + " & ".join(_tex(column.average) for column in columns) + r" \\")
+    lines.append(r"\midrule")
+    rows = zip(table.systems, table.cells, strict=True)
+    lines += [" & ".join([_tex(system), *map(_tex, row)]) + r" \\" for system, row in rows]
+    lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+    return "\n".join(lines) + "\n"
