@@ -46,18 +46,26 @@ NO_PREDICTIONS = Prediction(keyphrases=[])
 
 @dataclass(frozen=True, slots=True)
 class Batch(Generic[R]):
-    """Some consecutive records: decoded, or as raw lines with the function that decodes them."""
+    """Some consecutive records: decoded, or raw with the function that decodes them."""
 
     ids: list[str | None]
     raw: Sequence[Any]
     places: Sequence[int]  # line numbers, or positions where there are no lines
-    decode: Callable[[Any, int], R] | None = None  # (raw, place) -> record; None where raw holds records
+    decode: Callable[[Sequence[Any], Sequence[int]], list[R]] | None = None  # None where raw holds records
+
+    def __len__(self) -> int:
+        return len(self.ids)
 
     def records(self) -> list[R]:
         """The records, decoded."""
-        if self.decode is None:
-            return list(self.raw)
-        return [self.decode(raw, place) for raw, place in zip(self.raw, self.places, strict=True)]
+        return list(self.raw) if self.decode is None else self.decode(self.raw, self.places)
+
+    def pick(self, keep: Sequence[int]) -> Batch[R]:
+        """The batch of some of the records."""
+        if len(keep) == len(self):
+            return self
+        ids, raw, places = ([column[i] for i in keep] for column in (self.ids, self.raw, self.places))
+        return Batch(ids, raw, places, self.decode)  # type: ignore[arg-type]
 
 
 Batches = Callable[[], Iterator[Batch[R]]]
@@ -76,7 +84,7 @@ class _Records(Generic[R]):
             yield from batch.records()
 
     def __len__(self) -> int:
-        return sum(len(batch.raw) for batch in self.batches())
+        return sum(map(len, self.batches()))
 
     @property
     def ids(self) -> list[str | None]:

@@ -35,9 +35,9 @@ class Shard:
     index: int = 1
     count: int = 1
 
-    def takes(self, position: int) -> bool:
-        """Whether the document at that position, from 0, is in the shard."""
-        return position % self.count == self.index - 1
+    def positions(self, start: int, length: int) -> range:
+        """Which of the documents from `start` on are in the shard, counted from `start`."""
+        return range((self.index - 1 - start) % self.count, length, self.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ def chunks(corpus: Corpus, runs: Sequence[Run], join: Join) -> Iterator[Chunk]:
         ids = _corpus_ids(corpus, batch, places)
         start = len(places) - len(ids)
         taken = [cursor.take(ids, corpus) for cursor in cursors]
-        keep = [i for i in range(len(ids)) if join.shard.takes(start + i)]
+        keep = join.shard.positions(start, len(ids))
         if keep:
             yield Chunk(
                 [ids[i] for i in keep],
-                _pick(batch, keep),
-                [_pick(found, keep) for found, _ in taken],
-                [[n for n, i in enumerate(keep) if i in lacking] for _, lacking in taken],
+                batch.pick(keep),
+                [found.pick(keep) for found, _ in taken],
+                [[n for n, i in enumerate(keep) if i in lacking] if lacking else [] for _, lacking in taken],
             )
     for cursor in cursors:
         cursor.finish(corpus, places)
@@ -89,68 +89,96 @@ def chunks(corpus: Corpus, runs: Sequence[Run], join: Join) -> Iterator[Chunk]:
 
 def _corpus_ids(corpus: Corpus, batch: Batch[Document], places: dict[str, int]) -> list[str]:
     """The batch's ids, line numbers where it has none; an id that came before is an error."""
-    ids: list[str] = []
-    for identifier, place in zip(batch.ids, batch.places, strict=True):
-        name = str(place) if identifier is None else identifier
-        if name in places:
-            raise InputError(f"{corpus.origin}: id {name!r} is on line {places[name]} and on line {place}")
-        places[name] = place
-        ids.append(name)
+    pairs = zip(batch.ids, batch.places, strict=True)
+    ids = [str(place) if identifier is None else identifier for identifier, place in pairs]
+    _note_places(ids, batch.places, places, corpus.origin)
     return ids
 
 
-def _pick(batch: Batch[Any], keep: list[int]) -> Batch[Any]:
-    if len(keep) == len(batch.raw):
-        return batch
-    return Batch(
-        [batch.ids[i] for i in keep],
-        [batch.raw[i] for i in keep],
-        [batch.places[i] for i in keep],
-        batch.decode,
-    )
+def _note_places(ids: list[str], at: Sequence[int], places: dict[str, int], origin: str) -> None:
+    """Adds where each id stands; one that stands there already is an error that names both places."""
+    fresh = dict(zip(ids, at, strict=True))
+    if len(fresh) == len(ids) and places.keys().isdisjoint(fresh):
+        places |= fresh
+        return
+    for identifier, place in zip(ids, at, strict=True):
+        if identifier in places:
+            first = places[identifier]
+            raise InputError(f"{origin}: id {identifier!r} is on line {first} and on line {place}")
+        places[identifier] = place
 
 
 class _ById:
-    """A run read beside the corpus, matched by id; what comes early waits."""
+    """A run read beside the corpus and matched by id.
+
+    As long as both are in the same order, lists of ids are compared; from the first difference on, what was read early
+    waits in a dict.
+    """
 
     def __init__(self, run: Run, missing: Missing) -> None:
         self.run = run
         self.missing = missing
         self.batches = run.batches()
-        self.places: dict[str, int] = {}  # every id read so far, and where it stands
-        self.waiting: dict[str, Any] = {}
         self.decode: Any = None
+        self.taken: list[tuple[list[str], Sequence[int]]] = []  # ids and places that were in order
+        self.ids: list[str] = []  # read, in order, not taken yet
+        self.raw: list[Any] = []
+        self.at: list[int] = []
+        self.waiting: dict[str, Any] | None = None
+        self.places: dict[str, int] = {}
 
     def take(self, ids: list[str], corpus: Corpus) -> tuple[Batch[Prediction], set[int]]:
-        raw: list[Any] = []
-        lacking: set[int] = set()
-        for position, identifier in enumerate(ids):
-            while identifier not in self.waiting and self._read():
+        """The predictions for these documents, and which of the documents have none."""
+        if self.waiting is None:
+            while len(self.ids) < len(ids) and self._read():
                 pass
-            if identifier in self.waiting:
-                raw.append(self.waiting.pop(identifier))
-            else:
-                self._lacks(identifier, corpus)
-                lacking.add(position)
-                raw.append(None)
+            n = len(ids)
+            if self.ids[:n] == ids:
+                batch = Batch(list[str | None](ids), self.raw[:n], self.at[:n], self._decoder())
+                self.taken.append((ids, self.at[:n]))
+                del self.ids[:n], self.raw[:n], self.at[:n]
+                return batch, set()
+            self._leave_order()
+        return self._take_waiting(ids, corpus)
+
+    def _take_waiting(self, ids: list[str], corpus: Corpus) -> tuple[Batch[Prediction], set[int]]:
+        assert self.waiting is not None
+        while not self.waiting.keys() >= set(ids) and self._read():
+            self._enqueue()
+        raw = [self.waiting.pop(identifier, None) for identifier in ids]
+        lacking = {position for position, found in enumerate(raw) if found is None}
+        for position in sorted(lacking):
+            self._lacks(ids[position], corpus)
         places = [self.places.get(identifier, 0) for identifier in ids]
-        decode = _Decode(self.decode)
-        return Batch(list(ids), raw, places, decode), lacking
+        return Batch(list[str | None](ids), raw, places, self._decoder()), lacking
+
+    def _leave_order(self) -> None:
+        self.waiting = {}
+        for ids, at in self.taken:
+            _note_places(ids, at, self.places, self.run.origin)
+        self._enqueue()
+
+    def _enqueue(self) -> None:
+        assert self.waiting is not None
+        _note_places(self.ids, self.at, self.places, self.run.origin)
+        self.waiting.update(zip(self.ids, self.raw, strict=True))
+        self.ids, self.raw, self.at = [], [], []
 
     def _read(self) -> bool:
         batch = next(self.batches, None)
         if batch is None:
             return False
         self.decode = batch.decode
-        for identifier, raw, place in zip(batch.ids, batch.raw, batch.places, strict=True):
-            if identifier is None:
-                raise InputError(f"{self.run.origin}:{place}: no id, though earlier lines have one")
-            if identifier in self.places:
-                first = self.places[identifier]
-                raise InputError(f"{self.run.origin}: id {identifier!r} is on line {first} and on line {place}")
-            self.places[identifier] = place
-            self.waiting[identifier] = raw
+        if None in batch.ids:
+            place = batch.places[batch.ids.index(None)]
+            raise InputError(f"{self.run.origin}:{place}: no id, though earlier lines have one")
+        self.ids.extend(batch.ids)  # type: ignore[arg-type]
+        self.raw.extend(batch.raw)
+        self.at.extend(batch.places)
         return True
+
+    def _decoder(self) -> _Decode:
+        return _Decode(self.decode)
 
     def _lacks(self, identifier: str, corpus: Corpus) -> None:
         if self.missing == "error":
@@ -160,8 +188,13 @@ class _ById:
             )
 
     def finish(self, corpus: Corpus, places: dict[str, int]) -> None:
+        """Says so if the run goes on after the corpus has ended."""
         while self._read():
             pass
+        if self.waiting is None and self.ids:
+            self._leave_order()
+        if self.waiting is not None:
+            self._enqueue()
         if self.waiting:
             first = next(iter(self.waiting))
             raise InputError(
@@ -177,42 +210,33 @@ class _ByLine:
         self.run = run
         self.missing = missing
         self.batches = run.batches()
-        self.held: Batch[Prediction] | None = None
-        self.used = 0
+        self.decode: Any = None
+        self.raw: list[Any] = []
+        self.at: list[int] = []
         self.read = 0
 
     def take(self, ids: list[str], corpus: Corpus) -> tuple[Batch[Prediction], set[int]]:
-        raw: list[Any] = []
-        places: list[int] = []
-        decode: Any = None
-        while len(raw) < len(ids):
-            if self.held is None or self.used == len(self.held.raw):
-                self.held, self.used = next(self.batches, None), 0
-                if self.held is None:
-                    return self._short(ids, raw, places, decode, corpus)
-            more = min(len(ids) - len(raw), len(self.held.raw) - self.used)
-            raw.extend(self.held.raw[self.used : self.used + more])
-            places.extend(self.held.places[self.used : self.used + more])
-            decode = self.held.decode
-            self.used += more
+        """The next predictions, and which of the documents have none because the run has ended."""
+        while len(self.raw) < len(ids) and (batch := next(self.batches, None)) is not None:
+            self.decode = batch.decode
+            self.raw.extend(batch.raw)
+            self.at.extend(batch.places)
+        n = len(ids)
+        raw, at = self.raw[:n], self.at[:n]
+        del self.raw[:n], self.at[:n]
         self.read += len(raw)
-        return Batch(list(ids), raw, places, _Decode(decode)), set()
-
-    def _short(
-        self, ids: list[str], raw: list[Any], places: list[int], decode: Any, corpus: Corpus
-    ) -> tuple[Batch[Prediction], set[int]]:
-        if self.missing == "error":
+        lacking = set(range(len(raw), n))
+        if lacking and self.missing == "error":
             raise InputError(
-                f"{self.run.origin}: ends after {self.read + len(raw)} lines, before {corpus.origin} does; "
+                f"{self.run.origin}: ends after {self.read} lines, before {corpus.origin} does; "
                 "score the rest as empty with --missing empty, or leave it out with --missing skip"
             )
-        self.read += len(raw)
-        lacking = set(range(len(raw), len(ids)))
         padding = [None] * len(lacking)
-        return Batch(list(ids), raw + padding, places + [0] * len(lacking), _Decode(decode)), lacking
+        return Batch(list[str | None](ids), raw + padding, at + [0] * len(lacking), _Decode(self.decode)), lacking
 
     def finish(self, corpus: Corpus, places: dict[str, int]) -> None:
-        if (self.held is not None and self.used < len(self.held.raw)) or next(self.batches, None) is not None:
+        """Says so if the run goes on after the corpus has ended."""
+        if self.raw or next(self.batches, None) is not None:
             raise InputError(
                 f"{self.run.origin}: goes on after line {self.read}, where {corpus.origin} ends"
             )
@@ -224,12 +248,13 @@ def _cursor(run: Run, by: By, missing: Missing) -> _ById | _ByLine:
 
 @dataclass(frozen=True, slots=True)
 class _Decode:
-    """Decodes a raw prediction; None, where the run has none, is an empty one."""
+    """Decodes raw predictions; None, where the run has none, is an empty one."""
 
     decode: Any
 
-    def __call__(self, raw: Any, place: int) -> Prediction:
-        if raw is None:
-            return NO_PREDICTIONS
-        prediction: Prediction = raw if self.decode is None else self.decode(raw, place)
-        return prediction
+    def __call__(self, raw: Sequence[Any], places: Sequence[int]) -> list[Prediction]:
+        if None not in raw:
+            return list(raw) if self.decode is None else self.decode(raw, places)
+        found = [(r, place) for r, place in zip(raw, places, strict=True) if r is not None]
+        there = iter(self([r for r, _ in found], [place for _, place in found]))
+        return [NO_PREDICTIONS if r is None else next(there) for r in raw]

@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 from karat.corpus import Batch, Batches, Document, Prediction
 from karat.errors import InputError
-from karat.formats.files import blocks, decode_utf8
+from karat.formats.files import lines
 
 TITLE_END, SEPARATOR, PRESENT_END = "<eos>", ";", "<peos>"
 BATCH_LINES = 1000
@@ -68,9 +68,7 @@ def _batch(records: list[Document] | list[Prediction], last: int) -> Batch:  # t
 
 
 def _lines(path: str) -> Iterator[str]:
-    for first, lines in blocks(path):
-        for number, line in enumerate(lines, first):
-            yield decode_utf8(line, path, number).strip()
+    return (line.strip() for _, line in lines(path))
 
 
 def _document(line: str, references: str) -> Document:

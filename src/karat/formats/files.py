@@ -92,15 +92,28 @@ def _stdin() -> bytes:
     return sys.stdin.buffer.read()
 
 
-def blocks(path: str) -> Iterator[tuple[int, list[bytes]]]:
-    """(number of the first line, lines) in blocks of about BLOCK_BYTES, without a byte-order mark."""
-    number = 1
+def blocks(path: str) -> Iterator[tuple[int, int, bytes]]:
+    """(number of the first line, number of lines, the lines): about BLOCK_BYTES, without a byte-order mark."""
+    first = 1
     with open_bytes(path) as file:
-        while lines := file.readlines(BLOCK_BYTES):
-            if number == 1 and lines[0].startswith(_BOM):
-                lines[0] = lines[0][len(_BOM) :]
-            yield number, lines
-            number += len(lines)
+        while block := file.read(BLOCK_BYTES):
+            if not block.endswith(b"\n"):
+                block += file.readline()
+            count = block.count(b"\n") + (not block.endswith(b"\n"))
+            yield first, count, block.removeprefix(_BOM) if first == 1 else block
+            first += count
+
+
+def lines(path: str) -> Iterator[tuple[int, str]]:
+    """(number, line) without its end; a byte that is not UTF-8 is an error that names its place."""
+    for first, _, block in blocks(path):
+        for number, line in enumerate(split_lines(block), first):
+            yield number, decode_utf8(line, path, number)
+
+
+def split_lines(block: bytes) -> list[bytes]:
+    """The lines of a block, without their ends."""
+    return block.removesuffix(b"\n").split(b"\n")
 
 
 def looks_like_json(path: str) -> bool:

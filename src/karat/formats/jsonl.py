@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from karat.corpus import Batch, Batches, Document, Prediction, text_of_id
 from karat.errors import InputError
-from karat.formats.files import blocks, decode_utf8
+from karat.formats.files import blocks, decode_utf8, split_lines
 
 R = TypeVar("R", Document, Prediction)
 
@@ -19,8 +19,38 @@ class _Id(msgspec.Struct, gc=False):
     id: str | int | None = None
 
 
-_decode_id = msgspec.json.Decoder(_Id).decode
-_DECODERS = {kind: msgspec.json.Decoder(kind) for kind in (Document, Prediction)}
+_decode_ids = msgspec.json.Decoder(_Id).decode_lines
+_DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {
+    kind: msgspec.json.Decoder(kind) for kind in (Document, Prediction)
+}
+
+
+class Block(Sequence[bytes]):
+    """Lines that are kept in one piece until one of them is asked for; quick to send and to decode."""
+
+    __slots__ = ("_lines", "content", "count")
+
+    def __init__(self, content: bytes, count: int) -> None:
+        self.content = content
+        self.count = count
+        self._lines: list[bytes] | None = None
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._split()[index]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._split())
+
+    def _split(self) -> list[bytes]:
+        if self._lines is None:
+            self._lines = split_lines(self.content)
+        return self._lines
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Block, (self.content, self.count)
 
 
 def corpus(path: str) -> Batches[Document]:
@@ -37,28 +67,49 @@ def _batches(path: str, kind: type[R]) -> Iterator[Batch[R]]:
     """Batches of undecoded lines: only the ids are read here, the rest where the batch is used."""
     decode = partial(_decode, path, kind)
     empty = True
-    for first, lines in blocks(path):
-        places = [n for n, line in enumerate(lines, first) if not line.isspace()]
-        if len(places) < len(lines):
-            lines = [line for line in lines if not line.isspace()]
-        if not lines:
-            continue
-        empty = False
-        try:
-            ids = [text_of_id(_decode_id(line).id) for line in lines]
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            ids = [text_of_id(decode(line, place).id) for line, place in zip(lines, places, strict=True)]
-        yield Batch(ids, lines, places, decode)
+    for first, count, content in blocks(path):
+        raw: Sequence[bytes] = Block(content, count)
+        places: Sequence[int] = range(first, first + count)
+        ids = _ids(content)
+        if len(ids) != len(raw):  # some line is blank, or broken: take them one by one
+            places = [n for n, line in zip(places, raw, strict=True) if line and not line.isspace()]
+            raw = [raw[n - first] for n in places]
+            ids = [record.id for record in decode(raw, places)]
+        if raw:
+            empty = False
+            yield Batch(_as_text(ids), raw, places, decode)
     if empty:
         raise InputError(f"{path}: the file is empty")
 
 
-def _decode(path: str, kind: type[R], line: bytes, number: int) -> R:
+def _ids(content: bytes) -> list[str | int | None]:
     try:
-        return _DECODERS[kind].decode(line)  # type: ignore[return-value]
+        return [record.id for record in _decode_ids(content)]
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return []
+
+
+def _as_text(ids: list[str | int | None]) -> list[str | None]:
+    return ids if set(map(type, ids)) == {str} else list(map(text_of_id, ids))  # type: ignore[return-value]
+
+
+def _decode(path: str, kind: type[R], raw: Sequence[bytes], places: Sequence[int]) -> list[R]:
+    if isinstance(raw, Block):
+        try:
+            records: list[R] = _DECODERS[kind].decode_lines(raw.content)
+            if len(records) == len(raw):
+                return records
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            pass  # the line that is broken is named below
+    return [_decode_line(path, kind, line, number) for line, number in zip(raw, places, strict=True)]
+
+
+def _decode_line(path: str, kind: type[R], line: bytes, number: int) -> R:
+    try:
+        return _DECODERS[kind].decode(line)  # type: ignore[no-any-return]
     except msgspec.ValidationError as error:
         raise InputError(f"{path}:{number}: {_explain(str(error))}") from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         decode_utf8(line, path, number)
         raise InputError(f"{path}:{number}: not JSON: {_column(str(error))}") from None
 

@@ -43,6 +43,8 @@ class Pieces(dict[str, str]):
             form = stems[piece]
         else:
             form = " ".join([stems[token] for token in self._tokens(piece)])
+        if form == piece:
+            form = piece  # one string instead of two: less to keep in the processor's cache
         self[piece] = form
         return form
 
