@@ -128,16 +128,9 @@ def _shard(given: str | None) -> Shard:
     return Shard(int(index), int(count))
 
 
-def _first_documents(corpus: Corpus) -> list[Document]:
-    first = next(iter(corpus.batches()), None)
-    if first is None:
-        raise InputError(f"{corpus.origin}: no documents")
-    return first.records()
-
-
 def _wanted(corpus: Corpus, metrics: Sequence[str] | None) -> tuple[Sequence[str], list[str]]:
     """The metrics to compute: without texts only those of the subset `all`."""
-    has_text = any(document.title or document.text for document in _first_documents(corpus))
+    has_text = any(document.title or document.text for document in corpus)  # the first one settles it
     chosen = list(DEFAULT_METRICS) if metrics is None else list(metrics)
     if has_text:
         return chosen, []
@@ -153,12 +146,14 @@ def _wanted(corpus: Corpus, metrics: Sequence[str] | None) -> tuple[Sequence[str
 def _reference_set(corpus: Corpus, name: str | None) -> str | None:
     if name is None:
         return None
-    known = {n for document in _first_documents(corpus) for n in document.reference_sets or ()}
+    known: set[str] = set()
+    for document in corpus:
+        known.update(document.reference_sets or ())
+        if name in known:
+            return name
     if not known:
         raise InputError(f"{corpus.origin} has no reference sets, so --references {name} cannot choose one")
-    if name not in known:
-        raise unknown("reference set", name, known)
-    return name
+    raise unknown("reference set", name, known)
 
 
 def _by_line_remarks(corpus: Corpus, runs: Sequence[Run], by: By | None) -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_AHEAD = 2  # items in flight for each process: enough to keep it busy, few enough for memory
+_AHEAD = 4  # items in flight for each process: enough to keep it busy, few enough for memory
 
 _function: Callable[[Any], Any]
 

@@ -57,7 +57,7 @@ def relations(
 ) -> Iterator[tuple[int, Bools]]:
     """For each document with a prediction, holds[reference, prediction], any variant counting for its reference.
 
-    With `ideal`, the references themselves (their first variants) stand behind the predictions.
+    With `ideal`, the references that are not predicted (their first variants) stand behind the predictions.
     """
     ranked, r = aligned.ranked(subset), aligned.references
     left, variant = aligned.pairs(subset)
@@ -76,7 +76,8 @@ def relations(
             of = [place[reference] for reference in r.variant_reference[variant[part]].tolist()]
             np.logical_or.at(matrix, (of, left[part] - rows[0]), holds[part])
         if ideal and len(references):
-            matrix = np.hstack([matrix, _among(aligned, references, relation)])
+            predicted = ranked.phrase[rows]
+            matrix = np.hstack([matrix, _unpredicted(aligned, references, predicted, relation)])
         yield document, matrix
 
 
@@ -87,7 +88,10 @@ def _references_of(aligned: Aligned, subset: Subset) -> list[Ints]:
     return np.split(chosen, np.cumsum(aligned.count_references(subset))[:-1])
 
 
-def _among(aligned: Aligned, references: Ints, relation: Relation) -> Bools:
-    """holds[reference, reference as a prediction]."""
-    forms = [aligned.forms[phrase] for phrase in aligned.references.phrase[references].tolist()]
-    return np.array([[relation(p, r) for p in forms] for r in forms], dtype=bool)
+def _unpredicted(aligned: Aligned, references: Ints, predicted: Ints, relation: Relation) -> Bools:
+    """holds[reference, reference that is not predicted, as a prediction]."""
+    phrases = aligned.references.phrase[references]
+    others = np.setdiff1d(phrases, predicted)
+    forms = aligned.forms
+    holds = [[relation(forms[p], forms[r]) for p in others.tolist()] for r in phrases.tolist()]
+    return np.array(holds, dtype=bool).reshape(len(phrases), len(others))

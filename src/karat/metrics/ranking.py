@@ -86,6 +86,7 @@ def ndcg(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
 class _Cuts:
     depth: int
     ideal: int
+    predictions: int
     references: int
 
 
@@ -96,16 +97,17 @@ def alpha_ndcg(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, alpha: float
     if not 0.0 <= alpha <= 1.0:
         raise InputError(f"option alpha of alpha_ndcg is from 0 to 1, not {alpha}")
     depth, references = aligned.depth(cutoff, subset), aligned.count_references(subset)
+    predictions = aligned.count_predictions(subset)
     ideal = depth if cutoff.k is not None else np.maximum(depth, references)  # M is no cut for an ideal list
     scores = np.zeros(aligned.documents)
     for document, relevance in _relevance(aligned, subset):
-        cuts = _Cuts(int(depth[document]), int(ideal[document]), int(references[document]))
+        cuts = _Cuts(*(int(column[document]) for column in (depth, ideal, predictions, references)))
         scores[document] = rule(relevance, cuts, 1.0 - alpha)
     return rows(scores, defined=judged(aligned, subset))
 
 
 def _relevance(aligned: Aligned, subset: Subset) -> Iterator[tuple[int, Bools]]:
-    """(document, relevance[reference, prediction]); for Clarke the references follow as further predictions."""
+    """(document, relevance[reference, prediction]); for Clarke the references that are not predicted follow."""
     relation = {"clarke": contained, "chan": substring, "meng": stem_sets}[aligned.counting.alpha]
     yield from relations(aligned, subset, relation, ideal=aligned.counting.alpha == "clarke")
 
@@ -141,8 +143,7 @@ def _chan(relevance: Bools, cuts: _Cuts, keep: float) -> float:
 
 
 def _clarke(relevance: Bools, cuts: _Cuts, keep: float) -> float:
-    predictions = relevance.shape[1] - cuts.references
-    own = _discounted(_gain(relevance[:, :predictions], keep)[: cuts.depth])
+    own = _discounted(_gain(relevance[:, : cuts.predictions], keep)[: cuts.depth])
     ideal = _discounted(_gain(relevance[:, _greedy(relevance, keep, cuts.ideal)], keep))
     return min(own / ideal, 1.0) if ideal else 0.0
 

@@ -13,38 +13,30 @@ from functools import cache
 from karat.text.stems import Stem, stemmer
 from karat.text.tokens import Tokenizer, tokenizer
 
-REMEMBERED = 1 << 18  # entries kept; beyond that a memory is emptied, so that it stays bounded on any corpus
+REMEMBERED = 1 << 18  # pieces kept; beyond that the memory is emptied, so that it stays bounded on any corpus
 _MARK = "\x00"  # parts texts that are normalised together
 
 
-class Stems(dict[str, str]):
-    """Tokens with their stems, computed when first asked for."""
-
-    def __init__(self, stem: Stem) -> None:
-        super().__init__()
-        self._stem = stem
-
-    def __missing__(self, token: str) -> str:
-        stem = self[token] = self._stem(token)
-        return stem
-
-
 class Pieces(dict[str, str]):
-    """Pieces of text with the joined stems of their tokens, computed when first asked for."""
+    """Pieces of text with the joined stems of their tokens, computed when first asked for.
 
-    def __init__(self, tokens: Callable[[str], list[str]] | None, stems: Stems) -> None:
+    A token is a piece too, so one memory serves both; a form that equals its piece is the same string. Both keep the
+    memory small, and the time goes with what fits into the processor's cache.
+    """
+
+    def __init__(self, tokens: Callable[[str], list[str]] | None, stem: Stem) -> None:
         super().__init__()
         self._tokens = tokens
-        self._stems = stems
+        self._stem = stem
 
     def __missing__(self, piece: str) -> str:
-        stems = self._stems
-        if self._tokens is None:
-            form = stems[piece]
+        tokens = None if self._tokens is None else self._tokens(piece)
+        if tokens is None or tokens == [piece]:
+            form = self._stem(piece)
         else:
-            form = " ".join([stems[token] for token in self._tokens(piece)])
+            form = " ".join([self[token] for token in tokens])
         if form == piece:
-            form = piece  # one string instead of two: less to keep in the processor's cache
+            form = piece
         self[piece] = form
         return form
 
@@ -55,8 +47,7 @@ class Normaliser:
     def __init__(self, tokens: Tokenizer, stem: Stem, lower: bool) -> None:
         self._tokens = tokens
         self._lower = lower
-        self._stems = Stems(stem)
-        self._pieces = Pieces(tokens.tokens, self._stems)
+        self._pieces = Pieces(tokens.tokens, stem)
 
     def __call__(self, text: str) -> str:
         """The stems of a text, joined by single spaces.
@@ -83,10 +74,9 @@ class Normaliser:
         return " ".join(filter(None, forms) if self._tokens.drops else forms)
 
     def forget(self) -> None:
-        """Empties memories that have grown beyond their bound."""
-        for memory in (self._pieces, self._stems):
-            if len(memory) > REMEMBERED:
-                memory.clear()
+        """Empties the memory if it has grown beyond its bound."""
+        if len(self._pieces) > REMEMBERED:
+            self._pieces.clear()
 
 
 @cache
