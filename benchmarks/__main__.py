@@ -88,10 +88,19 @@ class Line:
 # ---------------------------------------------------------------------------------------------- measuring
 
 
-def measure(stage: Stage, repeat: int) -> Measured:
-    """The fastest of some runs of a stage."""
-    print(f"benchmarks: {stage.name}", file=sys.stderr, flush=True)
-    return min((run_once(stage) for _ in range(repeat)), key=lambda measured: measured.seconds)
+def measure(planned: Sequence[Stage], repeat: int) -> list[Measured]:
+    """The fastest of some runs of each stage.
+
+    All stages run once before any runs again, so that other work on the machine does not fall on one stage alone.
+    """
+    runs = [[_announced(stage, turn, repeat) for stage in planned] for turn in range(1, repeat + 1)]
+    return [min(same, key=lambda measured: measured.seconds) for same in zip(*runs, strict=True)]
+
+
+def _announced(stage: Stage, turn: int, repeat: int) -> Measured:
+    count = f" ({turn} of {repeat})" if repeat > 1 else ""
+    print(f"benchmarks: {stage.name}{count}", file=sys.stderr, flush=True)
+    return run_once(stage)
 
 
 def run_once(stage: Stage) -> Measured:
@@ -102,14 +111,10 @@ def run_once(stage: Stage) -> Measured:
         arguments = [argument.replace("{scratch}", scratch) for argument in stage.arguments]
         command = [sys.executable, "-c", program, str(report), *arguments]
         start = perf_counter()
-        done = subprocess.run(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
-        )
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
         wall = perf_counter() - start
         if done.returncode:
-            raise SystemExit(
-                f"benchmarks: {stage.name} failed (exit {done.returncode})\n{done.stderr.rstrip()}"
-            )
+            raise SystemExit(f"benchmarks: {stage.name} failed (exit {done.returncode})\n{done.stderr.rstrip()}")
         told = ast.literal_eval(report.read_text())
     # Of its children a process knows the largest only, so all are taken to be as large.
     peak = told["own"] + (stage.jobs * told["child"] if stage.jobs > 1 else 0)
@@ -144,7 +149,7 @@ def make(folder: Path, documents: int, seed: int, repeat: int) -> tuple[Line, di
         raise SystemExit(f"benchmarks: {folder} holds a corpus that was not made here; give another --folder")
     folder.mkdir(parents=True, exist_ok=True)
     stamp.write_text("{}")  # what is half made is known as ours, and as not to be kept
-    measured = measure(stage, repeat)
+    [measured] = measure([stage], repeat)
     stamp.write_text(json.dumps({"origin": origin, "sizes": _sizes(folder), "figures": measured.found}))
     return Line(stage, measured), measured.found
 
@@ -219,12 +224,12 @@ def ratios(lines: Sequence[Line]) -> list[str]:
     """How much quicker several processes are than one, and karat than plain loops."""
     rates = {line.stage.name: line.rate or 0.0 for line in lines}
     found = [
-        f"score / {name}: {rate / rates['score']:.2f} times as quick"
+        f"seconds, score / {name}: {rate / rates['score']:.2f}"
         for name, rate in rates.items()
         if name.startswith("score -j")
     ]
     peers = [rate for name, rate in rates.items() if name.startswith("peer")]
-    return found + [f"score / peer: {rates['score'] / rate:,.1f} times the documents/s" for rate in peers]
+    return found + [f"documents/s, score / peer: {rates['score'] / rate:,.1f}" for rate in peers]
 
 
 def notes(lines: Sequence[Line], repeat: int) -> list[str]:
@@ -242,13 +247,13 @@ def notes(lines: Sequence[Line], repeat: int) -> list[str]:
     return said
 
 
-def startup(repeat: int) -> list[str]:
-    """A line for each start that must be quick and without numpy."""
-    return [f"{stage.name}: {_start(measure(stage, repeat))}" for stage in STARTUP]
-
-
-def _start(measured: Measured) -> str:
-    return f"{measured.seconds:.3f} s, numpy {'imported' if measured.loaded else 'not imported'}"
+def startup(lines: Sequence[Line]) -> list[str]:
+    """What is said of the starts that must be quick and without numpy."""
+    return [
+        f"{line.stage.name}: {took.seconds:.3f} s, numpy {'imported' if took.loaded else 'not imported'}"
+        for line in lines
+        if (took := line.measured) is not None
+    ]
 
 
 def facts(figures: dict[str, int], versions: dict[str, str]) -> list[str]:
@@ -284,9 +289,7 @@ def parse(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=_from(0), default=0, help="seed of the corpus (0)")
     parser.add_argument("-j", dest="jobs", type=_from(1), nargs="+", default=[2], help="processes (2)")
     parser.add_argument("--folder", type=Path, help="where the corpus is kept (.benchmarks/DOCUMENTS-SEED)")
-    parser.add_argument(
-        "--repeat", type=_from(1), default=3, help="runs of each stage, of which the best (3)"
-    )
+    parser.add_argument("--repeat", type=_from(1), default=3, help="runs of each stage, of which the best (3)")
     parser.add_argument("--peer", action="store_true", help="also time plain loops with NLTK's stemmer")
     arguments = parser.parse_args(given)
     if arguments.folder is None:
@@ -301,15 +304,16 @@ def main(given: Sequence[str] | None = None) -> None:
     asked = parse(given)
     versions = run_once(VERSIONS).found
     made, figures = make(asked.folder, asked.documents, asked.seed, asked.repeat)
-    planned = stages(asked.folder, asked.documents, asked.jobs)
+    planned = [*STARTUP, *stages(asked.folder, asked.documents, asked.jobs)]
     if asked.peer:
         planned.append(peer_stage(asked.folder, asked.documents))
-    lines = [made, *(Line(stage, measure(stage, asked.repeat)) for stage in planned)]
+    measured = list(map(Line, planned, measure(planned, asked.repeat)))
+    starts, lines = measured[: len(STARTUP)], [made, *measured[len(STARTUP) :]]
     blocks = [
         notes(lines, asked.repeat),
         [table(lines)],
         ratios(lines),
-        startup(asked.repeat),
+        startup(starts),
         facts(figures, versions),
     ]
     print("\n\n".join("\n".join(block) for block in blocks))

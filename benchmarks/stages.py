@@ -1,8 +1,8 @@
 """What the benchmark times: functions that go through a whole corpus and its run, and count the documents.
 
-They take the steps of `karat score` by the functions that it calls itself; from `prepare` on, each adds one step
-to the one before it. What they import is loaded before the clock starts. `peer` does the same work the plain
-way, for comparison.
+They take the steps of `karat score` by the functions that it calls itself; from `prepare` on, each adds one
+step to the one before it. What they import is loaded before the clock starts. `peer` does the same work the
+plain way, for comparison.
 """
 
 import json
@@ -82,8 +82,8 @@ def peer(corpus: str, run: str, documents: int) -> dict[str, float]:
     """The default metrics of the first documents by plain loops, named as `karat score` names them.
 
     Evaluation scripts mostly work like this: one document after another, every token stemmed where it stands,
-    every phrase sought at every position of the text. The conventions are those of the protocol karat, so that
-    both do the same work and find the same numbers.
+    every phrase sought at every position of the text. The conventions are those of the protocol karat, so
+    that both do the same work and find the same numbers.
     """
     from nltk.stem.porter import PorterStemmer
 

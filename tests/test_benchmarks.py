@@ -71,8 +71,12 @@ def test_every_stage_is_in_the_table_with_numbers(first: subprocess.CompletedPro
 
 
 def test_ratios_startup_and_figures_follow_the_table(first: subprocess.CompletedProcess[str]) -> None:
-    for start in ("score / score -j 2: ", "score / score -j 3: ", "score / peer: "):
-        assert re.search(rf"^{start}[\d.,]+ times", first.stdout, re.MULTILINE)
+    for start in (
+        "seconds, score / score -j 2: ",
+        "seconds, score / score -j 3: ",
+        "documents/s, score / peer: ",
+    ):
+        assert re.search(rf"^{start}[\d.,]+$", first.stdout, re.MULTILINE)
     for start in ("karat --help: ", "import karat: "):
         assert re.search(rf"^{start}[\d.]+ s, numpy not imported$", first.stdout, re.MULTILINE)
     assert "corpus: 60 documents, " in first.stdout
@@ -91,9 +95,7 @@ def test_second_call_keeps_the_corpus(folder: Path, first: subprocess.CompletedP
 
 
 def test_another_seed_makes_the_corpus_anew(tmp_path: Path, made: MadeCorpus) -> None:
-    (tmp_path / "made.json").write_text(
-        '{"origin": {"documents": 60, "seed": 7}, "sizes": [], "figures": {}}'
-    )
+    (tmp_path / "made.json").write_text('{"origin": {"documents": 60, "seed": 7}, "sizes": [], "figures": {}}')
     (tmp_path / "corpus.jsonl").write_text("{}\n")
     done = benchmark(tmp_path)
     assert "kept" not in done.stdout

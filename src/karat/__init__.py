@@ -1,10 +1,10 @@
 """How good are your keyphrases: read, score and compare keyphrase systems under named conventions.
 
-    >>> import karat
-    >>> corpus = karat.Corpus.of([{"id": "d1", "text": "Deep networks learn.", "keyphrases": ["deep network"]}])
-    >>> run = karat.Run.of([{"id": "d1", "keyphrases": ["deep networks", "learning rate"]}], name="mine")
-    >>> karat.score(corpus, run, metrics=["p@5"]).rows()[0]["value"]
-    0.5
+>>> import karat
+>>> corpus = karat.Corpus.of([{"id": "d1", "text": "Deep networks learn.", "keyphrases": ["deep network"]}])
+>>> run = karat.Run.of([{"id": "d1", "keyphrases": ["deep networks", "learning rate"]}], name="mine")
+>>> karat.score(corpus, run, metrics=["p@5"]).rows()[0]["value"]
+0.5
 """
 
 from __future__ import annotations

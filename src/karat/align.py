@@ -294,7 +294,7 @@ def _in_subset(subset: Subset, present: Bools, prmu: Callable[[], Ints]) -> Bool
         return present
     if subset == "absent":
         return ~present
-    return prmu() == PRMU.index(subset)
+    return np.asarray(prmu() == PRMU.index(subset))
 
 
 def _position(groups: Ints) -> Ints:
@@ -377,9 +377,7 @@ def _references(
     return References(document, phrase, present, owner, variant_phrase, variant_present)
 
 
-def _first_variants(
-    given: list[list[Reference]], matching: Matching
-) -> tuple[list[str], Ints, list[tuple[int, str]]]:
+def _first_variants(given: list[list[Reference]], matching: Matching) -> tuple[list[str], Ints, list[tuple[int, str]]]:
     """The first variant of every reference, its document, and the further variants as (reference, text)."""
     kinds = set(map(type, chain.from_iterable(given)))
     further: list[list[list[str]]] | None = None
@@ -434,17 +432,13 @@ def align(prepared: Prepared, predictions: Sequence[Prediction], counting: Count
 def _find(prepared: Prepared, document: Ints, phrase: Ints) -> tuple[Ints, Bools]:
     """(the reference that each prediction is, or -1; whether it is present); a known reference is not sought again."""
     r, width = prepared.references, len(prepared.table)
-    found, variant = _lookup(
-        document * width + phrase, r.document[r.variant_reference] * width + r.variant_phrase
-    )
+    found, variant = _lookup(document * width + phrase, r.document[r.variant_reference] * width + r.variant_phrase)
     hit = np.full(len(phrase), -1)
     hit[found] = r.variant_reference[variant[found]]
     present = np.empty(len(phrase), dtype=bool)
     present[found] = r.variant_present[variant[found]]
     other = ~found
-    present[other] = _present(
-        document[other], phrase[other], prepared.matching, prepared.texts, prepared.table
-    )
+    present[other] = _present(document[other], phrase[other], prepared.matching, prepared.texts, prepared.table)
     return hit, present
 
 
@@ -477,25 +471,19 @@ def _repeats(document: Ints, phrase: Ints, table: PhraseTable, rule: str) -> Boo
     return repeat
 
 
-def _present(
-    document: Ints, phrase: Ints, matching: Matching, texts: list[str], table: PhraseTable
-) -> Bools:
+def _present(document: Ints, phrase: Ints, matching: Matching, texts: list[str], table: PhraseTable) -> Bools:
     """Whether each phrase stands in its document; a phrase without stems does not."""
     needles = [f" {form} " for form in table] if matching.present == "tokens" else list(table)
     if "" in table:
         needles[table[""]] = _NOWHERE
-    found = map(
-        contains, map(texts.__getitem__, document.tolist()), map(needles.__getitem__, phrase.tolist())
-    )
+    found = map(contains, map(texts.__getitem__, document.tolist()), map(needles.__getitem__, phrase.tolist()))
     return np.fromiter(found, dtype=bool, count=len(phrase))
 
 
 _NOWHERE = "\n\n"  # in no text
 
 
-def _by_slot(
-    present: Bools, predictions: Sequence[Prediction], document: Ints, source: Ints
-) -> Bools:
+def _by_slot(present: Bools, predictions: Sequence[Prediction], document: Ints, source: Ints) -> Bools:
     """Present as the run says it, where it does."""
     present = present.copy()
     for row, (d, s) in enumerate(zip(document.tolist(), source.tolist(), strict=True)):

@@ -177,9 +177,7 @@ class Scored:
     hash: int
 
 
-def _aligned(
-    plan: Plan, documents: Sequence[Document], chunk: Chunk
-) -> Iterator[tuple[int, int, Aligned]]:
+def _aligned(plan: Plan, documents: Sequence[Document], chunk: Chunk) -> Iterator[tuple[int, int, Aligned]]:
     """(system, protocol, its columns); documents are prepared once for each way of matching."""
     predictions: list[list[Prediction]] = [batch.records() for batch in chunk.predictions]
     prepared: dict[Any, Prepared] = {}
@@ -240,9 +238,7 @@ def _hash(ids: Sequence[str], documents: Sequence[Document], reference_set: str 
 # ---------------------------------------------------------------------------------------------- all chunks
 
 
-def _collect(
-    plans: Sequence[Plan], corpus: Corpus, runs: Sequence[Run], join: Join, options: Options
-) -> list[Scored]:
+def _collect(plans: Sequence[Plan], corpus: Corpus, runs: Sequence[Run], join: Join, options: Options) -> list[Scored]:
     parts: list[Scored] = []
     for part in ordered_map(partial(_score_chunk, plans), chunks(corpus, runs, join), options.jobs):
         parts.append(part)
@@ -272,8 +268,8 @@ def _results(plans: Sequence[Plan], parts: list[Scored], shard: Shard, remarks: 
     ids = tuple(identifier for part in parts for identifier in part.ids)
     facts = {"set": plan.reference_set or "keyphrases", "hash": hash_text(sum(part.hash for part in parts))}
     signatures = {str(p): p.signature(**facts, karat=__version__) for p in plan.protocols}
-    part = Part(shard.index, shard.count)
-    return Results(tuple(scores), ids, signatures, tuple(tallies), tuple(remarks), part)
+    whole = Part(shard.index, shard.count)
+    return Results(tuple(scores), ids, signatures, tuple(tallies), tuple(remarks), whole)
 
 
 def _concatenate(rows: Sequence[Rows], documents: Sequence[int]) -> Rows:
@@ -296,7 +292,7 @@ def _fitted(
         return [plan] * len(runs), []
     remarks: list[str] = []
     if options.development is None:
-        remarks.append("constants such as the k of @V were fitted on the scored documents themselves; fit them on others (--dev-corpus)")
+        remarks.append("the k of @V was fitted on the scored documents themselves; --dev-corpus fits it on others")
         fit_corpus, fit_runs = corpus, list(runs)
     else:
         fit_corpus, fit_runs = _corpus(options.development[0]), _runs(options.development[1])

@@ -12,11 +12,12 @@ from typing import Any
 
 from karat.errors import InputError, unknown
 
-LANGUAGES = (
-    "arabic armenian basque catalan czech danish dutch english esperanto estonian finnish french german greek hindi "
-    "hungarian indonesian irish italian lithuanian nepali norwegian persian polish portuguese romanian russian "
-    "serbian sesotho spanish swedish tamil turkish yiddish"
-).split()
+# The languages of Snowball, as PyStemmer names them.
+LANGUAGES = """
+    arabic armenian basque catalan czech danish dutch english esperanto estonian finnish french german
+    greek hindi hungarian indonesian irish italian lithuanian nepali norwegian persian polish portuguese
+    romanian russian serbian sesotho spanish swedish tamil turkish yiddish
+""".split()  # noqa: SIM905  a list of words reads best as words
 
 
 def _option(default: str, summary: str, values: dict[str, str], free: str | None = None) -> Any:
@@ -287,8 +288,8 @@ def change(protocol: Protocol, **options: str) -> Protocol:
         parts[part][name] = value
     return replace(
         protocol,
-        matching=replace(protocol.matching, **parts["matching"]),  # type: ignore[arg-type]
-        counting=replace(protocol.counting, **parts["counting"]),  # type: ignore[arg-type]
+        matching=replace(protocol.matching, **parts["matching"]),
+        counting=replace(protocol.counting, **parts["counting"]),
     )
 
 
@@ -337,9 +338,7 @@ KARAT = Protocol("karat", Matching(), Counting(), "karat's own, the default")
 
 def _preset(name: str, summary: str, script: str, base: Protocol = KARAT, **options: Any) -> Protocol:
     experimental = options.pop("experimental", False)
-    return replace(
-        change(base, **options), name=name, summary=summary, script=script, experimental=experimental
-    )
+    return replace(change(base, **options), name=name, summary=summary, script=script, experimental=experimental)
 
 
 # Chan 2019. Repeats found by joining stems with `_`; an empty line is one empty phrase; a document enters the micro

@@ -253,7 +253,9 @@ def _unpack(found: _Score) -> Score:
         found.fitted,
     )
     values = np.frombuffer(found.values.data, dtype="<f8").reshape(found.values.shape)
-    units = found.units and np.frombuffer(found.units.data, dtype="<i8").reshape(found.units.shape)
+    units = None
+    if found.units is not None:
+        units = np.frombuffer(found.units.data, dtype="<i8").reshape(found.units.shape).astype(np.int64)
     return Score(found.corpus, found.system, found.protocol, request, Rows(values, units))
 
 
@@ -275,9 +277,7 @@ def merge(parts: Iterable[Results]) -> Results:
         replace(score, rows=_interleave([results.scores[i].rows for results in found], count, total))
         for i, score in enumerate(first.scores)
     )
-    tallies = tuple(
-        reduce(Tally.plus, same) for same in zip(*(results.tallies for results in found), strict=True)
-    )
+    tallies = tuple(reduce(Tally.plus, same) for same in zip(*(results.tallies for results in found), strict=True))
     return Results(scores, tuple(ids.tolist()), _merged_signatures(found), tallies, first.remarks)
 
 

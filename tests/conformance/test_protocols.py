@@ -25,9 +25,7 @@ PROTOCOLS = [
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("system", ["t5", "one2set"])
 @pytest.mark.parametrize("name", ["inspec", "semeval"])
-def test_the_script_is_reproduced_on_real_predictions(
-    shared: Path, name: str, system: str, protocol: str
-) -> None:
+def test_the_script_is_reproduced_on_real_predictions(shared: Path, name: str, system: str, protocol: str) -> None:
     figures = read_figures(shared / "golden" / "protocols.jsonl").get((name, system, protocol))
     if figures is None:
         assert (name, protocol) == ("inspec", "chan2019,references=stemmed")

@@ -40,8 +40,8 @@ def value(metric: str, protocol: str = "karat", documents: list[dict[str, Any]] 
 @pytest.mark.parametrize(
     ("metric", "expected"),
     [
-        # a: 2 of 3 kept present predictions (graph, deep ones, neural networks) are right, of 2 references; b: "plan" and
-        # "planning" share a stem, 1 of 2 right, of 1; c has no present reference
+        # a: 2 of 3 kept present predictions (graph, deep ones, neural networks) are right, of 2 references; b: "plan"
+        # and "planning" share a stem, 1 of 2 right, of 1; c has no present reference
         ("p@M:present", (2 / 3 + 1 / 2) / 2),
         ("r@M:present", 1.0),
         ("p@1:present", (1 + 0) / 2),

@@ -148,14 +148,13 @@ def test_an_empty_run_scores_nothing(name: str, protocol: str) -> None:
             assert row["value"] == 0.0
 
 
+# Counts and repeats, of which less is better, are defined without references.
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("name", sorted(METRICS))
+@pytest.mark.parametrize("name", sorted(name for name, metric in METRICS.items() if metric.better == "higher"))
 def test_documents_without_references_of_a_kind_are_zero_or_left_out_as_the_protocol_says(
     name: str, protocol: str
 ) -> None:
     metric = METRICS[name]
-    if metric.better == "lower":
-        pytest.skip("counts and repeats are defined without references")
     given: list[dict[str, Any]] = [
         {"title": "nets", "text": "deep nets", "keyphrases": ["deep nets"], "predicted": ["deep nets", "forests"]},
         {"title": "trees", "text": "plans", "keyphrases": ["trees", "search"], "predicted": ["trees", "search"]},

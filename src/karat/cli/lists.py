@@ -81,9 +81,9 @@ def _formats() -> dict[str, Any]:
 def _lines(entries: dict[str, Any]) -> Iterator[str]:
     width = max(map(len, entries)) + 2
     for name, entry in entries.items():
-        yield from textwrap.wrap(
-            f"{name:<{width}}{entry['summary']}", 80, subsequent_indent=" " * width, drop_whitespace=False
-        )
+        first, *rest = textwrap.wrap(entry["summary"], 80 - width)
+        yield f"{name:<{width}}{first}"
+        yield from (f"{'':<{width}}{line}" for line in rest)
         if "averages" in entry:
             takes = {"required": "@k needed", "optional": "@k possible", "none": "no cutoff"}[entry["cutoff"]]
             options = "".join(f"; {option}={value}" for option, value in entry["options"].items())
@@ -103,8 +103,8 @@ def _one_protocol(name: str, entry: dict[str, Any]) -> Iterator[str]:
         known = field.metadata["values"]
         others = [other for other in known if other != value]
         yield ""
-        yield f"{'*' if value != own[option] else ' '} {option}={value}   [{part}: {field.metadata['summary']}]"
-        yield from _indented(known.get(value, "as given"))
+        yield f"{'*' if value != own[option] else ' '} {option}={value}"
+        yield from _indented(f"{field.metadata['summary']}: {known.get(value, 'as given')} ({part})")
         if others:
             yield from _indented(f"or: {', '.join(others)}")
 

@@ -32,4 +32,4 @@ def merge(files: tuple[str, ...], format_: str | None, output: str | None, quiet
     from karat.results import load
     from karat.results import merge as merge_results
 
-    deliver(merge_results(load(file) for file in files), format_, output)
+    deliver(merge_results(load(file) for file in files), format_, output, quiet)

@@ -82,7 +82,4 @@ def score(
             progress=done,
             **options,
         )
-    deliver(results, format_, output)
-    if not quiet and (format_ or "table") != "table":
-        for note in results.notes:
-            click.echo(f"note: {note}", err=True)
+    deliver(results, format_, output, quiet)

@@ -67,18 +67,21 @@ def check_output(format_: str | None, output: str | None) -> None:
         raise InputError(f"-o {output} writes results for karat itself; leave out -f {format_}")
 
 
-def deliver(results: Results, format_: str | None, output: str | None) -> None:
+def deliver(results: Results, format_: str | None, output: str | None, quiet: bool) -> None:
     """Writes results to standard output, or to a file in the format that its suffix or -f names."""
     from karat.formats.files import write_beside
     from karat.report import render
 
+    chosen = format_ or _BY_SUFFIX.get(Path(output or "").suffix, "table")
     if output is None:
-        write_out(render(results, format_ or "table"))
+        write_out(render(results, chosen))
     elif output.endswith(".karat"):
         results.save(output)
     else:
-        chosen = format_ or _BY_SUFFIX.get(Path(output).suffix, "table")
         write_beside(output, render(results, chosen).encode())
+    if not quiet and (output is not None or chosen in ("csv", "latex")):  # the other formats hold them
+        for note in results.notes:
+            click.echo(f"note: {note}", err=True)
 
 
 def write_out(text: str) -> None:

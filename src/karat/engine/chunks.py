@@ -63,8 +63,9 @@ def matched_by(corpus: Corpus, run: Run, by: By | None) -> By:
 
 
 def _has_id(records: Corpus | Run) -> bool:
-    first = next(iter(records.batches()), None)
-    return first is not None and bool(first.ids) and first.ids[0] is not None
+    for batch in records.batches():
+        return batch.ids[0] is not None
+    return False
 
 
 def chunks(corpus: Corpus, runs: Sequence[Run], join: Join) -> Iterator[Chunk]:
@@ -237,9 +238,7 @@ class _ByLine:
     def finish(self, corpus: Corpus, places: dict[str, int]) -> None:
         """Says so if the run goes on after the corpus has ended."""
         if self.raw or next(self.batches, None) is not None:
-            raise InputError(
-                f"{self.run.origin}: goes on after line {self.read}, where {corpus.origin} ends"
-            )
+            raise InputError(f"{self.run.origin}: goes on after line {self.read}, where {corpus.origin} ends")
 
 
 def _cursor(run: Run, by: By, missing: Missing) -> _ById | _ByLine:

@@ -29,9 +29,7 @@ def _call(item: Any) -> Any:
     return _function(item)
 
 
-def ordered_map(
-    function: Callable[[Item], Result], items: Iterable[Item], jobs: int = 1
-) -> Iterator[Result]:
+def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], jobs: int = 1) -> Iterator[Result]:
     """The function's results in order; `items` is read only as far as the processes keep up."""
     if jobs <= 1:
         yield from map(function, items)

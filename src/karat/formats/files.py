@@ -128,9 +128,7 @@ def decode_utf8(line: bytes, path: str, number: int) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}:{number}: not UTF-8 at byte {error.start + 1} (0x{line[error.start]:02x})"
-        ) from None
+        raise InputError(f"{path}:{number}: not UTF-8 at byte {error.start + 1} (0x{line[error.start]:02x})") from None
 
 
 def write_beside(path: str | Path, content: bytes) -> None:

@@ -20,23 +20,21 @@ class _Id(msgspec.Struct, gc=False):
 
 
 _decode_ids = msgspec.json.Decoder(_Id).decode_lines
-_DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {
-    kind: msgspec.json.Decoder(kind) for kind in (Document, Prediction)
-}
+_DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(kind) for kind in (Document, Prediction)}
 
 
 class Block(Sequence[bytes]):
     """Lines that are kept in one piece until one of them is asked for; quick to send and to decode."""
 
-    __slots__ = ("_lines", "content", "count")
+    __slots__ = ("_count", "_lines", "content")
 
     def __init__(self, content: bytes, count: int) -> None:
         self.content = content
-        self.count = count
+        self._count = count
         self._lines: list[bytes] | None = None
 
     def __len__(self) -> int:
-        return self.count
+        return self._count
 
     def __getitem__(self, index: Any) -> Any:
         return self._split()[index]
@@ -50,7 +48,7 @@ class Block(Sequence[bytes]):
         return self._lines
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Block, (self.content, self.count)
+        return Block, (self.content, self._count)
 
 
 def corpus(path: str) -> Batches[Document]:

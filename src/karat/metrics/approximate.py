@@ -67,9 +67,7 @@ def _kpeval_hits(aligned: Aligned, subset: Subset) -> Ints:
 def _any_match(aligned: Aligned, subset: Subset) -> Bools:
     ranked = aligned.ranked(subset)
     left, variant = aligned.pairs(subset)
-    holds = related(
-        aligned, ranked.phrase[left], aligned.references.variant_phrase[variant], substring_either
-    )
+    holds = related(aligned, ranked.phrase[left], aligned.references.variant_phrase[variant], substring_either)
     matched = np.zeros(len(ranked.row), dtype=bool)
     matched[left[holds]] = True
     return matched

@@ -70,7 +70,8 @@ def divide(parts: NDArray[Any], wholes: NDArray[Any], empty: float = np.nan) -> 
 
 def harmonic(p: NDArray[Any], r: NDArray[Any]) -> Floats:
     """2pr / (p + r), 0 where both are 0."""
-    return divide(2.0 * p * r, np.asarray(p + r), empty=0.0) + 0.0 * (p + r)
+    both = np.asarray(p + r)
+    return np.where(np.isnan(both), np.nan, divide(2.0 * p * r, both, empty=0.0))
 
 
 def mean(sums: Floats) -> Floats:

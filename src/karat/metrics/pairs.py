@@ -52,9 +52,7 @@ def related(aligned: Aligned, left: Ints, right: Ints, relation: Relation) -> Bo
     return np.asarray(holds[back], dtype=bool)
 
 
-def relations(
-    aligned: Aligned, subset: Subset, relation: Relation, ideal: bool = False
-) -> Iterator[tuple[int, Bools]]:
+def relations(aligned: Aligned, subset: Subset, relation: Relation, ideal: bool = False) -> Iterator[tuple[int, Bools]]:
     """For each document with a prediction, holds[reference, prediction], any variant counting for its reference.
 
     With `ideal`, the references that are not predicted (their first variants) stand behind the predictions.

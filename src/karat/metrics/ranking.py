@@ -21,7 +21,7 @@ def _within(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> tuple[Ranked, B
 
 
 def _total(aligned: Aligned, document: Ints, values: NDArray[np.float64]) -> Floats:
-    return np.bincount(document, weights=values, minlength=aligned.documents)
+    return np.bincount(document, weights=values, minlength=aligned.documents).astype(np.float64)
 
 
 def _running(document: Ints, values: Ints) -> Ints:
@@ -31,7 +31,7 @@ def _running(document: Ints, values: Ints) -> Ints:
         return total
     start = np.flatnonzero(np.r_[True, document[1:] != document[:-1]])
     before = np.r_[0, total][start]
-    return total - np.repeat(before, np.diff(np.r_[start, len(total)]))
+    return np.asarray(total - np.repeat(before, np.diff(np.r_[start, len(total)])))
 
 
 @metric("map", better="higher", cutoff="optional")
@@ -40,9 +40,7 @@ def average_precision(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
     ranked, within = _within(aligned, cutoff, subset)
     precision = _running(ranked.document, ranked.gain) / (ranked.rank + 1)
     total = _total(aligned, ranked.document, precision * (ranked.relevant & within))
-    return rows(
-        divide(total, aligned.count_references(subset), empty=0.0), defined=judged(aligned, subset)
-    )
+    return rows(divide(total, aligned.count_references(subset), empty=0.0), defined=judged(aligned, subset))
 
 
 @metric("mrr", better="higher", cutoff="optional")
@@ -59,7 +57,7 @@ def reciprocal_rank(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
 
 def _discounts(length: int) -> Floats:
     """Sums of 1 / log2(rank + 1) over the first n ranks, for n from 0."""
-    return np.r_[0.0, np.cumsum(1.0 / np.log2(np.arange(2, length + 2)))]
+    return np.concatenate([[0.0], np.cumsum(1.0 / np.log2(np.arange(2, length + 2)))])
 
 
 @metric("ndcg", better="higher", cutoff="optional")
@@ -112,9 +110,14 @@ def _relevance(aligned: Aligned, subset: Subset) -> Iterator[tuple[int, Bools]]:
     yield from relations(aligned, subset, relation, ideal=aligned.counting.alpha == "clarke")
 
 
+def _earlier(relevance: Bools) -> Ints:
+    """How many earlier predictions cover the reference, for each reference and prediction."""
+    return np.asarray(np.cumsum(relevance, axis=1) - relevance, dtype=np.int64)
+
+
 def _gain(relevance: Bools, keep: float) -> Floats:
     """What each prediction gains: over the references it covers, keep^(earlier predictions that cover it)."""
-    earlier = np.cumsum(relevance, axis=1) - relevance
+    earlier = _earlier(relevance)
     gain: Floats = (relevance * keep**earlier).sum(axis=0)
     return gain
 
@@ -154,7 +157,7 @@ def _meng(relevance: Bools, cuts: _Cuts, keep: float) -> float:
     if not references:
         return 0.0
     relevance = relevance[:, : min(cuts.depth, references)]
-    earlier = np.cumsum(relevance, axis=1) - relevance
+    earlier = _earlier(relevance)
     most = np.where(relevance, earlier, 0).max(axis=0, initial=0)
     gain = np.where(relevance.any(axis=0), keep**most, 0.0)
     return _discounted(gain) / float(_discounts(references)[references])

@@ -105,7 +105,7 @@ def _terminal_table(table: Table) -> Iterator[str]:
     if len(averages) == 1:
         yield f"average: {averages.pop()}"
     if table.left_out:
-        yield from _wrap(f"left out, being without such phrases: {', '.join(table.left_out)}", "  ")
+        yield from _wrap(f"documents left out, undefined: {', '.join(table.left_out)}", "  ")
 
 
 def _blocks(table: Table, room: int) -> Iterator[list[int]]:
@@ -175,7 +175,7 @@ def markdown(results: Results) -> str:
         rows = zip(table.systems, table.cells, strict=True)
         lines += ["| " + " | ".join([_md(system), *row]) + " |" for system, row in rows]
         if table.left_out:
-            lines += ["", f"Left out, being without such phrases: {', '.join(table.left_out)}."]
+            lines += ["", f"Documents left out, undefined: {', '.join(table.left_out)}."]
         parts.append("\n".join(lines))
     parts += [f"Note: {_md(note)}" for note in results.notes]
     return "\n\n".join(parts) + "\n"
@@ -218,11 +218,10 @@ def _latex_table(table: Table) -> str:
     averages = sorted({column.average for column in columns})
     spans = [(subset, len(list(group))) for subset, group in groupby(columns, key=lambda column: column.subset)]
     caption = (
-        f"{table.corpus}, {table.documents:,} documents, protocol {table.protocol}, "
-        f"average {', '.join(averages)}."
+        f"{table.corpus}, {table.documents:,} documents, protocol {table.protocol}, average {', '.join(averages)}."
     )
     if table.left_out:
-        caption += f" Left out, being without such phrases: {', '.join(table.left_out)}."
+        caption += f" Documents left out, undefined: {', '.join(table.left_out)}."
     heads = " & ".join(rf"\multicolumn{{{n}}}{{c}}{{{_tex(subset)}}}" for subset, n in spans)
     lines = [
         "% needs \\usepackage{booktabs}",

@@ -23,9 +23,7 @@ _REMOVED: dict[str, tuple[str, ...]] = {"slash": ("<eokp>", "<blank>")}
 _END: dict[str, str] = {"sep": "<eos>"}
 
 
-def split_phrases(
-    given: Sequence[Sequence[Phrase]], separators: str, blank: str
-) -> tuple[list[str], Ints, Ints]:
+def split_phrases(given: Sequence[Sequence[Phrase]], separators: str, blank: str) -> tuple[list[str], Ints, Ints]:
     """Every phrase, the document it belongs to, and its index in that document's list.
 
     >>> split_phrases([["a/b", "c"], []], "slash", "drop")
@@ -43,9 +41,7 @@ def split_phrases(
     return flat, document, np.arange(len(flat)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
-def _one_by_one(
-    given: Sequence[Sequence[Phrase]], separators: str, blank: str
-) -> tuple[list[str], Ints, Ints]:
+def _one_by_one(given: Sequence[Sequence[Phrase]], separators: str, blank: str) -> tuple[list[str], Ints, Ints]:
     flat: list[str] = []
     document: list[int] = []
     source: list[int] = []

@@ -1,0 +1,132 @@
+"""What the command prints, byte for byte; the files in golden/ are reviewed, and rewritten with KARAT_REWRITE=1."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+DATA = Path(__file__).parents[1] / "golden"
+ROOT = Path(__file__).parents[2]
+SYNTHETIC = ("synthetic.corpus.jsonl", "synthetic.alpha.jsonl", "synthetic.beta.jsonl")
+
+COMMANDS = {
+    "demo.txt": ("demo",),
+    "help.txt": ("--help",),
+    "score_help.txt": ("score", "--help"),
+    "score.txt": ("score", *SYNTHETIC),
+    "score.md": ("score", *SYNTHETIC, "-f", "md", "--protocol", "chan2019"),
+    "score.tex": ("score", *SYNTHETIC, "-f", "latex", "--protocol", "ye2021", "-m", "f1@M:present", "-m", "p@5:absent"),
+    "score.csv": ("score", *SYNTHETIC, "-f", "csv", "-m", "f1@5", "-m", "count_mae:absent"),
+    "score.json": ("score", *SYNTHETIC, "-f", "json", "-m", "f1@5:present", "--protocol", "kpdrop2022,pad=k"),
+    "score_averages.txt": ("score", *SYNTHETIC, "--averages", "-m", "f1@5:present", "-m", "duplicate_ratio", "-m", "map"),
+    "score_two.txt": ("score", *SYNTHETIC[:2], "--protocol", "karat", "--protocol", "meng2021", "-m", "f1@O:absent"),
+    "score_chan.txt": ("score", "edge.src.txt+edge.trg.txt", "edge.pred.txt", "--protocol", "chan2019"),
+    "protocols.txt": ("list", "protocols"),
+    "protocol.txt": ("list", "protocols", "chan2019"),
+    "metrics.txt": ("list", "metrics"),
+    "formats.txt": ("list", "formats"),
+}
+
+
+def karat(*arguments: str, cwd: Path = DATA, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """The real command in a process of its own."""
+    code = "from karat.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "COLUMNS": "80"} | environment,
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_command_prints_what_was_reviewed(name: str) -> None:
+    done = karat(*COMMANDS[name])
+    assert done.returncode == 0, done.stderr.decode()
+    if os.environ.get("KARAT_REWRITE"):
+        (GOLDEN / name).write_bytes(done.stdout)
+    assert done.stdout.decode() == (GOLDEN / name).read_text()
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name.endswith(".txt")])
+def test_no_line_is_wider_than_a_terminal(name: str) -> None:
+    lines = (GOLDEN / name).read_text().splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+
+
+def test_every_verb_shows_two_examples() -> None:
+    for verb in (("score",), ("list",), ("results", "merge")):
+        text = karat(*verb, "--help").stdout.decode()
+        assert text.count("\n    karat " if "\n    karat " in text else "\n  karat ") >= 2, verb
+
+
+def test_help_and_import_do_without_numpy() -> None:
+    for code in ("import karat", "from karat.cli import karat as k; k.main(['--help'], standalone_mode=False)"):
+        check = f"import sys\n{code}\nsys.exit('numpy' in sys.modules)"
+        done = subprocess.run(
+            [sys.executable, "-c", check], env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode()
+
+
+def test_the_same_bytes_whatever_the_hash_seed_the_processes_and_the_shards(tmp_path: Path) -> None:
+    arguments = ("score", *SYNTHETIC, "--protocol", "karat", "--protocol", "ye2021", "-m", "f1@5:present", "-m", "ndcg@5")
+    arguments += ("-m", "alpha_ndcg", "-m", "f1@V:absent", "-m", "r_precision", "-m", "duplicate_ratio")
+    whole = karat(*arguments, "-f", "json", PYTHONHASHSEED="1").stdout
+    assert json.loads(whole)["rows"]
+    assert karat(*arguments, "-f", "json", PYTHONHASHSEED="2").stdout == whole
+    assert karat(*arguments, "-f", "json", "-j", "3").stdout == whole
+    karat(*arguments, "-o", str(tmp_path / "whole.karat"))
+    shards = []
+    for i in range(1, 17):
+        shards.append(str(tmp_path / f"{i}.karat"))
+        done = karat(*arguments, "--shard", f"{i}/16", "-o", shards[-1])
+        assert done.returncode == 0, done.stderr.decode()
+    assert karat("results", "merge", *reversed(shards), "-f", "json").stdout == whole
+    karat("results", "merge", *shards, "-o", str(tmp_path / "merged.karat"))
+    assert (tmp_path / "merged.karat").read_bytes() == (tmp_path / "whole.karat").read_bytes()
+
+
+def test_a_pipe_gets_what_a_file_gets(tmp_path: Path) -> None:
+    done = karat("score", *SYNTHETIC, "-o", str(tmp_path / "out.txt"))
+    assert done.stdout == b""
+    assert (tmp_path / "out.txt").read_bytes() == karat("score", *SYNTHETIC).stdout
+
+
+def test_names_of_systems_are_never_markup_nor_formulas(tmp_path: Path) -> None:
+    corpus = {"id": "1", "title": "deep nets", "text": "trees", "keyphrases": ["trees"]}
+    (tmp_path / "c.jsonl").write_text(json.dumps(corpus) + "\n")
+    (tmp_path / "r.jsonl").write_text('{"id": "1", "keyphrases": ["trees"]}\n')
+    name = "@SUM(1)|a_b%<b>"
+    arguments = ("score", "c.jsonl", f"{name}=r.jsonl", "-m", "f1@M", "-f")
+    assert "'@SUM(1)|a_b%<b>" in karat(*arguments, "csv", cwd=tmp_path).stdout.decode()
+    assert r"@SUM(1)\|a\_b%\<b\>" in karat(*arguments, "md", cwd=tmp_path).stdout.decode()
+    assert r"@SUM(1)|a\_b\%\textless{}b\textgreater{}" in karat(*arguments, "latex", cwd=tmp_path).stdout.decode()
+
+
+def test_json_keeps_the_contract() -> None:
+    found = json.loads(karat("score", *SYNTHETIC[:2], "-f", "json").stdout)
+    assert list(found) == ["signatures", "rows", "notes"]
+    assert list(found["signatures"]) == ["karat"]
+    assert [(row["metric"], row["subset"]) for row in found["rows"]] == [
+        (f"f1@{k}", subset) for subset in ("present", "absent", "all") for k in ("5", "M", "O")
+    ]
+    fields = "corpus system protocol metric options subset average value documents undefined"
+    assert list(found["rows"][0]) == fields.split()
+    assert found["rows"][0]["corpus"] == "synthetic.corpus"
+    assert found["rows"][0]["documents"] == 400
+
+
+def test_a_signature_is_accepted_as_a_protocol() -> None:
+    first = json.loads(karat("score", *SYNTHETIC[:2], "-f", "json", "--protocol", "chan2019,pad=none").stdout)
+    [(name, signature)] = first["signatures"].items()
+    assert name == "chan2019,pad=none"
+    again = json.loads(karat("score", *SYNTHETIC[:2], "-f", "json", "--protocol", signature).stdout)
+    assert again == first

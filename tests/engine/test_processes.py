@@ -1,0 +1,153 @@
+"""A function over many items gives the same results in the same order on any number of processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import count, islice
+from typing import cast
+
+import pytest
+
+from karat.engine.processes import ordered_map
+from karat.errors import InputError, KaratError, MissingExtraError
+
+ON_ONE_AND_ON_THREE = pytest.mark.parametrize("jobs", [1, 3])
+
+
+def doubled(number: int) -> int:
+    return 2 * number
+
+
+def uneven(number: int) -> int:
+    """Takes longer for even numbers, so that odd ones are done first."""
+    return sum(range(200_000)) * 0 + number if number % 2 == 0 else number
+
+
+def refuse_seven(number: int) -> int:
+    if number == 7:
+        raise InputError("corpus.jsonl:7: no such luck")
+    return number
+
+
+def lack_an_extra(_: int) -> int:
+    raise MissingExtraError("tokenizer=nltk", "ngram")
+
+
+def divide_by(number: int) -> float:
+    return 1 / number
+
+
+def die(_: int) -> int:
+    os._exit(3)
+
+
+def process(_: int) -> int:
+    return os.getpid()
+
+
+@ON_ONE_AND_ON_THREE
+def test_results_come_in_the_order_of_the_items(jobs: int) -> None:
+    assert list(ordered_map(doubled, range(100), jobs)) == [2 * n for n in range(100)]
+    assert list(ordered_map(uneven, range(40), jobs)) == list(range(40))
+
+
+@ON_ONE_AND_ON_THREE
+def test_no_items_give_no_results(jobs: int) -> None:
+    assert list(ordered_map(doubled, [], jobs)) == []
+
+
+@pytest.mark.parametrize("items", [1, 2, 11, 12, 13])
+def test_fewer_items_than_are_kept_in_flight_are_all_done(items: int) -> None:
+    assert list(ordered_map(doubled, range(items), 3)) == [2 * n for n in range(items)]
+
+
+def test_one_job_works_in_this_process_and_several_do_not() -> None:
+    assert set(ordered_map(process, range(5), 1)) == {os.getpid()}
+    assert os.getpid() not in set(ordered_map(process, range(5), 3))
+
+
+@ON_ONE_AND_ON_THREE
+def test_what_a_closure_holds_reaches_the_processes(jobs: int) -> None:
+    held = {"a": 1}
+
+    assert list(ordered_map(lambda key: held[key], ["a", "a"], jobs)) == [1, 1]
+
+
+@ON_ONE_AND_ON_THREE
+def test_bad_input_found_by_a_worker_is_raised_as_it_is(jobs: int) -> None:
+    with pytest.raises(InputError, match=r"^corpus\.jsonl:7: no such luck$"):
+        list(ordered_map(refuse_seven, range(100), jobs))
+
+
+@ON_ONE_AND_ON_THREE
+def test_results_before_the_failure_are_given_first(jobs: int) -> None:
+    results = ordered_map(refuse_seven, range(100), jobs)
+
+    assert list(islice(results, 7)) == list(range(7))
+    with pytest.raises(InputError):
+        next(results)
+
+
+@ON_ONE_AND_ON_THREE
+def test_an_extra_that_a_worker_lacks_is_named(jobs: int) -> None:
+    with pytest.raises(MissingExtraError, match=r"pip install 'karat\[ngram\]'"):
+        list(ordered_map(lack_an_extra, [1], jobs))
+
+
+@ON_ONE_AND_ON_THREE
+def test_a_fault_of_ours_is_raised_as_it_is(jobs: int) -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(ordered_map(divide_by, [1, 0, 1], jobs))
+
+
+@ON_ONE_AND_ON_THREE
+def test_a_failure_while_items_are_read_is_raised_as_it_is(jobs: int) -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise InputError("run.jsonl:2: not JSON")
+
+    with pytest.raises(InputError, match=r"^run\.jsonl:2: not JSON$"):
+        list(ordered_map(doubled, items(), jobs))
+
+
+def test_a_worker_that_ends_is_said_in_words() -> None:
+    with pytest.raises(KaratError, match=r"a worker process ended"):
+        list(ordered_map(die, range(20), 3))
+
+
+@ON_ONE_AND_ON_THREE
+def test_items_are_read_only_as_far_as_results_are_taken(jobs: int) -> None:
+    handed_out: list[int] = []
+
+    def endless() -> Iterator[int]:
+        for number in count():
+            handed_out.append(number)
+            yield number
+
+    results = cast("Iterator[int]", ordered_map(doubled, endless(), jobs))
+
+    assert list(islice(results, 5)) == [0, 2, 4, 6, 8]
+    assert len(handed_out) <= 5 + 8 * jobs
+
+
+@ON_ONE_AND_ON_THREE
+def test_no_item_is_read_after_the_consumer_has_stopped(jobs: int) -> None:
+    handed_out: list[int] = []
+    closed: list[bool] = []
+
+    def endless() -> Iterator[int]:
+        for number in count():
+            handed_out.append(number)
+            yield number
+
+    def first_three() -> Iterator[int]:
+        results = ordered_map(doubled, endless(), jobs)
+        for _ in range(3):
+            yield next(results)
+        read = len(handed_out)
+        results.close()  # type: ignore[attr-defined]
+        closed.append(len(handed_out) == read and next(results, None) is None)
+
+    assert list(first_three()) == [0, 2, 4]
+    assert closed == [True]

@@ -1,0 +1,119 @@
+"""Alignment against a plain re-telling of karat's rules: lists, loops and NLTK's stemmer."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nltk.stem import PorterStemmer
+
+from karat.align import Subset, align, prepare
+from karat.corpus import Document, Prediction
+from karat.protocol import KARAT, parse_protocol
+
+WORDS = ["graph", "graphs", "Graph", "neural", "net-work", "nets", "a", "ai", "train", ",", ".", "<unk>", "", "(x)"]
+phrase = st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join)
+text = st.lists(st.sampled_from(WORDS), max_size=10).map(" ".join)
+reference = st.one_of(phrase, st.none(), st.lists(phrase, max_size=3))
+document = st.tuples(text, text, st.lists(reference, max_size=5), st.lists(st.one_of(phrase, st.none()), max_size=6))
+
+_stem = PorterStemmer().stem
+
+
+def stems(phrase: str | None) -> tuple[str, ...]:
+    return tuple(_stem(t.lower()) for t in re.findall(r"\w+(?:-\w+)*|[^\w\s]", phrase or ""))
+
+
+def within(needle: tuple[str, ...], hay: tuple[str, ...]) -> bool:
+    return any(hay[i : i + len(needle)] == needle for i in range(len(hay) - len(needle) + 1))
+
+
+def prmu(phrase: tuple[str, ...], title: tuple[str, ...], body: tuple[str, ...]) -> str:
+    if phrase and (within(phrase, title) or within(phrase, body)):
+        return "P"
+    known = {*title, *body}
+    found = sum(stem in known for stem in phrase)
+    return "U" if not found else "R" if found == len(phrase) else "M"
+
+
+def plainly(title: str, body: str, references: list[Any], predictions: list[Any]) -> dict[str, tuple[int, int, int]]:
+    """(predictions, references, hits) of each subset of one document."""
+    own_title, own_body = stems(title), stems(body)
+    kept_references: list[list[tuple[str, ...]]] = []
+    for given_reference in references:
+        variants = [stems(v) for v in (given_reference if isinstance(given_reference, list) else [given_reference])]
+        if variants and variants[0] and variants[0] not in [r[0] for r in kept_references]:
+            kept_references.append(variants)
+    seen: list[tuple[str, ...]] = []
+    kept: list[tuple[str, ...]] = []
+    for given_prediction in predictions:
+        own = stems(given_prediction)
+        readable = re.search(r"[^\W_]", given_prediction or "") and "<unk>" not in (given_prediction or "").lower()
+        if own and readable and own not in seen:
+            kept.append(own)
+        seen.append(own)
+    order = "PRMU"
+    classes = [min((prmu(v, own_title, own_body) for v in variants), key=order.index) for variants in kept_references]
+    counted: dict[str, tuple[int, int, int]] = {}
+    for subset in ("all", "present", "absent", *order):
+        members = {"all": order, "present": "P", "absent": "RMU"}.get(subset, subset)
+        chosen = [p for p in kept if prmu(p, own_title, own_body) in members]
+        wanted = [r for r, c in zip(kept_references, classes, strict=True) if c in members]
+        left, hits = list(wanted), 0
+        for p in chosen:
+            found = next((r for r in kept_references if p in r), None)
+            if found is not None and any(found is r for r in left):
+                left = [r for r in left if r is not found]
+                hits += 1
+        counted[subset] = len(chosen), len(wanted), hits
+    return counted
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(document, min_size=1, max_size=4))
+def test_columns_count_what_the_rules_say(documents: list[Any]) -> None:
+    corpus = [Document(id=str(i), title=t, text=b, keyphrases=r) for i, (t, b, r, _) in enumerate(documents)]
+    run = [Prediction(id=str(i), keyphrases=p) for i, (_, _, _, p) in enumerate(documents)]
+    aligned = align(prepare(corpus, KARAT.matching), run, KARAT.counting)
+    expected = [plainly(*each) for each in documents]
+    subset: Subset
+    for subset in ("all", "present", "absent", "P", "R", "M", "U"):
+        hits = [0] * len(documents)
+        ranked = aligned.ranked(subset)
+        for d, gain in zip(ranked.document.tolist(), ranked.gain.tolist(), strict=True):
+            hits[d] += gain
+        counted = list(
+            zip(
+                aligned.count_predictions(subset).tolist(),
+                aligned.count_references(subset).tolist(),
+                hits,
+                strict=True,
+            )
+        )
+        assert counted == [each[subset] for each in expected], subset
+
+
+def test_a_split_phrase_keeps_its_source() -> None:
+    matching = parse_protocol("chen2020").matching
+    prepared = prepare([Document(id="1", text="a b", keyphrases=["a"])], matching)
+    aligned = align(prepared, [Prediction(id="1", keyphrases=["x", "a/b", "c"])], parse_protocol("chen2020").counting)
+    assert aligned.predictions.source.tolist() == [0, 1, 1, 2]
+    assert [aligned.forms[p] for p in aligned.predictions.phrase] == ["x", "a", "b", "c"]
+
+
+def test_the_same_stems_joined_by_an_underscore_are_a_repeat_for_chan_and_no_repeat_for_karat() -> None:
+    documents = [Document(id="1", text="a", keyphrases=["a"])]
+    run = [Prediction(id="1", keyphrases=["deep net", "deep_net"])]
+    for name, kept in (("chan2019", 1), ("karat", 2)):
+        protocol = parse_protocol(name)
+        aligned = align(prepare(documents, protocol.matching), run, protocol.counting)
+        assert aligned.predictions.kept.sum() == kept
+
+
+def test_nothing_after_eos_is_read_under_kpdrop() -> None:
+    protocol = parse_protocol("kpdrop2022")
+    prepared = prepare([Document(id="1", text="a", keyphrases=["a"])], protocol.matching)
+    aligned = align(prepared, [Prediction(id="1", keyphrases=["a <sep> b", "c <eos> d", "e"])], protocol.counting)
+    assert [aligned.forms[p] for p in aligned.predictions.phrase] == ["a", "b", "c"]
