@@ -21,7 +21,7 @@ from karat.engine.processes import ordered_map
 from karat.errors import InputError, unknown
 from karat.formats import read, read_run
 from karat.metrics.base import DEFAULT_METRICS, Floats, Request, Rows, plan_requests
-from karat.protocol import Protocol, change, parse_protocol
+from karat.protocol import Protocol, change, parse_protocol, signature_facts
 from karat.results import Part, Results, Score, Tally, hash_text
 
 Progress = Callable[[int], None]  # called with the number of documents just done
@@ -80,17 +80,21 @@ def _score(
     corpus, systems = _corpus(corpus), _runs(runs)
     remarks = _by_line_remarks(corpus, systems, options.by)
     wanted, remark = _wanted(corpus, metrics)
-    protocols = _protocols(protocol, options.language)
+    protocols, facts = _protocols(protocol, options.language), _facts(protocol)
+    chosen = facts.get("set", "keyphrases")
     plan = Plan(
         corpus.name,
         tuple(run.name for run in systems),
-        _reference_set(corpus, options.references),
+        _reference_set(corpus, options.references or (None if chosen == "keyphrases" else chosen)),
         protocols,
         tuple(tuple(plan_requests(wanted, p.counting, options.averages)) for p in protocols),
     )
     join = Join(options.by, options.missing, _shard(options.shard))
     plans, fit_remark = _fitted(plan, corpus, systems, join, options)
     parts = _collect(plans, corpus, systems, join, options)
+    found = hash_text(sum(part.hash for part in parts))
+    if join.shard.count == 1 and facts.get("hash", found) != found:
+        remarks.append(f"the references of {corpus.name} are not those of the signature: their hash is {found}")
     return _results(plans, parts, join.shard, [*remarks, *remark, *fit_remark])
 
 
@@ -117,6 +121,12 @@ def _protocols(given: str | Protocol | Sequence[str | Protocol], language: str |
     if language is not None:
         protocols = [change(p, stemmer="porter" if language == "english" else language) for p in protocols]
     return tuple({str(p): p for p in protocols}.values())
+
+
+def _facts(given: str | Protocol | Sequence[str | Protocol]) -> dict[str, str]:
+    """What signatures that were given as protocols say of the references they were computed with."""
+    listed = [given] if isinstance(given, str | Protocol) else list(given)
+    return {k: v for text in listed if isinstance(text, str) for k, v in signature_facts(text).items()}
 
 
 def _shard(given: str | None) -> Shard:

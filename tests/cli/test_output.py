@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +25,17 @@ COMMANDS = {
     "score.tex": ("score", *SYNTHETIC, "-f", "latex", "--protocol", "ye2021", "-m", "f1@M:present", "-m", "p@5:absent"),
     "score.csv": ("score", *SYNTHETIC, "-f", "csv", "-m", "f1@5", "-m", "count_mae:absent"),
     "score.json": ("score", *SYNTHETIC, "-f", "json", "-m", "f1@5:present", "--protocol", "kpdrop2022,pad=k"),
-    "score_averages.txt": ("score", *SYNTHETIC, "--averages", "-m", "f1@5:present", "-m", "duplicate_ratio", "-m", "map"),
+    "score_averages.txt": (
+        "score",
+        *SYNTHETIC,
+        "--averages",
+        "-m",
+        "f1@5:present",
+        "-m",
+        "duplicate_ratio",
+        "-m",
+        "map",
+    ),
     "score_two.txt": ("score", *SYNTHETIC[:2], "--protocol", "karat", "--protocol", "meng2021", "-m", "f1@O:absent"),
     "score_chan.txt": ("score", "edge.src.txt+edge.trg.txt", "edge.pred.txt", "--protocol", "chan2019"),
     "protocols.txt": ("list", "protocols"),
@@ -71,13 +82,27 @@ def test_help_and_import_do_without_numpy() -> None:
     for code in ("import karat", "from karat.cli import karat as k; k.main(['--help'], standalone_mode=False)"):
         check = f"import sys\n{code}\nsys.exit('numpy' in sys.modules)"
         done = subprocess.run(
-            [sys.executable, "-c", check], env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, capture_output=True, check=False
+            [sys.executable, "-c", check],
+            env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+            capture_output=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr.decode()
 
 
 def test_the_same_bytes_whatever_the_hash_seed_the_processes_and_the_shards(tmp_path: Path) -> None:
-    arguments = ("score", *SYNTHETIC, "--protocol", "karat", "--protocol", "ye2021", "-m", "f1@5:present", "-m", "ndcg@5")
+    arguments = (
+        "score",
+        *SYNTHETIC,
+        "--protocol",
+        "karat",
+        "--protocol",
+        "ye2021",
+        "-m",
+        "f1@5:present",
+        "-m",
+        "ndcg@5",
+    )
     arguments += ("-m", "alpha_ndcg", "-m", "f1@V:absent", "-m", "r_precision", "-m", "duplicate_ratio")
     whole = karat(*arguments, "-f", "json", PYTHONHASHSEED="1").stdout
     assert json.loads(whole)["rows"]
@@ -130,3 +155,35 @@ def test_a_signature_is_accepted_as_a_protocol() -> None:
     assert name == "chan2019,pad=none"
     again = json.loads(karat("score", *SYNTHETIC[:2], "-f", "json", "--protocol", signature).stdout)
     assert again == first
+
+
+def test_a_signature_of_other_references_is_remarked_upon() -> None:
+    found = json.loads(karat("score", *SYNTHETIC[:2], "-f", "json").stdout)
+    signature = re.sub(r"hash=\w+", "hash=0123456789abcdef", found["signatures"]["karat"])
+    other = json.loads(karat("score", *SYNTHETIC[:2], "-f", "json", "--protocol", signature).stdout)
+    assert other["rows"] == found["rows"]
+    assert "are not those of the signature" in other["notes"][0]
+
+
+def test_a_named_reference_set_is_scored_and_named_in_the_signature(tmp_path: Path) -> None:
+    corpus = {
+        "id": "1",
+        "text": "deep nets",
+        "keyphrases": ["nets"],
+        "reference_sets": {"author": ["deep"], "reader": ["x"]},
+    }
+    (tmp_path / "c.jsonl").write_text(json.dumps(corpus) + "\n")
+    (tmp_path / "r.jsonl").write_text('{"id": "1", "keyphrases": ["deep"]}\n')
+    arguments = ("score", "c.jsonl", "r.jsonl", "-m", "f1@M", "-f", "json")
+    plain = json.loads(karat(*arguments, cwd=tmp_path).stdout)
+    author = json.loads(karat(*arguments, "--references", "author", cwd=tmp_path).stdout)
+    assert [plain["rows"][0]["value"], author["rows"][0]["value"]] == [0.0, 1.0]
+    assert ",set=author,hash=" in author["signatures"]["karat"]
+    assert author["signatures"] != plain["signatures"]
+    again = json.loads(karat(*arguments, "--protocol", author["signatures"]["karat"], cwd=tmp_path).stdout)
+    assert again == author
+    done = karat(*arguments, "--references", "autor", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.decode().strip() == (
+        "karat: unknown reference set 'autor'; did you mean 'author'? (known: author, reader)"
+    )
