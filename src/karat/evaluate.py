@@ -51,6 +51,7 @@ class Plan:
     reference_set: str | None
     protocols: tuple[Protocol, ...]
     requests: tuple[tuple[Request, ...], ...]
+    leave_out: bool = False  # documents that a run lacks, instead of taking them as empty
 
 
 def score(
@@ -88,6 +89,7 @@ def _score(
         _reference_set(corpus, options.references or (None if chosen == "keyphrases" else chosen)),
         protocols,
         tuple(tuple(plan_requests(wanted, p.counting, options.averages)) for p in protocols),
+        options.missing == "skip",
     )
     join = Join(options.by, options.missing, _shard(options.shard))
     plans, fit_remark = _fitted(plan, corpus, systems, join, options)
@@ -205,9 +207,9 @@ def _score_chunk(plans: Sequence[Plan], chunk: Chunk) -> Scored:
     found: dict[tuple[int, int], list[Rows]] = {}
     tallies: dict[tuple[int, int], Tally] = {}
     for s, p, aligned in _aligned(plans[0], documents, chunk):
-        lacking = chunk.missing[s]
-        found[s, p] = [_leave_out(request.rows(aligned), lacking) for request in plans[s].requests[p]]
-        tallies[s, p] = _tally(plans[s], s, p, aligned, len(lacking))
+        left_out = chunk.missing[s] if plans[s].leave_out else []
+        found[s, p] = [_without(request.rows(aligned), left_out) for request in plans[s].requests[p]]
+        tallies[s, p] = _tally(plans[s], s, p, aligned, len(chunk.missing[s]))
     order = sorted(found)
     return Scored(
         chunk.ids,
@@ -217,10 +219,16 @@ def _score_chunk(plans: Sequence[Plan], chunk: Chunk) -> Scored:
     )
 
 
-def _leave_out(rows: Rows, lacking: list[int]) -> Rows:
-    if lacking and rows.units is None:
-        rows.values[lacking] = 0.0
-    return rows
+def _without(rows: Rows, documents: list[int]) -> Rows:
+    """The rows, those of some documents being undefined."""
+    if not documents:
+        return rows
+    if rows.units is None:
+        values = rows.values.copy()
+        values[documents] = 0.0
+        return Rows(values)
+    kept = ~np.isin(rows.units, documents).reshape(len(rows.units), -1).any(axis=1)
+    return Rows(rows.values[kept], rows.units[kept])
 
 
 def _tally(plan: Plan, system: int, protocol: int, aligned: Aligned, missing: int) -> Tally:

@@ -1,0 +1,127 @@
+"""Results: files, frames, shards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import karat
+from karat.results import encode, load, merge
+
+CORPUS = karat.Corpus.of(
+    [
+        {
+            "id": f"d{i}",
+            "title": "deep nets",
+            "text": f"trees {i}",
+            "keyphrases": ["deep nets", f"topic {i % 3}"][: 1 + i % 2],
+        }
+        for i in range(11)
+    ]
+)
+RUN = karat.Run.of([{"id": f"d{i}", "keyphrases": ["deep net", f"topic {i % 2}", "nets"]} for i in range(11)], name="r")
+METRICS = ["f1@M:present", "f1@M:absent", "p@2/micro", "map", "f1@V", "alpha_ndcg,alpha=0.3", "duplicate_ratio"]
+
+
+@pytest.fixture(scope="module")
+def results() -> karat.Results:
+    return karat.score(CORPUS, RUN, metrics=METRICS, protocol=["karat", "chan2019"])
+
+
+def test_a_file_holds_everything(results: karat.Results, tmp_path: Path) -> None:
+    results.save(tmp_path / "r.karat")
+    again = load(tmp_path / "r.karat")
+    assert again.as_dict() == results.as_dict()
+    assert again.ids == results.ids
+    for a, b in zip(results.scores, again.scores, strict=True):
+        np.testing.assert_array_equal(a.rows.values, b.rows.values)
+        np.testing.assert_array_equal(a.per_document(), b.per_document())
+
+
+def test_the_mean_of_document_values_is_the_score(results: karat.Results) -> None:
+    score = results.scores[1]
+    assert score.request.label == "f1@M"
+    values = score.per_document()
+    assert np.isnan(values).sum() == results.rows()[1]["undefined"] == 6
+    assert np.nanmean(values) == pytest.approx(score.value)
+
+
+def test_frames_hold_the_rows(results: karat.Results) -> None:
+    assert results.to_pandas()["value"].tolist() == [row["value"] for row in results.rows()]
+    assert results.to_polars()["value"].to_list() == [row["value"] for row in results.rows()]
+
+
+@settings(max_examples=30, deadline=None)
+@given(count=st.integers(1, 11), order=st.randoms(use_true_random=False))
+def test_merged_shards_are_the_whole_to_the_byte(count: int, order: st.DataObject) -> None:
+    whole = karat.score(CORPUS, RUN, metrics=METRICS)
+    parts = [karat.score(CORPUS, RUN, metrics=METRICS, shard=f"{i}/{count}") for i in range(1, count + 1)]
+    order.shuffle(parts)  # type: ignore[attr-defined]
+    assert encode(merge(parts)) == encode(whole)
+
+
+def test_what_cannot_be_merged_is_said() -> None:
+    one, two = (karat.score(CORPUS, RUN, metrics=["p@1"], shard=f"{i}/2") for i in (1, 2))
+    other = karat.score(CORPUS, RUN, metrics=["r@1"], shard="2/2")
+    for parts, message in (
+        ([one], "shard 2/2 is missing"),
+        ([one, one, two], "shard 1/2 is there twice"),
+        ([one, other], "shard 2/2 was scored otherwise than shard 1/2"),
+        ([one, karat.score(CORPUS, RUN, metrics=["p@1"], shard="2/3")], "different N"),
+        ([], "nothing to merge"),
+    ):
+        with pytest.raises(karat.InputError, match=message):
+            merge(parts)
+
+
+def test_a_shard_beyond_the_corpus_holds_no_document() -> None:
+    with pytest.raises(karat.InputError, match="shard 12/12 holds no document"):
+        karat.score(CORPUS, RUN, shard="12/12")
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"\x81\xa5karat\x01", msgspec.msgpack.encode({"karat": 9})])
+def test_a_file_that_is_none_of_ours_is_said(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.karat"
+    path.write_bytes(content)
+    with pytest.raises(karat.InputError, match=r"x\.karat"):
+        load(path)
+
+
+def test_a_cut_off_file_is_said(results: karat.Results, tmp_path: Path) -> None:
+    whole = encode(results)
+    path = tmp_path / "x.karat"
+    for length in range(0, len(whole), max(1, len(whole) // 50)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(karat.InputError, match="not a .karat file, or damaged"):
+            load(path)
+
+
+def test_a_corpus_without_text_is_scored_for_all_phrases_and_says_so() -> None:
+    corpus = karat.Corpus.of([{"id": "1", "keyphrases": ["a"]}])
+    run = karat.Run.of([{"id": "1", "keyphrases": ["a"]}])
+    results = karat.score(corpus, run)
+    assert {row["subset"] for row in results.rows()} == {"all"}
+    assert "cannot be told apart" in results.notes[0]
+    with pytest.raises(karat.InputError, match="f1@5:present needs the documents' title or text"):
+        karat.score(corpus, run, metrics=["f1@5:present"])
+
+
+def test_a_corpus_without_references_is_an_error() -> None:
+    corpus = karat.Corpus.of([{"id": "1", "text": "a"}])
+    run = karat.Run.of([{"id": "1", "keyphrases": ["a"]}])
+    with pytest.raises(karat.InputError, match="no document has references"):
+        karat.score(corpus, run)
+
+
+def test_documents_that_a_run_lacks_are_empty_or_left_out_as_asked() -> None:
+    run = karat.Run.of([{"id": f"d{i}", "keyphrases": ["deep net"]} for i in range(10)])
+    empty = karat.score(CORPUS, run, metrics=["r@M:present"], missing="empty")
+    skip = karat.score(CORPUS, run, metrics=["r@M:present"], missing="skip")
+    assert empty.rows()[0]["value"] == pytest.approx(10 / 11)
+    assert (skip.rows()[0]["value"], skip.rows()[0]["undefined"]) == (1.0, 1)
+    assert "1 documents without predictions" in skip.notes[0]
