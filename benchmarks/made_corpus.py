@@ -285,9 +285,7 @@ class _Frame:
 class _FrameMaker:
     """Frames of one kind, sentences or titles."""
 
-    def __init__(
-        self, chance: random.Random, openers: dict[str, float], joints: dict[str, float], end: str
-    ) -> None:
+    def __init__(self, chance: random.Random, openers: dict[str, float], joints: dict[str, float], end: str) -> None:
         self.chance = chance
         self.openers = _Choice(openers)
         self.joints = _Choice(joints)
@@ -365,9 +363,7 @@ class _Author:
         self.phrase_ranks: list[int] = []
         sentences = _FrameMaker(self.chance, _OPENERS, _JOINTS, ".")
         titles = _FrameMaker(self.chance, _TITLE_OPENERS, _TITLE_JOINTS, "")
-        self.sentences = [
-            sentences.make(self.chance.randint(*SENTENCE_WORDS)) for _ in range(SENTENCE_FRAMES)
-        ]
+        self.sentences = [sentences.make(self.chance.randint(*SENTENCE_WORDS)) for _ in range(SENTENCE_FRAMES)]
         self.titles = [titles.make(self.chance.randint(*TITLE_WORDS)) for _ in range(TITLE_FRAMES)]
 
     def document(self) -> tuple[str, str, list[str], list[str]]:

@@ -12,9 +12,9 @@ from itertools import islice
 from typing import Any
 
 import karat.metrics  # noqa: F401  registers the metrics
-from karat.align import Aligned, Prepared
 from karat.align import align as align_run
 from karat.align import prepare as prepare_documents
+from karat.columns import Aligned, Prepared
 from karat.corpus import Prediction
 from karat.engine.chunks import Chunk, Join, chunks
 from karat.formats import read as read_corpus

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.stem import PorterStemmer
 
-from karat.align import Subset, align, prepare
+from karat.align import align, prepare
+from karat.columns import Subset
 from karat.corpus import Document, Prediction
 from karat.protocol import KARAT, parse_protocol
 

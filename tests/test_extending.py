@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import karat
-from karat.align import Aligned, Cutoff, Subset
+from karat.columns import Aligned, Cutoff, Subset
 from karat.metrics.base import METRICS, Fit, Floats, Rows, metric, ratio_rows, rows
 from karat.results import encode, load, merge
 

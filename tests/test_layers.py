@@ -14,6 +14,7 @@ LAYERS = [
     ["corpus"],
     ["formats"],
     ["text"],
+    ["columns"],
     ["align"],
     ["metrics"],
     ["results"],

@@ -17,8 +17,10 @@ class InputError(KaratError):
 class MissingExtraError(KaratError):
     """An optional library is not installed."""
 
-    def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an extra: pip install 'karat[{extra}]'")
+
+def missing_extra(what: str, extra: str) -> MissingExtraError:
+    """An error for something that needs a library which is not there, with the command that installs it."""
+    return MissingExtraError(f"{what} needs an extra: pip install 'karat[{extra}]'")
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:

@@ -14,7 +14,8 @@ import numpy as np
 
 import karat.metrics  # noqa: F401  registers the metrics
 from karat import __version__
-from karat.align import PRMU, Aligned, Prepared, align, prepare, references_of
+from karat.align import align, prepare, references_of
+from karat.columns import PRMU, Aligned, Prepared
 from karat.corpus import Corpus, Document, Prediction, Run
 from karat.engine.chunks import By, Chunk, Join, Missing, Shard, chunks, matched_by
 from karat.engine.processes import ordered_map

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from karat.align import Cutoff
+from karat.columns import Cutoff
 from karat.errors import InputError
 from karat.formats.files import open_bytes, write_beside
 from karat.metrics.base import METRICS, Floats, Request, Rows

@@ -91,19 +91,9 @@ def test_help_and_import_do_without_numpy() -> None:
 
 
 def test_the_same_bytes_whatever_the_hash_seed_the_processes_and_the_shards(tmp_path: Path) -> None:
-    arguments = (
-        "score",
-        *SYNTHETIC,
-        "--protocol",
-        "karat",
-        "--protocol",
-        "ye2021",
-        "-m",
-        "f1@5:present",
-        "-m",
-        "ndcg@5",
-    )
-    arguments += ("-m", "alpha_ndcg", "-m", "f1@V:absent", "-m", "r_precision", "-m", "duplicate_ratio")
+    metrics = ("f1@5:present", "ndcg@5", "alpha_ndcg", "f1@V:absent", "r_precision", "duplicate_ratio")
+    arguments = ["score", *SYNTHETIC, "--protocol", "karat", "--protocol", "ye2021"]
+    arguments += [argument for metric in metrics for argument in ("-m", metric)]
     whole = karat(*arguments, "-f", "json", PYTHONHASHSEED="1").stdout
     assert json.loads(whole)["rows"]
     assert karat(*arguments, "-f", "json", PYTHONHASHSEED="2").stdout == whole

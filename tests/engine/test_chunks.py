@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import karat
@@ -16,6 +16,10 @@ from karat.corpus import Batch, Corpus, Document, Prediction, Run
 from karat.engine.chunks import By, Chunk, Join, Missing, Shard, chunks, matched_by
 from karat.errors import InputError
 from karat.formats import files, read, read_run
+
+untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+AS_USUAL = Join()
 
 
 def batches_of(records: Sequence[Any], size: int) -> Callable[[], Iterator[Batch[Any]]]:
@@ -39,7 +43,7 @@ def run_of(ids: Sequence[str | None], size: int = 2, system: str = "run") -> Run
     return Run(system, batches_of(predictions, size), f"{system}.jsonl")
 
 
-def joined(corpus: Corpus, runs: Sequence[Run], join: Join = Join()) -> list[tuple[str, Any, list[Any]]]:
+def joined(corpus: Corpus, runs: Sequence[Run], join: Join = AS_USUAL) -> list[tuple[str, Any, list[Any]]]:
     """(id, text, what each run predicts) for every document of all chunks."""
     found: list[tuple[str, Any, list[Any]]] = []
     for chunk in chunks(corpus, runs, join):
@@ -53,7 +57,7 @@ def expected(ids: Sequence[str], systems: Sequence[str] = ("run",)) -> list[tupl
     return [(i, f"text of {i}", [[f"{system} on {i}"] for system in systems]) for i in ids]
 
 
-def message_of(corpus: Corpus, run: Run, join: Join = Join()) -> str:
+def message_of(corpus: Corpus, run: Run, join: Join = AS_USUAL) -> str:
     with pytest.raises(InputError) as caught:
         list(chunks(corpus, [run], join))
     return str(caught.value)
@@ -77,7 +81,7 @@ def permuted(draw: st.DrawFn) -> tuple[list[str], list[str]]:
 # ---------------------------------------------------------------------------------------------- by id
 
 
-@settings(deadline=None)
+@untimed
 @given(permuted(), sizes, sizes)
 def test_a_run_in_any_order_and_any_batches_is_joined_to_its_documents(
     orders: tuple[list[str], list[str]], corpus_size: int, run_size: int
@@ -89,7 +93,7 @@ def test_a_run_in_any_order_and_any_batches_is_joined_to_its_documents(
     assert found == expected(ids)
 
 
-@settings(deadline=None)
+@untimed
 @given(permuted(), sizes, sizes)
 def test_a_shuffled_run_beside_one_in_order_gives_what_each_gives_alone(
     orders: tuple[list[str], list[str]], corpus_size: int, run_size: int
@@ -102,7 +106,7 @@ def test_a_shuffled_run_beside_one_in_order_gives_what_each_gives_alone(
     assert found == expected(ids, ["ordered", "shuffled"])
 
 
-@settings(deadline=None)
+@untimed
 @given(permuted(), st.integers(1, 120), st.integers(1, 120))
 def test_files_in_any_order_and_any_blocks_are_joined(
     tmp_path_factory: pytest.TempPathFactory,
@@ -112,9 +116,7 @@ def test_files_in_any_order_and_any_blocks_are_joined(
 ) -> None:
     ids, shuffled = orders
     folder = tmp_path_factory.getbasetemp()
-    (folder / "c.jsonl").write_bytes(
-        b"\n".join(msgspec.json.encode({"id": i, "text": f"text of {i}"}) for i in ids)
-    )
+    (folder / "c.jsonl").write_bytes(b"\n".join(msgspec.json.encode({"id": i, "text": f"text of {i}"}) for i in ids))
     (folder / "run.jsonl").write_bytes(
         b"\n".join(msgspec.json.encode({"id": i, "keyphrases": [f"run on {i}"]}) for i in shuffled)
     )
@@ -184,9 +186,7 @@ def test_an_id_twice_in_a_run_is_named_with_both_lines(where: str, size: int) ->
         assert message == f"run.jsonl: id {twice!r} is on line {first} and on line {second}"
 
 
-def test_lines_of_ids_given_twice_are_those_of_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_of_ids_given_twice_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "BLOCK_BYTES", 20)
     path = tmp_path / "run.jsonl"
     path.write_text('{"id": "d1"}\n\n{"id": "d2"}\n\n\n{"id": "d1"}\n')
@@ -242,9 +242,7 @@ def test_documents_that_a_run_lacks_have_no_predictions_and_are_told(
 
     found = joined(corpus, [run], join)
 
-    assert [(i, predicted) for i, _, predicted in found] == [
-        (i, [[f"run on {i}"] if i in ids else []]) for i in SIX
-    ]
+    assert [(i, predicted) for i, _, predicted in found] == [(i, [[f"run on {i}"] if i in ids else []]) for i in SIX]
     assert lacking_of(list(chunks(corpus, [run], join))) == ["d1", "d4", "d6"]
 
 
@@ -313,11 +311,9 @@ def test_matching_by_id_without_ids_names_the_file_and_the_flag(
         matched_by(corpus_of(corpus_ids), run_of(run_ids), "id")
 
 
-@settings(deadline=None)
+@untimed
 @given(st.integers(1, 12), sizes, sizes)
-def test_lines_without_ids_are_joined_in_their_order(
-    documents: int, corpus_size: int, run_size: int
-) -> None:
+def test_lines_without_ids_are_joined_in_their_order(documents: int, corpus_size: int, run_size: int) -> None:
     corpus = Corpus("c", batches_of([Document(text=str(n)) for n in range(documents)], corpus_size), "c")
     run = Run("r", batches_of([Prediction(keyphrases=[str(n)]) for n in range(documents)], run_size), "r")
 
@@ -346,9 +342,7 @@ def test_a_run_with_fewer_lines_is_an_error_with_the_two_ways_out(corpus_size: i
 
 @pytest.mark.parametrize("missing", ["empty", "skip"])
 @pytest.mark.parametrize("size", [1, 2, 3, 10])
-def test_documents_after_the_end_of_a_run_have_no_predictions_and_are_told(
-    size: int, missing: Missing
-) -> None:
+def test_documents_after_the_end_of_a_run_have_no_predictions_and_are_told(size: int, missing: Missing) -> None:
     corpus, run, join = corpus_of(SIX), run_of([None] * 3, size), Join(missing=missing)
 
     assert [p for _, _, p in joined(corpus, [run], join)] == [[["run on None"]]] * 3 + [[[]]] * 3
@@ -369,7 +363,7 @@ def test_a_run_with_more_lines_is_an_error_that_names_where_the_corpus_ends(
 # ---------------------------------------------------------------------------------------------- shards
 
 
-@settings(deadline=None)
+@untimed
 @given(permuted(), sizes, sizes, st.integers(1, 5), st.booleans())
 def test_shards_are_disjoint_in_corpus_order_and_together_everything(
     orders: tuple[list[str], list[str]], corpus_size: int, run_size: int, count: int, by_line: bool
@@ -388,11 +382,9 @@ def test_shards_are_disjoint_in_corpus_order_and_together_everything(
     assert sorted(entry[0] for shard in shards for entry in shard) == sorted(ids)
 
 
-@settings(deadline=None)
+@untimed
 @given(st.integers(0, 20), st.integers(1, 6), st.lists(st.integers(1, 5), max_size=6))
-def test_positions_of_shards_do_not_depend_on_where_chunks_are_cut(
-    before: int, count: int, lengths: list[int]
-) -> None:
+def test_positions_of_shards_do_not_depend_on_where_chunks_are_cut(before: int, count: int, lengths: list[int]) -> None:
     for index in range(1, count + 1):
         shard = Shard(index, count)
         start, found = before, list[int]()

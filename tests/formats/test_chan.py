@@ -193,9 +193,7 @@ def test_the_mark_between_present_and_absent_becomes_kinds(tmp_path: Path) -> No
         ("swarm;<peos>;zoology;<peos>;ethics", ["swarm", "zoology", "ethics"], ["present", "absent", "absent"]),
     ],
 )
-def test_the_mark_is_itself_no_prediction(
-    tmp_path: Path, line: str, phrases: list[str], kinds: list[str]
-) -> None:
+def test_the_mark_is_itself_no_prediction(tmp_path: Path, line: str, phrases: list[str], kinds: list[str]) -> None:
     assert predictions_of(tmp_path, f"{line}\n") == [Prediction(keyphrases=list(phrases), kinds=kinds)]
 
 

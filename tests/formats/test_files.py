@@ -14,13 +14,15 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import karat
 from karat.errors import InputError
 from karat.formats import files, read, read_run, split_name
 from karat.formats.files import blocks, lines, looks_like_json, open_bytes, stem, write_beside
+
+untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 unless_root = pytest.mark.skipif(
     os.geteuid() == 0, reason="root may read and write everything, so there is no permission to lack"
@@ -101,9 +103,7 @@ def test_a_name_before_an_equals_sign_is_taken(argument: str, name: str, path: s
     assert split_name(argument) == (name, path)
 
 
-def test_a_file_whose_name_holds_an_equals_sign_is_that_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_whose_name_holds_an_equals_sign_is_that_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     file_of(tmp_path, b"", "lr=3.jsonl")
 
@@ -158,9 +158,7 @@ def test_a_compressed_file_that_was_cut_off_is_an_error_that_names_it(
 
 
 @pytest.mark.parametrize("pack", COMPRESSORS)
-def test_a_cut_off_file_is_not_scored_as_a_shorter_corpus(
-    tmp_path: Path, pack: Callable[[bytes], bytes]
-) -> None:
+def test_a_cut_off_file_is_not_scored_as_a_shorter_corpus(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     packed = pack(MANY_LINES)
     path = file_of(tmp_path, packed[: len(packed) // 2], "corpus.jsonl")
 
@@ -234,7 +232,7 @@ def test_a_line_longer_than_a_block_is_one_line(tmp_path: Path, monkeypatch: pyt
     assert list(blocks(path)) == [(1, 1, b"a" * 100 + b"\n"), (2, 2, b"b\n" + b"c" * 50)]
 
 
-@settings(deadline=None)
+@untimed
 @given(
     st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n\r\ufeff"), max_size=9)),
     st.booleans(),
@@ -325,9 +323,7 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
         content_of(path)
 
 
-def test_a_refusal_of_the_system_is_named_for_root_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refusal_of_the_system_is_named_for_root_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
@@ -378,9 +374,7 @@ def test_a_written_file_has_the_mode_of_any_new_file(tmp_path: Path) -> None:
     assert (tmp_path / "out.json").stat().st_mode & 0o777 == 0o640
 
 
-def test_a_name_without_a_folder_is_written_where_one_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_without_a_folder_is_written_where_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
     write_beside("out.json", b"new")

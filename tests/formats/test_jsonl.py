@@ -7,12 +7,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from karat.corpus import Corpus, Document, Prediction, Run
 from karat.errors import InputError
 from karat.formats import files, read, read_run
+
+untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def corpus_of(folder: Path, content: bytes) -> Corpus:
@@ -189,7 +191,7 @@ def test_keyphrases_written_as_one_string_are_answered_with_how_to_write_them(tm
     run = run_of(tmp_path, b'{"id": "d1", "keyphrases": "a;b"}\n')
 
     assert message_for(tmp_path, b'{"id": "d3", "keyphrases": "a;b"}').endswith(hint)
-    with pytest.raises(InputError, match=r'run\.jsonl:1: .*\$\.keyphrases.*write a list of phrases'):
+    with pytest.raises(InputError, match=r"run\.jsonl:1: .*\$\.keyphrases.*write a list of phrases"):
         list(run)
 
 
@@ -278,7 +280,7 @@ def encoded(records: list[Any], gaps: list[list[bytes]]) -> bytes:
     return b"\n".join(written)
 
 
-@settings(deadline=None)
+@untimed
 @given(st.lists(documents, min_size=1, max_size=8), st.lists(blank_lines, max_size=3), st.integers(1, 200))
 def test_documents_are_read_back_as_they_were_written_for_any_size_of_block(
     tmp_path_factory: pytest.TempPathFactory, written: list[Document], gaps: list[list[bytes]], size: int
@@ -292,7 +294,7 @@ def test_documents_are_read_back_as_they_were_written_for_any_size_of_block(
         assert len(corpus) == len(written)
 
 
-@settings(deadline=None)
+@untimed
 @given(st.lists(predictions, min_size=1, max_size=8), st.lists(blank_lines, max_size=3), st.integers(1, 200))
 def test_predictions_are_read_back_as_they_were_written_for_any_size_of_block(
     tmp_path_factory: pytest.TempPathFactory, written: list[Prediction], gaps: list[list[bytes]], size: int

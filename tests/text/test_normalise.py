@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from nltk.stem import PorterStemmer
 
@@ -15,6 +15,8 @@ from karat.text import normalise
 from karat.text.normalise import Normaliser, normaliser
 from karat.text.stems import stemmer
 from karat.text.tokens import tokenizer
+
+untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 NAIVE: dict[str, Callable[[str], list[str]]] = {
     "marks": lambda text: re.findall(r"\w+(?:-\w+)*|[^\w\s]", text),
@@ -26,7 +28,22 @@ EVERY_TOKENIZER = pytest.mark.parametrize("name", NAIVE)
 
 # Texts of everything, and texts of what the code has to tell apart.
 texts = st.text() | st.text(alphabet="aS-_ .\t\n\x00\u00a0İΣ")
-words = st.sampled_from("Networks networking flies dying state-of-the-art e.g. ΣΊΣΥΦΟΣ <unk> \x00 ; ( relational".split(" "))
+words = st.sampled_from(
+    [
+        "Networks",
+        "networking",
+        "flies",
+        "dying",
+        "state-of-the-art",
+        "e.g.",
+        "ΣΊΣΥΦΟΣ",
+        "<unk>",
+        "\x00",
+        ";",
+        "(",
+        "relational",
+    ]
+)
 sentences = st.lists(words, max_size=12).map(" ".join)
 
 nltk_stem: Callable[[str], str] = PorterStemmer().stem
@@ -92,7 +109,7 @@ def test_the_memory_is_emptied_only_beyond_its_bound(monkeypatch: pytest.MonkeyP
 
 
 @EVERY_TOKENIZER
-@settings(deadline=None)
+@untimed
 @given(text=texts | sentences)
 @example(text="State-of-the-art (deep) NETWORKS, e.g. x_1:\tit's 3.5\u00a0% …\n")
 def test_the_form_is_the_stems_of_the_tokens(name: str, text: str) -> None:
@@ -100,7 +117,7 @@ def test_the_form_is_the_stems_of_the_tokens(name: str, text: str) -> None:
 
 
 @EVERY_TOKENIZER
-@settings(deadline=None)
+@untimed
 @given(given_texts=st.lists(texts | sentences, max_size=6))
 @example(given_texts=[])
 @example(given_texts=[""])
@@ -116,7 +133,7 @@ def test_many_forms_at_once_are_the_forms_one_by_one(name: str, given_texts: lis
 
 
 @EVERY_TOKENIZER
-@settings(deadline=None)
+@untimed
 @given(given_texts=st.lists(texts | sentences, max_size=6))
 @example(given_texts=["Nets", "a \x00 b"])
 def test_many_forms_without_lower_case_are_the_forms_one_by_one(name: str, given_texts: list[str]) -> None:
@@ -126,7 +143,7 @@ def test_many_forms_without_lower_case_are_the_forms_one_by_one(name: str, given
 
 
 @EVERY_TOKENIZER
-@settings(deadline=None)
+@untimed
 @given(before=st.lists(texts | sentences, max_size=4), text=texts | sentences)
 @example(before=["a", "b"], text="a \x00 b")
 def test_what_was_asked_before_does_not_change_a_form(name: str, before: list[str], text: str) -> None:
@@ -139,7 +156,7 @@ def test_what_was_asked_before_does_not_change_a_form(name: str, before: list[st
     assert asked.many([text, text]) == fresh(name).many([text, text])
 
 
-@settings(deadline=None)
+@untimed
 @given(st.lists(sentences, max_size=5))
 def test_many_forms_with_the_tokenizer_of_nltk_are_the_forms_one_by_one(given_texts: list[str]) -> None:
     forms = fresh("nltk")
@@ -148,11 +165,9 @@ def test_many_forms_with_the_tokenizer_of_nltk_are_the_forms_one_by_one(given_te
 
 
 @EVERY_TOKENIZER
-@settings(deadline=None)
+@untimed
 @given(phrase=sentences, text=sentences)
-def test_tokens_follow_each_other_exactly_when_the_form_stands_in_the_form(
-    name: str, phrase: str, text: str
-) -> None:
+def test_tokens_follow_each_other_exactly_when_the_form_stands_in_the_form(name: str, phrase: str, text: str) -> None:
     needle = [nltk_stem(token) for token in NAIVE[name](phrase.lower())]
     stems = [nltk_stem(token) for token in NAIVE[name](text.lower())]
     assume(all(needle))  # an empty token is none to be found

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from karat.align import align, prepare
 from karat.corpus import Document, Phrase, Prediction
 from karat.protocol import KARAT, change, option_fields
 from karat.text.split import split_phrases
+
+untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 Lists = Sequence[Sequence[Phrase]]
 
@@ -69,9 +71,7 @@ def test_every_separator_of_the_protocols_has_examples() -> None:
     ("separators", "phrases", "found"),
     [(name, phrases, found) for name, cases in SEPARATORS.items() for phrases, found in cases],
 )
-def test_phrases_are_split_into_these_pieces(
-    separators: str, phrases: list[str], found: list[tuple[int, str]]
-) -> None:
+def test_phrases_are_split_into_these_pieces(separators: str, phrases: list[str], found: list[tuple[int, str]]) -> None:
     assert pieces(phrases, separators) == found
 
 
@@ -108,6 +108,7 @@ def test_a_null_character_splits_and_ends_nothing(separators: str, blank: str, b
 
 @pytest.mark.parametrize("separators", SEPARATORS)
 @pytest.mark.parametrize("blank", ["drop", "keep", "inner"])
+@untimed
 @given(data=st.data())
 def test_a_document_is_split_alike_beside_any_other(separators: str, blank: str, data: st.DataObject) -> None:
     alphabet = ["a", " ", ";", "/", "<sep>", "<eos>", "<p_start>", "<eokp>"]
@@ -166,9 +167,7 @@ def predicted(phrases: list[Phrase], blank: str) -> list[str]:
     ("blank", "phrases", "left"),
     [(blank, phrases, left) for blank, cases in BLANK.items() for phrases, left in cases],
 )
-def test_empty_predictions_are_taken_as_the_protocol_says(
-    blank: str, phrases: list[Phrase], left: list[str]
-) -> None:
+def test_empty_predictions_are_taken_as_the_protocol_says(blank: str, phrases: list[Phrase], left: list[str]) -> None:
     assert predicted(phrases, blank) == left
 
 

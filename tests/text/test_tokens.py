@@ -6,11 +6,13 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from karat.protocol import option_fields
 from karat.text.tokens import tokenizer
+
+untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 TOKENIZERS: dict[str, Any] = option_fields()["tokenizer"][1].metadata["values"]
 
@@ -83,6 +85,7 @@ def test_case_is_left_as_it_is() -> None:
         assert tokenizer(name)("Deep NETS") == ["Deep", "NETS"]
 
 
+@untimed
 @given(st.text())
 @example(SENTENCE)
 @example("a-\u00adb\u200b-c \x1c-\x85d-\u2028-e \x00-\x00")
@@ -90,23 +93,27 @@ def test_marks_piece_by_piece_are_those_of_the_whole_text(text: str) -> None:
     assert tokenizer("marks")(text) == re.findall(r"\w+(?:-\w+)*|[^\w\s]", text)
 
 
+@untimed
 @given(st.text(alphabet="ab-_ .\t\n\u00a0é1"))
 def test_marks_piece_by_piece_are_those_of_a_text_full_of_hyphens_and_spaces(text: str) -> None:
     assert tokenizer("marks")(text) == re.findall(r"\w+(?:-\w+)*|[^\w\s]", text)
 
 
+@untimed
 @given(st.text() | st.text(alphabet="ab-_ .\t\n\u00a0é1"))
 @example(SENTENCE)
 def test_split_nopunc_is_what_stands_between_characters_that_are_not_of_words(text: str) -> None:
     assert tokenizer("split_nopunc")(text) == [token for token in re.split(r"\W", text) if token]
 
 
+@untimed
 @given(st.text() | st.text(alphabet="ab \t\n\u00a0"))
 @example(SENTENCE)
 def test_split_is_the_split_of_strings(text: str) -> None:
     assert tokenizer("split")(text) == text.split()
 
 
+@untimed
 @given(st.text() | st.text(alphabet="ab \t\n\u00a0"))
 @example(SENTENCE)
 def test_space_cuts_at_every_single_space(text: str) -> None:
@@ -114,6 +121,7 @@ def test_space_cuts_at_every_single_space(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(TOKENIZERS.keys() - {"nltk"}))
+@untimed
 @given(st.data())
 def test_what_stands_beyond_a_space_has_no_say_in_tokens(name: str, data: st.DataObject) -> None:
     words = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1)

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from karat.errors import InputError, MissingExtraError
+from karat.errors import InputError, missing_extra
 
 STDIN = "-"
 BLOCK_BYTES = 1 << 21  # about 1,500 abstracts: large enough for numpy, small enough for memory
@@ -66,7 +66,7 @@ def _zstd(raw: BinaryIO) -> IO[bytes]:
     try:
         import zstandard
     except ImportError:
-        raise MissingExtraError("reading .zst files", "zst") from None
+        raise missing_extra("reading .zst files", "zst") from None
 
     class Checked(io.RawIOBase):
         """A zstd stream that says when it was cut off; the library's own reader just ends."""

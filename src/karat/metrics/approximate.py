@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from karat.align import Aligned, Bools, Cutoff, Ints, Subset
+from karat.columns import Aligned, Bools, Cutoff, Ints, Subset
 from karat.metrics.base import Floats, Rows, divide, harmonic, metric, rows
 from karat.metrics.exact import judged
 from karat.metrics.pairs import contained_either, contains, related, substring_either

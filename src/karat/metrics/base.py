@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.align import SUBSETS, Aligned, Cutoff, Subset
+from karat.columns import SUBSETS, Aligned, Cutoff, Subset
 from karat.errors import InputError, unknown
 from karat.protocol import Counting
 

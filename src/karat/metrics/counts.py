@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from karat.align import Aligned, Cutoff, Subset
+from karat.columns import Aligned, Cutoff, Subset
 from karat.metrics.base import Rows, divide, mean, metric, ratio_of_sums, rows
 from karat.protocol import Counting
 

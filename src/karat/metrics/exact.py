@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from karat.align import Aligned, Bools, Cutoff, Ints, Subset
+from karat.columns import Aligned, Bools, Cutoff, Ints, Subset
 from karat.metrics.base import (
     Rows,
     divide,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from karat.align import Aligned, Bools, Ints, Subset
+from karat.columns import Aligned, Bools, Ints, Subset
 
 Relation = Callable[[str, str], bool]  # (prediction's stems, reference's stems)
 

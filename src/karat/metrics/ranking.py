@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.align import Aligned, Bools, Cutoff, Ints, Ranked, Subset
+from karat.columns import Aligned, Bools, Cutoff, Ints, Ranked, Subset
 from karat.errors import InputError
 from karat.metrics.base import Floats, Rows, divide, metric, rows
 from karat.metrics.exact import judged

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from karat.errors import MissingExtraError
+from karat.errors import missing_extra
 
 _MARKS = re.compile(r"\w+(?:-\w+)*|[^\w\s]")
 _WORDS = re.compile(r"\w+")
@@ -57,7 +57,7 @@ def _nltk_tokenizer() -> Callable[[str], list[str]]:
     try:
         from nltk.tokenize.destructive import NLTKWordTokenizer
     except ImportError:
-        raise MissingExtraError("tokenizer=nltk", "ngram") from None
+        raise missing_extra("tokenizer=nltk", "ngram") from None
     tokenize: Callable[[str], list[str]] = NLTKWordTokenizer().tokenize
     return tokenize
 

@@ -1,0 +1,290 @@
+"""Aligned: one run against some documents, as columns of integers that every metric reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.protocol import Counting, Matching
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Subset = Literal["all", "present", "absent", "P", "R", "M", "U"]
+SUBSETS: tuple[Subset, ...] = ("all", "present", "absent", "P", "R", "M", "U")
+PRMU = "PRMU"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Cutoff:
+    """How many predictions count: k, all of them (M), as many as references (O), the larger (G), a fitted k (V)."""
+
+    kind: Literal["k", "M", "O", "G", "V"] = "M"
+    k: int | None = None
+
+    def __str__(self) -> str:
+        return str(self.k) if self.kind == "k" else self.kind
+
+
+class PhraseTable(dict[str, int]):
+    """Numbers for the distinct phrases of a chunk; a phrase is its joined stems."""
+
+    def numbers(self, forms: Sequence[str]) -> Ints:
+        """The numbers of phrases, new ones for new phrases."""
+        for form in dict.fromkeys(forms):
+            if form not in self:
+                self[form] = len(self)
+        return np.fromiter(map(self.__getitem__, forms), dtype=np.int64, count=len(forms))
+
+    @property
+    def forms(self) -> list[str]:
+        """The phrases by their numbers."""
+        return list(self)
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """One row a reference; its variants are rows of their own, the first of them its phrase."""
+
+    document: Ints
+    phrase: Ints
+    present: Bools
+    variant_reference: Ints
+    variant_phrase: Ints
+    variant_present: Bools
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """One row a predicted phrase, in rank order within its document, the dropped ones included."""
+
+    document: Ints
+    phrase: Ints
+    source: Ints  # index in the run's list: a split phrase has two rows of one source
+    valid: Bools
+    repeat: Bools  # the stems of an earlier prediction of the document
+    kept: Bools
+    present: Bools
+    hit: Ints  # the first reference that it is a variant of, or -1
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The kept predictions of a subset: rank from 0 within the document, and the references each one finds."""
+
+    row: Ints
+    document: Ints
+    phrase: Ints
+    rank: Ints
+    gain: Ints  # how many references of the subset it is the first to find
+    relevant: Bools  # whether it is a reference of the subset at all
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The documents' side of a chunk: normalised texts and references."""
+
+    matching: Matching
+    table: PhraseTable
+    titles: list[str]
+    bodies: list[str]
+    texts: list[str]
+    references: References
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """One run against the documents of a chunk, as columns; what metrics ask of it is computed once."""
+
+    prepared: Prepared
+    predictions: Predictions
+    counting: Counting
+    _known: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are."""
+        return len(self.prepared)
+
+    @property
+    def references(self) -> References:
+        """The references' columns."""
+        return self.prepared.references
+
+    @property
+    def forms(self) -> list[str]:
+        """A phrase's joined stems, by its number."""
+        return self._once("forms", lambda: self.prepared.table.forms)
+
+    def count_references(self, subset: Subset) -> Ints:
+        """References of the subset, by document."""
+        return self._once(("references", subset), lambda: self._tally(self.references_in(subset)))
+
+    def count_predictions(self, subset: Subset) -> Ints:
+        """Kept predictions of the subset, by document."""
+        return self._once(
+            ("predictions", subset),
+            lambda: np.bincount(self.ranked(subset).document, minlength=self.documents),
+        )
+
+    def depth(self, cutoff: Cutoff, subset: Subset) -> Ints:
+        """The k of the cutoff, by document."""
+        if cutoff.k is not None:
+            return np.full(self.documents, cutoff.k)
+        if cutoff.kind == "O":
+            return self.count_references(subset)
+        if cutoff.kind == "G":
+            return np.maximum(self.count_predictions(subset), self.count_references(subset))
+        return self.count_predictions(subset)
+
+    def count_hits(self, cutoff: Cutoff, subset: Subset) -> Ints:
+        """References found within the cutoff, by document."""
+        ranked = self.ranked(subset)
+        within = ranked.rank < self.depth(cutoff, subset)[ranked.document]
+        found = np.bincount(ranked.document, weights=ranked.gain * within, minlength=self.documents)
+        return found.astype(np.int64)
+
+    def ranked(self, subset: Subset) -> Ranked:
+        """The kept predictions of the subset in their order."""
+        return self._once(("ranked", subset), lambda: self._rank(subset))
+
+    def pairs(self, subset: Subset) -> tuple[Ints, Ints]:
+        """Every (row of `ranked(subset)`, variant row) of the same document, the reference being in the subset."""
+        return self._once(("pairs", subset), lambda: self._pair(subset))
+
+    def prediction_prmu(self) -> Ints:
+        """The class of each prediction row: 0 P, 1 R, 2 M, 3 U."""
+        p = self.predictions
+        return self._once("prmu", lambda: _prmu(self.prepared, p.document, p.phrase))
+
+    def reference_prmu(self) -> Ints:
+        """The class of each reference, its best variant's."""
+
+        def best() -> Ints:
+            r = self.references
+            classes = _prmu(self.prepared, r.document[r.variant_reference], r.variant_phrase)
+            result = np.full(len(r.document), 3)
+            np.minimum.at(result, r.variant_reference, classes)
+            return result
+
+        return self._once("reference prmu", best)
+
+    def _once(self, key: Any, compute: Callable[[], T]) -> T:
+        if key not in self._known:
+            self._known[key] = compute()
+        found: T = self._known[key]
+        return found
+
+    def _tally(self, mask: Bools) -> Ints:
+        return np.bincount(self.references.document[mask], minlength=self.documents)
+
+    def predictions_in(self, subset: Subset) -> Bools:
+        """Which prediction rows are of the subset."""
+        return _in_subset(subset, self.predictions.present, self.prediction_prmu)
+
+    def references_in(self, subset: Subset) -> Bools:
+        """Which references are of the subset."""
+        return _in_subset(subset, self.references.present, self.reference_prmu)
+
+    def _rank(self, subset: Subset) -> Ranked:
+        p = self.predictions
+        row = np.flatnonzero(p.kept & self.predictions_in(subset))
+        document = p.document[row]
+        gain, relevant = self._gains(row, subset)
+        return Ranked(row, document, p.phrase[row], position(document), gain, relevant)
+
+    def _gains(self, row: Ints, subset: Subset) -> tuple[Ints, Bools]:
+        reference = self.predictions.hit[row]
+        relevant = reference >= 0
+        relevant[relevant] = self.references_in(subset)[reference[relevant]]
+        hits = self.prepared.matching.hits
+        if hits == "each":
+            return relevant.astype(np.int64), relevant
+        gain = np.zeros(len(row), dtype=np.int64)
+        if hits == "references":
+            np.add.at(gain, self._finders(row, subset), 1)
+            return gain, relevant
+        claims = np.flatnonzero(relevant)
+        gain[claims[np.unique(reference[claims], return_index=True)[1]]] = 1
+        return gain, gain > 0
+
+    def _finders(self, row: Ints, subset: Subset) -> Ints:
+        """For each reference of the subset that is found, the first of the rows that finds it."""
+        p, r = self.predictions, self.references
+        width = len(self.prepared.table)
+        found, where = lookup(
+            r.document[r.variant_reference] * width + r.variant_phrase,
+            p.document[row] * width + p.phrase[row],
+        )
+        found &= self.references_in(subset)[r.variant_reference]
+        reference, finder = r.variant_reference[found], where[found]
+        order = np.lexsort((finder, reference))
+        first = np.unique(reference[order], return_index=True)[1]
+        return finder[order][first]
+
+    def _pair(self, subset: Subset) -> tuple[Ints, Ints]:
+        r = self.references
+        variant = np.flatnonzero(self.references_in(subset)[r.variant_reference])
+        document = r.document[r.variant_reference[variant]]
+        variant = variant[np.argsort(document, kind="stable")]
+        per_document = np.bincount(document, minlength=self.documents)
+        first = np.cumsum(per_document) - per_document
+        ranked = self.ranked(subset)
+        times = per_document[ranked.document]
+        left = np.repeat(np.arange(len(ranked.row)), times)
+        return left, variant[np.repeat(first[ranked.document], times) + position(left)]
+
+
+def _in_subset(subset: Subset, present: Bools, prmu: Callable[[], Ints]) -> Bools:
+    if subset == "all":
+        return np.ones(len(present), dtype=bool)
+    if subset == "present":
+        return present
+    if subset == "absent":
+        return ~present
+    return np.asarray(prmu() == PRMU.index(subset))
+
+
+def position(groups: Ints) -> Ints:
+    """The position of each element within its run of equal values."""
+    if not len(groups):
+        return np.zeros(0, dtype=np.int64)
+    starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
+    return np.arange(len(groups)) - np.repeat(starts, np.diff(np.r_[starts, len(groups)]))
+
+
+def lookup(needles: Ints, keys: Ints) -> tuple[Bools, Ints]:
+    """Whether each needle is among the keys, and the index of the first key equal to it."""
+    if not len(keys):
+        return np.zeros(len(needles), dtype=bool), np.zeros(len(needles), dtype=np.int64)
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    where = np.minimum(np.searchsorted(ordered, needles), len(keys) - 1)
+    return ordered[where] == needles, order[where]
+
+
+def _prmu(prepared: Prepared, document: Ints, phrase: Ints) -> Ints:
+    """The class of each phrase in its document: P contiguous in title or text, R every stem, M some, U none."""
+    classes = np.empty(len(phrase), dtype=np.int64)
+    forms = prepared.table.forms
+    current, title, body, stems = -1, "", "", set[str]()
+    for row, (d, p) in enumerate(zip(document.tolist(), phrase.tolist(), strict=True)):
+        if d != current:
+            current, title, body = d, f" {prepared.titles[d]} ", f" {prepared.bodies[d]} "
+            stems = {*prepared.titles[d].split(" "), *prepared.bodies[d].split(" ")}
+        form = forms[p]
+        needle = f" {form} "
+        if form and (needle in title or needle in body):
+            classes[row] = 0
+            continue
+        own = form.split(" ") if form else []
+        found = sum(stem in stems for stem in own)
+        classes[row] = 3 if not found else 1 if found == len(own) else 2
+    return classes
