@@ -104,6 +104,12 @@ def progress(quiet: bool) -> Iterator[Callable[[int], None] | None]:
         TextColumn("{task.completed:,.0f} documents"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    # No thread of its own: workers are forked while the bar is shown.
+    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
         task = bar.add_task("", total=None)
-        yield lambda done: bar.advance(task, done)
+
+        def advance(done: int) -> None:
+            bar.advance(task, done)
+            bar.refresh()
+
+        yield advance
