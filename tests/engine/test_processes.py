@@ -13,7 +13,7 @@ from typing import cast
 import pytest
 
 from karat.engine.processes import ordered_map
-from karat.errors import InputError, KaratError, MissingExtraError
+from karat.errors import InputError, KaratError, MissingExtraError, missing_extra
 
 ON_ONE_AND_ON_THREE = pytest.mark.parametrize("jobs", [1, 3])
 
@@ -40,7 +40,7 @@ def refuse_seven(number: int) -> int:
 
 
 def lack_an_extra(_: int) -> int:
-    raise MissingExtraError("tokenizer=nltk", "ngram")
+    raise missing_extra("tokenizer=nltk", "ngram")
 
 
 def divide_by(number: int) -> float:

@@ -62,9 +62,15 @@ output_options: Callable[[F], F] = combine(format_option, output_option, quiet_o
 
 
 def check_output(format_: str | None, output: str | None) -> None:
-    """Says at once, before any work, when the format and the file do not go together."""
-    if output and output.endswith(".karat") and format_ is not None:
+    """Says at once, before any work, when the results could not be written."""
+    if output is None:
+        return
+    if output.endswith(".karat") and format_ is not None:
         raise InputError(f"-o {output} writes results for karat itself; leave out -f {format_}")
+    if Path(output).is_dir():
+        raise InputError(f"{output}: is a directory, not a file")
+    if not Path(output).parent.is_dir():
+        raise InputError(f"{Path(output).parent}: there is no such folder")
 
 
 def deliver(results: Results, format_: str | None, output: str | None, quiet: bool) -> None:
