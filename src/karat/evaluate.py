@@ -22,7 +22,7 @@ from karat.engine.processes import ordered_map
 from karat.errors import InputError, unknown
 from karat.formats import read, read_run
 from karat.metrics.base import DEFAULT_METRICS, Floats, Request, Rows, plan_requests
-from karat.protocol import Protocol, change, parse_protocol, signature_facts
+from karat.protocol import Protocol, change, parse_protocol, signature_facts, whole_number
 from karat.results import Part, Results, Score, Tally, hash_text
 
 Progress = Callable[[int], None]  # called with the number of documents just done
@@ -135,10 +135,10 @@ def _facts(given: str | Protocol | Sequence[str | Protocol]) -> dict[str, str]:
 def _shard(given: str | None) -> Shard:
     if given is None:
         return Shard()
-    index, slash, count = given.partition("/")
-    if not (slash and index.isdigit() and count.isdigit() and 1 <= int(index) <= int(count)):
+    index, count = (whole_number(part) for part in (given.partition("/")[0], given.partition("/")[2]))
+    if index is None or count is None or index > count:
         raise InputError(f"--shard is I/N with I from 1 to N, as 3/16, not {given!r}")
-    return Shard(int(index), int(count))
+    return Shard(index, count)
 
 
 def _wanted(corpus: Corpus, metrics: Sequence[str] | None) -> tuple[Sequence[str], list[str]]:

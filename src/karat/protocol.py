@@ -293,13 +293,22 @@ def change(protocol: Protocol, **options: str) -> Protocol:
     )
 
 
+MOST = 1_000_000
+
+
+def whole_number(text: str) -> int | None:
+    """The number from 1 to a million that a text is, or None."""
+    plain = text.isascii() and text.isdigit() and len(text) <= len(str(MOST))
+    return int(text) if plain and 1 <= int(text) <= MOST else None
+
+
 def _check(option: Any, value: str) -> None:
     values, free = option.metadata["values"], option.metadata["free"]
     if value in values:
         return
     if free == "number":
-        if not value.isascii() or not value.isdigit() or int(value) < 1:
-            raise InputError(f"option {option.name} is `all` or a whole number from 1, not {value!r}")
+        if whole_number(value) is None:
+            raise InputError(f"option {option.name} is `all` or a whole number from 1 to {MOST:,}, not {value!r}")
         return
     if free == "language":
         if value not in LANGUAGES:

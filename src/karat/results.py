@@ -225,7 +225,7 @@ def load(path: str | Path) -> Results:
         found = msgspec.msgpack.decode(content, type=_File)
         if found.karat != FORMAT_VERSION:
             raise InputError(f"{path}: a .karat file of version {found.karat}; this karat reads {FORMAT_VERSION}")
-        scores = tuple(_unpack(score) for score in found.scores)
+        scores = tuple(_unpack(score, path) for score in found.scores)
     except (msgspec.MsgspecError, ValueError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a .karat file, or damaged ({error})") from None
     return Results(
@@ -238,11 +238,11 @@ def load(path: str | Path) -> Results:
     )
 
 
-def _unpack(found: _Score) -> Score:
+def _unpack(found: _Score, path: str | Path) -> Score:
     import karat.metrics  # noqa: F401  registers the metrics
 
     if found.metric not in METRICS or found.average not in METRICS[found.metric].averages:
-        raise InputError(f"the file holds a metric this karat does not know: {found.metric}/{found.average}")
+        raise InputError(f"{path}: it holds a metric this karat does not know: {found.metric}/{found.average}")
     cutoff = None if found.cutoff is None else Cutoff(found.cutoff, found.k)  # type: ignore[arg-type]
     request = Request(
         found.metric,

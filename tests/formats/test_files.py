@@ -278,7 +278,6 @@ def test_a_byte_that_is_not_utf8_is_named_with_its_line_and_place(tmp_path: Path
         (b"[1]", True),
         (b"a;b", False),
         (b"<eos> {", False),
-        (b"", False),
     ],
 )
 def test_what_opens_a_json_value_looks_like_json(tmp_path: Path, content: bytes, expected: bool) -> None:
@@ -460,3 +459,8 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
         assert path.is_fifo()
     finally:
         os.close(reader)
+
+
+def test_an_empty_file_looks_like_nothing_and_is_said_to_be_empty(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the file is empty"):
+        looks_like_json(file_of(tmp_path, b""))

@@ -116,9 +116,7 @@ def differing(words: Iterable[str]) -> list[tuple[str, str, str]]:
 
 def one_to_three_syllables(rng: random.Random) -> str:
     """Return a random root that can be pronounced, or nearly."""
-    return "".join(
-        rng.choice(ONSETS) + rng.choice(NUCLEI) + rng.choice(CODAS) for _ in range(rng.choice((1, 2, 3)))
-    )
+    return "".join(rng.choice(ONSETS) + rng.choice(NUCLEI) + rng.choice(CODAS) for _ in range(rng.choice((1, 2, 3))))
 
 
 def generated_words() -> set[str]:

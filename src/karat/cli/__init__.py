@@ -40,6 +40,7 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
+    out = sys.stdout
     try:
         code = karat.main(standalone_mode=False, prog_name="karat")
         sys.stdout.flush()
@@ -53,8 +54,12 @@ def _run() -> int:
         return WRONG_INPUT
     except (click.ClickException, KaratError) as error:
         return _say(str(error), WRONG_INPUT)
+    except SystemExit:  # click's way out when the reader of our output went away; it wraps the output then
+        if sys.stdout is out:
+            raise
+        return 0
     except BrokenPipeError:
-        # The reader of our output went away; nothing is left to say to it.
+        # Nothing is left to say to a reader that went away, not even by the flush at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +23,8 @@ _function: Callable[[Any], Any]
 
 def _start(function: Callable[[Any], Any]) -> None:
     global _function
+    # Ctrl-C reaches every process of the terminal; the one that was started ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _function = function
 
 

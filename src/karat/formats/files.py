@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, cast
 
 from karat.errors import InputError, missing_extra
 
@@ -30,7 +30,7 @@ def stem(path: str) -> str:
     """
     if path == STDIN:
         return "stdin"
-    name = Path(path.split("+")[0]).name
+    name = Path(path if Path(path).exists() else path.split("+")[0]).name
     while name.endswith(_SUFFIXES):
         name = name[: name.rindex(".")]
     return name
@@ -40,10 +40,8 @@ def stem(path: str) -> str:
 def open_bytes(path: str) -> Iterator[IO[bytes]]:
     """The file's bytes, decompressed by what the file is, not by what it is called."""
     try:
-        with io.BytesIO(_stdin()) if path == STDIN else open(path, "rb") as raw:
-            magic = raw.read(4)
-            raw.seek(0)
-            yield _decompressed(cast(BinaryIO, raw), magic)
+        with open_raw(path) as raw:
+            yield _decompressed(raw, raw.peek(4)[:4])
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except IsADirectoryError:
@@ -54,42 +52,70 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
         raise InputError(f"{path}: the compressed file is damaged or cut off ({error})") from None
 
 
-def _decompressed(raw: BinaryIO, magic: bytes) -> IO[bytes]:
-    if magic.startswith(_GZIP):
-        return cast(IO[bytes], gzip.GzipFile(fileobj=raw))
-    if magic.startswith(_ZSTD):
-        return _zstd(raw)
-    return raw
-
-
-def _zstd(raw: BinaryIO) -> IO[bytes]:
-    try:
-        import zstandard
-    except ImportError:
-        raise missing_extra("reading .zst files", "zst") from None
-
-    class Checked(io.RawIOBase):
-        """A zstd stream that says when it was cut off; the library's own reader just ends."""
-
-        def __init__(self) -> None:
-            self.reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-
-        def readable(self) -> bool:
-            return True
-
-        def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-            try:
-                return int(self.reader.readinto(buffer))
-            except zstandard.ZstdError as error:
-                raise EOFError(str(error)) from None
-
-    return io.BufferedReader(Checked(), 1 << 17)
+def open_raw(path: str) -> io.BufferedReader:
+    """The file as it is; what can be read only once (standard input, a pipe) is read once and kept."""
+    if path != STDIN and (Path(path).is_file() or Path(path).is_dir() or not Path(path).exists()):
+        return open(path, "rb")
+    return io.BufferedReader(cast(io.RawIOBase, io.BytesIO(_read_once(path))))
 
 
 @cache
-def _stdin() -> bytes:
-    # Kept, because a corpus may be read twice (a fitted cutoff needs a first pass).
-    return sys.stdin.buffer.read()
+def _read_once(path: str) -> bytes:
+    return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+
+
+def _decompressed(raw: io.BufferedReader, magic: bytes) -> IO[bytes]:
+    if magic.startswith(_GZIP):
+        return cast(IO[bytes], gzip.GzipFile(fileobj=raw))
+    if magic.startswith(_ZSTD):
+        return io.BufferedReader(_Zstd(raw), _STEP)
+    return raw
+
+
+_STEP = 1 << 17
+
+
+class _Zstd(io.RawIOBase):
+    """A decompressed zstd file that says when it was cut off; the library's own reader just ends."""
+
+    def __init__(self, raw: io.BufferedReader) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise missing_extra("reading .zst files", "zst") from None
+        self._raw = raw
+        self._new_frame = zstandard.ZstdDecompressor().decompressobj
+        self._failure: type[Exception] = zstandard.ZstdError
+        self._frame: Any = None
+        self._left = b""  # compressed, read and not used yet
+        self._ready = memoryview(b"")  # decompressed, not handed out yet
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            compressed = self._left or self._raw.read(_STEP)
+            if not compressed:
+                if self._frame is not None:
+                    raise EOFError("its last frame is not complete")
+                return 0
+            self._feed(compressed)
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def _feed(self, compressed: bytes) -> None:
+        if self._frame is None:
+            self._frame = self._new_frame()
+        try:
+            self._ready = memoryview(self._frame.decompress(compressed))
+        except self._failure as error:
+            raise EOFError(str(error)) from None
+        self._left = self._frame.unused_data
+        if self._frame.eof:
+            self._frame = None
 
 
 def blocks(path: str) -> Iterator[tuple[int, int, bytes]]:
@@ -108,7 +134,7 @@ def lines(path: str) -> Iterator[tuple[int, str]]:
     """(number, line) without its end; a byte that is not UTF-8 is an error that names its place."""
     for first, _, block in blocks(path):
         for number, line in enumerate(split_lines(block), first):
-            yield number, decode_utf8(line, path, number)
+            yield number, decode_utf8(line.removesuffix(b"\r"), path, number)
 
 
 def split_lines(block: bytes) -> list[bytes]:
@@ -117,9 +143,11 @@ def split_lines(block: bytes) -> list[bytes]:
 
 
 def looks_like_json(path: str) -> bool:
-    """Whether the first character that is not white space opens a JSON value."""
+    """Whether the first character that is not white space opens a JSON value; an empty file is an error."""
     with open_bytes(path) as file:
         head = file.read(4096)
+    if not head:
+        raise InputError(f"{path}: the file is empty")
     return head.removeprefix(_BOM).lstrip()[:1] in (b"{", b"[")
 
 
@@ -132,21 +160,29 @@ def decode_utf8(line: bytes, path: str, number: int) -> str:
 
 
 def write_beside(path: str | Path, content: bytes) -> None:
-    """Writes the file as a whole: beside its place first, then renamed, so that a failure leaves the old one."""
-    target = Path(path)
+    """Writes the file as a whole: beside its place first, then renamed, so that a failure leaves the old one.
+
+    A link stays one, its target is replaced; what is no plain file (a device, a pipe) is written to as it is.
+    """
+    target = Path(path).resolve()
     try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)
+            return
         handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except FileNotFoundError:
         raise InputError(f"{target.parent}: there is no such folder") from None
     except PermissionError:
         raise InputError(f"{target.parent}: no permission to write there") from None
+    except OSError as error:
+        raise InputError(f"{path}: could not be written ({error.strerror})") from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         os.chmod(beside, 0o666 & ~_umask())
         os.replace(beside, target)
     except OSError as error:
-        raise InputError(f"{target}: could not be written ({error.strerror or error})") from None
+        raise InputError(f"{path}: could not be written ({error.strerror})") from None
     finally:
         Path(beside).unlink(missing_ok=True)
 

@@ -69,7 +69,8 @@ def _batches(path: str, kind: type[R]) -> Iterator[Batch[R]]:
         raw: Sequence[bytes] = Block(content, count)
         places: Sequence[int] = range(first, first + count)
         ids = _ids(content)
-        if len(ids) != len(raw):  # some line is blank, or broken: take them one by one
+        whole = content.count(b"\n{") + content.startswith(b"{")  # lines that open an object
+        if not len(ids) == whole == count:  # some line is blank, or broken: take them one by one
             places = [n for n, line in zip(places, raw, strict=True) if line and not line.isspace()]
             raw = [raw[n - first] for n in places]
             ids = [record.id for record in decode(raw, places)]
@@ -83,7 +84,7 @@ def _batches(path: str, kind: type[R]) -> Iterator[Batch[R]]:
 def _ids(content: bytes) -> list[str | int | None]:
     try:
         return [record.id for record in _decode_ids(content)]
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return []
 
 
@@ -97,7 +98,7 @@ def _decode(path: str, kind: type[R], raw: Sequence[bytes], places: Sequence[int
             records: list[R] = _DECODERS[kind].decode_lines(raw.content)
             if len(records) == len(raw):
                 return records
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             pass  # the line that is broken is named below
     return [_decode_line(path, kind, line, number) for line, number in zip(raw, places, strict=True)]
 
@@ -109,7 +110,9 @@ def _decode_line(path: str, kind: type[R], line: bytes, number: int) -> R:
         raise InputError(f"{path}:{number}: {_explain(str(error))}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         decode_utf8(line, path, number)
-        raise InputError(f"{path}:{number}: not JSON: {_column(str(error))}") from None
+        raise InputError(f"{path}:{number}: not JSON: {_column(str(error), line)}") from None
+    except RecursionError:
+        raise InputError(f"{path}:{number}: not a document: nested too deeply") from None
 
 
 def _explain(message: str) -> str:
@@ -118,7 +121,11 @@ def _explain(message: str) -> str:
     return message
 
 
-def _column(message: str) -> str:
-    """msgspec counts bytes from 0; people count columns from 1."""
+def _column(message: str, line: bytes) -> str:
+    """msgspec counts bytes from 0; people count characters from 1."""
     head, found, byte = message.rpartition("(byte ")
-    return f"{head}(column {int(byte.rstrip(')')) + 1})" if found else message
+    if not found:
+        return message
+    at = int(byte.rstrip(")")) - ("trailing characters" in message)  # of these it names the end of the first
+    before = line[:at].decode(errors="replace")
+    return f"{head}(column {len(before) + 1})"

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from karat.columns import SUBSETS, Aligned, Cutoff, Subset
 from karat.errors import InputError, unknown
-from karat.protocol import Counting
+from karat.protocol import MOST, Counting, whole_number
 
 Floats = NDArray[np.float64]
 Finish = Callable[[Floats], Floats]
@@ -266,9 +266,10 @@ def _cutoff(spec: Metric, given: str | None, text: str) -> Cutoff | None:
         raise InputError(f"metric {spec.name} takes no cutoff: write {spec.name}, not {text!r}")
     if given in ("M", "O", "G", "V"):
         return Cutoff(given)  # type: ignore[arg-type]
-    if given.isascii() and given.isdigit() and int(given) > 0:
-        return Cutoff("k", int(given))
-    raise InputError(f"cutoff {given!r} in {text!r} is not a number from 1, M, O, G or V")
+    k = whole_number(given)
+    if k is None:
+        raise InputError(f"cutoff {given!r} in {text!r} is not a number from 1 to {MOST:,}, M, O, G or V")
+    return Cutoff("k", k)
 
 
 def _average(spec: Metric, given: str | None) -> str | None:

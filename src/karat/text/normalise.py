@@ -67,7 +67,9 @@ class Normaliser:
         if not self._tokens.local or together.count(_MARK) >= max(len(texts), 1):
             return [self(text).strip() for text in texts]
         self._pieces[_MARK] = _MARK
-        return [form.strip() for form in self(together).split(_MARK)] if texts else []
+        forms = [form.strip() for form in self(together).split(_MARK)] if texts else []
+        del self._pieces[_MARK]
+        return forms
 
     def _join(self, pieces: list[str]) -> str:
         forms = map(self._pieces.__getitem__, pieces)

@@ -59,14 +59,17 @@ def _one_by_one(given: Sequence[Sequence[Phrase]], separators: str, blank: str) 
 
 def _pieces(phrases: Sequence[Phrase], separators: str) -> list[tuple[str, int]]:
     pieces: list[tuple[str, int]] = []
-    first, *others = _SEPARATORS[separators] or ("\0",)
+    marks, end = _SEPARATORS[separators], _END.get(separators)
     for index, phrase in enumerate(phrases):
-        text, end, _ = (phrase or "").partition(_END.get(separators, "\0"))
+        text = phrase or ""
+        ends = end is not None and end in text
+        if end is not None:
+            text = text.split(end)[0]
         for mark in _REMOVED.get(separators, ()):
             text = text.replace(mark, "")
-        for mark in others:
-            text = text.replace(mark, first)
-        pieces.extend((piece, index) for piece in text.split(first))
-        if end:
+        for mark in marks[1:]:
+            text = text.replace(mark, marks[0])
+        pieces.extend((piece, index) for piece in (text.split(marks[0]) if marks else [text]))
+        if ends:
             break
     return pieces
