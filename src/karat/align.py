@@ -14,7 +14,7 @@ from operator import contains
 
 import numpy as np
 
-from karat.columns import Aligned, Bools, Ints, PhraseTable, Predictions, Prepared, References, lookup, position
+from karat.columns import Aligned, Bools, Ints, Numbers, Predictions, Prepared, References, lookup, position
 from karat.corpus import Document, Phrase, Prediction, Reference
 from karat.errors import InputError
 from karat.protocol import Counting, Matching
@@ -63,7 +63,7 @@ def prepare(
     verbatim = matching.references == "stemmed" or (
         matching.references == "by-name" and corpus_name.split(".")[0].lower() == "semeval"
     )
-    table = PhraseTable()
+    table = Numbers()
     given = [references_of(document, reference_set) for document in documents]
     references = _references(given, matching, _forms(matching, stemmed=not verbatim), texts, table)
     return Prepared(matching, table, titles, bodies, texts, references)
@@ -89,7 +89,7 @@ def _texts(
 
 
 def _references(
-    given: list[list[Reference]], matching: Matching, forms: _Forms, texts: list[str], table: PhraseTable
+    given: list[list[Reference]], matching: Matching, forms: _Forms, texts: list[str], table: Numbers
 ) -> References:
     first, document, further = _first_variants(given, matching)
     phrase = _numbers(first, forms, table)
@@ -146,11 +146,10 @@ def align(prepared: Prepared, predictions: Sequence[Prediction], counting: Count
     flat, document, source = split_phrases(
         [prediction.keyphrases or [] for prediction in predictions], matching.separators, matching.blank
     )
-    surface = {text: number for number, text in enumerate(dict.fromkeys(flat))}
+    surface = Numbers()
+    which = surface.of(flat)
     forms = _forms(matching).of(list(surface))
-    valid_surface = np.fromiter(map(valid_rule(matching), surface, forms), dtype=bool, count=len(surface))
-    which = np.fromiter(map(surface.__getitem__, flat), dtype=np.int64, count=len(flat))
-    phrase, valid = table.numbers(forms)[which], valid_surface[which]
+    phrase, valid = table.of(forms)[which], valid_rule(matching)(list(surface), forms)[which]
     if matching.blank == "drop":
         valid &= phrase != table.get("", -1)
     read = _read(document, phrase, matching, table)
@@ -177,7 +176,7 @@ def _find(prepared: Prepared, document: Ints, phrase: Ints) -> tuple[Ints, Bools
     return hit, present
 
 
-def _read(document: Ints, phrase: Ints, matching: Matching, table: PhraseTable) -> Bools:
+def _read(document: Ints, phrase: Ints, matching: Matching, table: Numbers) -> Bools:
     """Which predictions are looked at at all."""
     read = np.ones(len(phrase), dtype=bool)
     if matching.limit != "all":
@@ -189,13 +188,13 @@ def _read(document: Ints, phrase: Ints, matching: Matching, table: PhraseTable) 
     return read
 
 
-def _numbers(flat: list[str], forms: _Forms, table: PhraseTable) -> Ints:
-    distinct = list(dict.fromkeys(flat))
-    number = dict(zip(distinct, table.numbers(forms.of(distinct)).tolist(), strict=True))
-    return np.fromiter(map(number.__getitem__, flat), dtype=np.int64, count=len(flat))
+def _numbers(flat: list[str], forms: _Forms, table: Numbers) -> Ints:
+    surface = Numbers()
+    which = surface.of(flat)
+    return table.of(forms.of(list(surface)))[which]
 
 
-def _repeats(document: Ints, phrase: Ints, table: PhraseTable, rule: str) -> Bools:
+def _repeats(document: Ints, phrase: Ints, table: Numbers, rule: str) -> Bools:
     """Rows with the phrase of an earlier row of their document."""
     if rule == "underscore" and any("_" in form for form in table):
         joined: dict[str, int] = {}
@@ -206,7 +205,7 @@ def _repeats(document: Ints, phrase: Ints, table: PhraseTable, rule: str) -> Boo
     return repeat
 
 
-def _present(document: Ints, phrase: Ints, matching: Matching, texts: list[str], table: PhraseTable) -> Bools:
+def _present(document: Ints, phrase: Ints, matching: Matching, texts: list[str], table: Numbers) -> Bools:
     """Whether each phrase stands in its document; a phrase without stems does not."""
     needles = [f" {form} " for form in table] if matching.present == "tokens" else list(table)
     if "" in table:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -30,20 +32,15 @@ class Cutoff:
         return str(self.k) if self.kind == "k" else self.kind
 
 
-class PhraseTable(dict[str, int]):
-    """Numbers for the distinct phrases of a chunk; a phrase is its joined stems."""
+class Numbers(defaultdict[str, int]):
+    """Numbers for distinct strings, from 0 in the order in which they are first met."""
 
-    def numbers(self, forms: Sequence[str]) -> Ints:
-        """The numbers of phrases, new ones for new phrases."""
-        for form in dict.fromkeys(forms):
-            if form not in self:
-                self[form] = len(self)
-        return np.fromiter(map(self.__getitem__, forms), dtype=np.int64, count=len(forms))
+    def __init__(self) -> None:
+        super().__init__(count().__next__)
 
-    @property
-    def forms(self) -> list[str]:
-        """The phrases by their numbers."""
-        return list(self)
+    def of(self, strings: Sequence[str]) -> Ints:
+        """The numbers of strings, new ones for new strings."""
+        return np.fromiter(map(self.__getitem__, strings), dtype=np.int64, count=len(strings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ class Prepared:
     """The documents' side of a chunk: normalised texts and references."""
 
     matching: Matching
-    table: PhraseTable
+    table: Numbers  # the distinct phrases of the chunk, a phrase being its joined stems
     titles: list[str]
     bodies: list[str]
     texts: list[str]
@@ -121,7 +118,7 @@ class Aligned:
     @property
     def forms(self) -> list[str]:
         """A phrase's joined stems, by its number."""
-        return self._once("forms", lambda: self.prepared.table.forms)
+        return self._once("forms", lambda: list(self.prepared.table))
 
     def count_references(self, subset: Subset) -> Ints:
         """References of the subset, by document."""
@@ -273,7 +270,7 @@ def lookup(needles: Ints, keys: Ints) -> tuple[Bools, Ints]:
 def _prmu(prepared: Prepared, document: Ints, phrase: Ints) -> Ints:
     """The class of each phrase in its document: P contiguous in title or text, R every stem, M some, U none."""
     classes = np.empty(len(phrase), dtype=np.int64)
-    forms = prepared.table.forms
+    forms = list(prepared.table)
     current, title, body, stems = -1, "", "", set[str]()
     for row, (d, p) in enumerate(zip(document.tolist(), phrase.tolist(), strict=True)):
         if d != current:

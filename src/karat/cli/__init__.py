@@ -40,6 +40,7 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads would only wait beside our processes
     out = sys.stdout
     try:
         code = karat.main(standalone_mode=False, prog_name="karat")

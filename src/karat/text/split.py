@@ -31,14 +31,18 @@ def split_phrases(given: Sequence[Sequence[Phrase]], separators: str, blank: str
     """
     counts = np.fromiter(map(len, given), dtype=np.int64, count=len(given))
     flat = [phrase or "" for phrase in chain.from_iterable(given)]
-    marks = (*_SEPARATORS[separators], *_REMOVED.get(separators, ()), *_END.values())
-    together = "\n".join(flat)
-    splits = separators != "none" and any(mark in together for mark in marks)
+    splits = separators != "none" and _has_marks(flat, separators)
     fills = (blank == "keep" and not counts.all()) or (blank == "inner" and "" in map(str.strip, flat))
     if splits or fills:
         return _one_by_one(given, separators, blank)
     document = np.repeat(np.arange(len(given)), counts)
     return flat, document, np.arange(len(flat)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def _has_marks(flat: list[str], separators: str) -> bool:
+    together = "\n".join(flat)
+    marks = (*_SEPARATORS[separators], *_REMOVED.get(separators, ()), *_END.values())
+    return any(mark in together for mark in marks)
 
 
 def _one_by_one(given: Sequence[Sequence[Phrase]], separators: str, blank: str) -> tuple[list[str], Ints, Ints]:
