@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
@@ -67,7 +69,20 @@ def score(
     `corpus` and `runs` are paths, NAME=PATH, or Corpus and Run objects; `metrics` are strings such as
     `f1@5:present`; `protocol` is one or several names with options; the keywords are those of `Options`.
     """
-    return _score(corpus, runs, metrics, protocol, Options(**options))
+    with _uncollected():
+        return _score(corpus, runs, metrics, protocol, Options(**options))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Scoring makes millions of small objects and no cycles: the collector would only walk them."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _score(

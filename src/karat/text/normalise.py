@@ -30,7 +30,8 @@ class Pieces(dict[str, str]):
         self._stem = stem
 
     def __missing__(self, piece: str) -> str:
-        tokens = None if self._tokens is None else self._tokens(piece)
+        # Letters and digits alone are one token for every tokenizer; most pieces are settled here.
+        tokens = None if self._tokens is None or piece.isalnum() else self._tokens(piece)
         if tokens is None or tokens == [piece]:
             form = self._stem(piece)
         else:
