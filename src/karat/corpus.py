@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -113,16 +115,17 @@ class Run(_Records[Prediction]):
 BATCH_DOCUMENTS = 1000
 
 
+def in_batches(records: Iterable[R]) -> Iterator[Batch[R]]:
+    """Decoded records in batches, each record's place being its number from 1."""
+    reading, done = iter(records), 0
+    while part := list(islice(reading, BATCH_DOCUMENTS)):
+        yield Batch([text_of_id(record.id) for record in part], part, range(done + 1, done + len(part) + 1))
+        done += len(part)
+
+
 def _in_memory(records: Iterable[R | Mapping[str, Any]], kind: type[R]) -> Batches[R]:
     held = [_record(record, kind, place) for place, record in enumerate(records, 1)]
-
-    def batches() -> Iterator[Batch[R]]:
-        for start in range(0, len(held), BATCH_DOCUMENTS):
-            part = held[start : start + BATCH_DOCUMENTS]
-            ids = [text_of_id(record.id) for record in part]
-            yield Batch(ids, part, range(start + 1, start + len(part) + 1))
-
-    return batches
+    return partial(in_batches, held)
 
 
 def _record(record: R | Mapping[str, Any], kind: type[R], place: int) -> R:

@@ -8,7 +8,7 @@ import pytest
 
 from karat.corpus import Document, Prediction
 from karat.errors import InputError
-from karat.formats import chan, read, read_run
+from karat.formats import read, read_run
 
 
 def documents_of(folder: Path, source: str, target: str) -> list[Document]:
@@ -107,7 +107,7 @@ def test_white_space_around_phrases_and_lines_does_not_count(tmp_path: Path) -> 
 def test_batches_of_any_size_hold_the_same_documents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int
 ) -> None:
-    monkeypatch.setattr(chan, "BATCH_LINES", batch)
+    monkeypatch.setattr("karat.corpus.BATCH_DOCUMENTS", batch)
 
     documents = documents_of(tmp_path, "".join(f"text {n}\n" for n in range(7)), "x\n" * 7)
     corpus = read(f"{tmp_path}/test_src.txt+{tmp_path}/test_trg.txt")
@@ -133,9 +133,9 @@ def test_files_of_different_lengths_are_both_named(
     assert message.index(short) < message.index("ends after line 2") < message.index(long)
 
 
-@pytest.mark.parametrize(("source", "target"), [("", "x\n"), ("a\n", "")])
-def test_one_empty_file_of_two_is_named(tmp_path: Path, source: str, target: str) -> None:
-    with pytest.raises(InputError, match=r"ends after line 0"):
+@pytest.mark.parametrize(("source", "target", "empty"), [("", "x\n", "src"), ("a\n", "", "trg")])
+def test_one_empty_file_of_two_is_named(tmp_path: Path, source: str, target: str, empty: str) -> None:
+    with pytest.raises(InputError, match=rf"test_{empty}\.txt: the file is empty"):
         documents_of(tmp_path, source, target)
 
 

@@ -8,15 +8,13 @@ are no ids: a line's number stands for its document.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import zip_longest
 
-from karat.corpus import Batch, Batches, Document, Prediction
+from karat.corpus import Batches, Document, Prediction, in_batches
 from karat.errors import InputError
 from karat.formats.files import lines
 
 TITLE_END, SEPARATOR, PRESENT_END = "<eos>", ";", "<peos>"
-BATCH_LINES = 1000
 
 
 def corpus(path: str) -> Batches[Document]:
@@ -24,51 +22,29 @@ def corpus(path: str) -> Batches[Document]:
     parts = path.split("+")
     if len(parts) != 2:
         raise InputError(f"{path}: parallel text needs two files, SRC+TRG, as test_src.txt+test_trg.txt")
-    return partial(_documents, parts[0], parts[1])
+    return lambda: in_batches(_documents(parts[0], parts[1]))
 
 
 def run(path: str) -> Batches[Prediction]:
     """The predictions of one file."""
-    return partial(_predictions, path)
+    return lambda: in_batches(map(_prediction, _lines(path)))
 
 
-def _documents(source: str, target: str) -> Iterator[Batch[Document]]:
-    documents: list[Document] = []
-    number = 0
+def _documents(source: str, target: str) -> Iterator[Document]:
     for number, (text, references) in enumerate(zip_longest(_lines(source), _lines(target)), 1):
         if text is None or references is None:
             short, long = (source, target) if text is None else (target, source)
             raise InputError(f"{short}: ends after line {number - 1}, but {long} goes on")
-        documents.append(_document(text, references))
-        if len(documents) == BATCH_LINES:
-            yield _batch(documents, number)
-            documents = []
-    if number == 0:
-        raise InputError(f"{source}: the file is empty")
-    if documents:
-        yield _batch(documents, number)
-
-
-def _predictions(path: str) -> Iterator[Batch[Prediction]]:
-    predictions: list[Prediction] = []
-    number = 0
-    for number, line in enumerate(_lines(path), 1):
-        predictions.append(_prediction(line))
-        if len(predictions) == BATCH_LINES:
-            yield _batch(predictions, number)
-            predictions = []
-    if number == 0:
-        raise InputError(f"{path}: the file is empty")
-    if predictions:
-        yield _batch(predictions, number)
-
-
-def _batch(records: list[Document] | list[Prediction], last: int) -> Batch:  # type: ignore[type-arg]
-    return Batch([None] * len(records), records, range(last - len(records) + 1, last + 1))
+        yield _document(text, references)
 
 
 def _lines(path: str) -> Iterator[str]:
-    return (line.strip() for _, line in lines(path))
+    """The lines of a file, of which there is at least one."""
+    number = 0
+    for number, line in lines(path):  # noqa: B007  the last number is looked at below
+        yield line.strip()
+    if number == 0:
+        raise InputError(f"{path}: the file is empty")
 
 
 def _document(line: str, references: str) -> Document:
