@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import karat
 from karat.errors import InputError
 from karat.formats import files, read, read_run, split_name
-from karat.formats.files import blocks, lines, looks_like_json, open_bytes, stem, write_beside
+from karat.formats.files import blocks, line_starts, lines, looks_like_json, open_bytes, stem, write_beside
 
 untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -229,7 +229,8 @@ def test_a_line_longer_than_a_block_is_one_line(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(files, "BLOCK_BYTES", 8)
     path = file_of(tmp_path, b"a" * 100 + b"\nb\n" + b"c" * 50)
 
-    assert list(blocks(path)) == [(1, 1, b"a" * 100 + b"\n"), (2, 2, b"b\n" + b"c" * 50)]
+    assert list(blocks(path)) == [(1, b"a" * 100 + b"\n"), (2, b"b\n" + b"c" * 50)]
+    assert [line_starts(block).tolist() for _, block in blocks(path)] == [[0], [0, 2]]
 
 
 @untimed
@@ -255,11 +256,15 @@ def test_lines_are_the_same_for_any_size_of_block(
         read_blocks = list(blocks(path))
         assert list(lines(path)) == list(enumerate(expected, 1))
 
-    assert b"".join(block for _, _, block in read_blocks) == content
+    assert b"".join(block for _, block in read_blocks) == content
     next_line = 1
-    for first, count, block in read_blocks:
-        assert (first, count) == (next_line, len(block.removesuffix(b"\n").split(b"\n")))
-        next_line += count
+    for first, block in read_blocks:
+        own_lines = block.removesuffix(b"\n").split(b"\n")
+        assert first == next_line
+        assert [
+            block[start : start + len(line)] for start, line in zip(line_starts(block), own_lines, strict=True)
+        ] == (own_lines)
+        next_line += len(own_lines)
 
 
 def test_a_byte_that_is_not_utf8_is_named_with_its_line_and_place(tmp_path: Path) -> None:

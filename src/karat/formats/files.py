@@ -14,6 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from karat.errors import InputError, missing_extra
 
 STDIN = "-"
@@ -118,21 +121,28 @@ class _Zstd(io.RawIOBase):
             self._frame = None
 
 
-def blocks(path: str) -> Iterator[tuple[int, int, bytes]]:
-    """(number of the first line, number of lines, the lines): about BLOCK_BYTES, without a byte-order mark."""
+def blocks(path: str) -> Iterator[tuple[int, bytes]]:
+    """(number of the first line, whole lines of about BLOCK_BYTES), without a byte-order mark."""
     first = 1
     with open_bytes(path) as file:
         while block := file.read(BLOCK_BYTES):
             if not block.endswith(b"\n"):
                 block += file.readline()
-            count = block.count(b"\n") + (not block.endswith(b"\n"))
-            yield first, count, block.removeprefix(_BOM) if first == 1 else block
-            first += count
+            block = block.removeprefix(_BOM) if first == 1 else block
+            yield first, block
+            first += len(line_starts(block))
+
+
+def line_starts(block: bytes) -> NDArray[np.int64]:
+    """Where the lines of a block begin."""
+    ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
+    starts = np.concatenate([[0], ends + 1])
+    return starts[:-1] if block.endswith(b"\n") else starts
 
 
 def lines(path: str) -> Iterator[tuple[int, str]]:
     """(number, line) without its end; a byte that is not UTF-8 is an error that names its place."""
-    for first, _, block in blocks(path):
+    for first, block in blocks(path):
         for number, line in enumerate(split_lines(block), first):
             yield number, decode_utf8(line.removesuffix(b"\r"), path, number)
 

@@ -7,10 +7,12 @@ from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from karat.corpus import Batch, Batches, Document, Prediction, text_of_id
 from karat.errors import InputError
-from karat.formats.files import blocks, decode_utf8, split_lines
+from karat.formats.files import blocks, decode_utf8, line_starts, split_lines
 
 R = TypeVar("R", Document, Prediction)
 
@@ -65,12 +67,12 @@ def _batches(path: str, kind: type[R]) -> Iterator[Batch[R]]:
     """Batches of undecoded lines: only the ids are read here, the rest where the batch is used."""
     decode = partial(_decode, path, kind)
     empty = True
-    for first, count, content in blocks(path):
-        raw: Sequence[bytes] = Block(content, count)
-        places: Sequence[int] = range(first, first + count)
+    for first, content in blocks(path):
+        starts = line_starts(content)
+        raw: Sequence[bytes] = Block(content, len(starts))
+        places: Sequence[int] = range(first, first + len(starts))
         ids = _ids(content)
-        whole = content.count(b"\n{") + content.startswith(b"{")  # lines that open an object
-        if not len(ids) == whole == count:  # some line is blank, or broken: take them one by one
+        if len(ids) != len(starts) or not _all_objects(content, starts):  # take the lines one by one
             places = [n for n, line in zip(places, raw, strict=True) if line and not line.isspace()]
             raw = [raw[n - first] for n in places]
             ids = [record.id for record in decode(raw, places)]
@@ -79,6 +81,11 @@ def _batches(path: str, kind: type[R]) -> Iterator[Batch[R]]:
             yield Batch(_as_text(ids), raw, places, decode)
     if empty:
         raise InputError(f"{path}: the file is empty")
+
+
+def _all_objects(content: bytes, starts: NDArray[np.int64]) -> bool:
+    """Whether every line opens an object: none is blank, and none holds the end of another."""
+    return bool((np.frombuffer(content, dtype=np.uint8)[starts] == ord("{")).all())
 
 
 def _ids(content: bytes) -> list[str | int | None]:
