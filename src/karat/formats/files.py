@@ -21,6 +21,7 @@ from karat.errors import InputError, missing_extra
 
 STDIN = "-"
 BLOCK_BYTES = 1 << 21  # about 1,500 abstracts: large enough for numpy, small enough for memory
+FIRST_BYTES = 1 << 16
 _SUFFIXES = (".gz", ".zst", ".jsonl", ".json", ".ndjson", ".txt")
 _GZIP, _ZSTD, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"
 
@@ -125,7 +126,8 @@ def blocks(path: str) -> Iterator[tuple[int, bytes]]:
     """(number of the first line, whole lines of about BLOCK_BYTES), without a byte-order mark."""
     first = 1
     with open_bytes(path) as file:
-        while block := file.read(BLOCK_BYTES):
+        # The first block is small: many a reader looks at the beginning only.
+        while block := file.read(BLOCK_BYTES if first > 1 else min(BLOCK_BYTES, FIRST_BYTES)):
             if not block.endswith(b"\n"):
                 block += file.readline()
             block = block.removeprefix(_BOM) if first == 1 else block
