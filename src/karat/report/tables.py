@@ -101,7 +101,8 @@ def _terminal_table(table: Table) -> Iterator[str]:
     for block in _blocks(table, WIDTH - name_width):
         yield ""
         yield from _block(table, block, name_width, show_averages=len(averages) > 1)
-    yield ""
+    if len(averages) == 1 or table.left_out:
+        yield ""
     if len(averages) == 1:
         yield f"average: {averages.pop()}"
     if table.left_out:
