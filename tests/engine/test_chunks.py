@@ -283,6 +283,12 @@ def test_a_line_without_id_after_lines_with_ids_is_named() -> None:
 # ---------------------------------------------------------------------------------------------- by line
 
 
+def test_a_document_without_id_after_documents_with_ids_is_named() -> None:
+    message = message_of(corpus_of(["a", "b", "c", None]), run_of(["a", "b", "c"]))
+
+    assert message == "corpus.jsonl:4: no id, though earlier lines have one"
+
+
 @pytest.mark.parametrize(
     ("corpus_ids", "run_ids", "by", "expected"),
     [

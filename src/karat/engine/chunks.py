@@ -72,8 +72,9 @@ def chunks(corpus: Corpus, runs: Sequence[Run], join: Join) -> Iterator[Chunk]:
     """The shard's documents in corpus order, each with the predictions of every run."""
     cursors = [_cursor(run, matched_by(corpus, run, join.by), join.missing) for run in runs]
     places: dict[str, int] = {}
+    has_ids = _has_id(corpus)
     for batch in corpus.batches():
-        ids = _corpus_ids(corpus, batch, places)
+        ids = _corpus_ids(corpus, batch, has_ids, places)
         start = len(places) - len(ids)
         taken = [cursor.take(ids, corpus) for cursor in cursors]
         keep = join.shard.positions(start, len(ids))
@@ -85,15 +86,25 @@ def chunks(corpus: Corpus, runs: Sequence[Run], join: Join) -> Iterator[Chunk]:
                 [[n for n, i in enumerate(keep) if i in lacking] if lacking else [] for _, lacking in taken],
             )
     for cursor in cursors:
-        cursor.finish(corpus, places)
+        cursor.finish(corpus)
 
 
-def _corpus_ids(corpus: Corpus, batch: Batch[Document], places: dict[str, int]) -> list[str]:
-    """The batch's ids, line numbers where it has none; an id that came before is an error."""
-    pairs = zip(batch.ids, batch.places, strict=True)
-    ids = [str(place) if identifier is None else identifier for identifier, place in pairs]
+def _corpus_ids(corpus: Corpus, batch: Batch[Document], has_ids: bool, places: dict[str, int]) -> list[str]:
+    """The batch's ids, line numbers where there are none at all; an id that came before is an error."""
+    if not has_ids:
+        ids = list(map(str, batch.places))
+    else:
+        ids = _all_ids(batch, corpus.origin)
     _note_places(ids, batch.places, places, corpus.origin)
     return ids
+
+
+def _all_ids(batch: Batch[Any], origin: str) -> list[str]:
+    """The batch's ids, every record having one."""
+    if None in batch.ids:
+        place = batch.places[batch.ids.index(None)]
+        raise InputError(f"{origin}:{place}: no id, though earlier lines have one")
+    return batch.ids  # type: ignore[return-value]
 
 
 def _note_places(ids: list[str], at: Sequence[int], places: dict[str, int], origin: str) -> None:
@@ -170,10 +181,7 @@ class _ById:
         if batch is None:
             return False
         self.decode = batch.decode
-        if None in batch.ids:
-            place = batch.places[batch.ids.index(None)]
-            raise InputError(f"{self.run.origin}:{place}: no id, though earlier lines have one")
-        self.ids.extend(batch.ids)  # type: ignore[arg-type]
+        self.ids.extend(_all_ids(batch, self.run.origin))
         self.raw.extend(batch.raw)
         self.at.extend(batch.places)
         return True
@@ -188,7 +196,7 @@ class _ById:
                 "score it as empty with --missing empty, or leave it out with --missing skip"
             )
 
-    def finish(self, corpus: Corpus, places: dict[str, int]) -> None:
+    def finish(self, corpus: Corpus) -> None:
         """Says so if the run goes on after the corpus has ended."""
         while self._read():
             pass
@@ -235,7 +243,7 @@ class _ByLine:
         padding = [None] * len(lacking)
         return Batch(list[str | None](ids), raw + padding, at + [0] * len(lacking), _Decode(self.decode)), lacking
 
-    def finish(self, corpus: Corpus, places: dict[str, int]) -> None:
+    def finish(self, corpus: Corpus) -> None:
         """Says so if the run goes on after the corpus has ended."""
         if self.raw or next(self.batches, None) is not None:
             raise InputError(f"{self.run.origin}: goes on after line {self.read}, where {corpus.origin} ends")
