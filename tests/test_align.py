@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.stem import PorterStemmer
 
+import karat
 from karat.align import align, prepare
 from karat.columns import Subset
 from karat.corpus import Document, Prediction
@@ -44,7 +46,8 @@ def plainly(title: str, body: str, references: list[Any], predictions: list[Any]
     own_title, own_body = stems(title), stems(body)
     kept_references: list[list[tuple[str, ...]]] = []
     for given_reference in references:
-        variants = [stems(v) for v in (given_reference if isinstance(given_reference, list) else [given_reference])]
+        given_variants = given_reference if isinstance(given_reference, list) else [given_reference]
+        variants = [stems(v) for v in given_variants if v and v.strip()]
         if variants and variants[0] and variants[0] not in [r[0] for r in kept_references]:
             kept_references.append(variants)
     seen: list[tuple[str, ...]] = []
@@ -118,3 +121,21 @@ def test_nothing_after_eos_is_read_under_kpdrop() -> None:
     prepared = prepare([Document(id="1", text="a", keyphrases=["a"])], protocol.matching)
     aligned = align(prepared, [Prediction(id="1", keyphrases=["a <sep> b", "c <eos> d", "e"])], protocol.counting)
     assert [aligned.forms[p] for p in aligned.predictions.phrase] == ["a", "b", "c"]
+
+
+def test_a_blank_variant_does_not_hide_the_others() -> None:
+    prepared = prepare([Document(id="1", text="deep nets", keyphrases=[["", "deep net"], [None], []])], KARAT.matching)
+    aligned = align(prepared, [Prediction(id="1", keyphrases=["deep nets"])], KARAT.counting)
+    assert aligned.count_references("all").tolist() == [1]
+    assert aligned.ranked("present").gain.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"),
+    [(["present"], "1 kinds for 2 keyphrases"), (["present", "maybe"], "a kind is `present` or `absent`, not 'maybe'")],
+)
+def test_kinds_that_make_no_sense_are_said(kinds: list[str], message: str) -> None:
+    protocol = parse_protocol("thomas2024")
+    prepared = prepare([Document(id="d7", text="a", keyphrases=["a"])], protocol.matching)
+    with pytest.raises(karat.InputError, match=f"document 'd7': {message}"):
+        align(prepared, [Prediction(id="d7", keyphrases=["a", "b"], kinds=kinds)], protocol.counting)

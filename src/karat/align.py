@@ -120,10 +120,9 @@ def _first_variants(given: list[list[Reference]], matching: Matching) -> tuple[l
     if list in kinds:
         plain, further = [], []
         for references in given:
-            lists = [r if isinstance(r, list) else [r] for r in references]
-            lists = [variants for variants in lists if variants]
+            lists = [_variants(reference) for reference in references]
             plain.append([variants[0] for variants in lists])
-            further.append([[v or "" for v in variants[1:]] for variants in lists])
+            further.append([variants[1:] for variants in lists])
     else:
         plain = given  # type: ignore[assignment]
     blank = "keep" if matching.blank_references == "absent" else "drop"
@@ -135,6 +134,12 @@ def _first_variants(given: list[list[Reference]], matching: Matching) -> tuple[l
         if s < len(further[d]):  # the one empty reference of a document without references has no source
             rest.extend((reference, variant) for variant in further[d][s])
     return first, document, rest
+
+
+def _variants(reference: Reference) -> list[str]:
+    """The variants of a reference, blank ones only if there are no others."""
+    variants = reference if isinstance(reference, list) else [reference]
+    return [variant for variant in variants if variant and variant.strip()] or [""]
 
 
 # ---------------------------------------------------------------------------------------------- align
@@ -216,14 +221,17 @@ def _present(document: Ints, phrase: Ints, matching: Matching, texts: list[str],
 
 def _by_slot(present: Bools, predictions: Sequence[Prediction], document: Ints, source: Ints) -> Bools:
     """Present as the run says it, where it does."""
-    present = present.copy()
-    for row, (d, s) in enumerate(zip(document.tolist(), source.tolist(), strict=True)):
-        kinds = predictions[d].kinds
-        if kinds is None:
-            continue
-        if s >= len(kinds):
-            if predictions[d].keyphrases:
-                raise InputError(f"document {predictions[d].id!r}: {len(kinds)} kinds for more keyphrases")
-            continue
-        present[row] = kinds[s] == "present"
-    return present
+    slots = [_slots(prediction) for prediction in predictions]
+    rows = zip(document.tolist(), source.tolist(), present.tolist(), strict=True)
+    return np.array([slots[d][s] if slots[d] else own for d, s, own in rows], dtype=bool)
+
+
+def _slots(prediction: Prediction) -> list[bool]:
+    """Whether the run calls each phrase present; empty where it does not say."""
+    kinds, phrases = prediction.kinds or [], prediction.keyphrases or []
+    if kinds and len(kinds) != len(phrases):
+        raise InputError(f"document {prediction.id!r}: {len(kinds)} kinds for {len(phrases)} keyphrases")
+    for kind in kinds:
+        if kind not in ("present", "absent"):
+            raise InputError(f"document {prediction.id!r}: a kind is `present` or `absent`, not {kind!r}")
+    return [kind == "present" for kind in kinds]
