@@ -35,6 +35,11 @@ class Score:
         """The printed number; NaN where it is undefined."""
         return self.request.value(self.rows)
 
+    @property
+    def undefined(self) -> int:
+        """How many documents are left out; of rows that are not one a document none is."""
+        return 0 if self.rows.units is not None else int((self.rows.values[:, -1] == 0).sum())
+
     def per_document(self) -> Floats:
         """The metric of each document by itself; NaN where it is undefined."""
         return self.request.finish(self.rows.values)
@@ -55,7 +60,7 @@ class Score:
             "average": self.request.average,
             "value": None if math.isnan(value) else value,
             "documents": documents,
-            "undefined": documents - int(self.rows.values[:, -1].sum()) if self.rows.units is None else 0,
+            "undefined": self.undefined,
         }
 
 

@@ -123,6 +123,7 @@ class Metric:
     fit: Fit | None = None
     items: ItemsFinish | None = None
     bounds: tuple[float, float] = (0.0, 1.0)
+    also: Mapping[str, str] = field(default_factory=dict)  # further names of averages
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -150,6 +151,7 @@ def metric(
     fit: Fit | None = None,
     items: ItemsFinish | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
+    also: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Rows]], Callable[..., Rows]]:
     """Registers a metric; its keyword arguments with defaults become its options.
 
@@ -164,7 +166,17 @@ def metric(
         keywords = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         defaults = {k: v for k, v in keywords.items() if k not in ("average", "fitted")}
         METRICS[name] = Metric(
-            name, function, averages or {"mean": mean}, better, depth, default_average, fit, items, bounds, defaults
+            name=name,
+            function=function,
+            averages=averages or {"mean": mean},
+            better=better,
+            cutoff=depth,
+            default_average=default_average,
+            fit=fit,
+            items=items,
+            bounds=bounds,
+            also=also or {},
+            defaults=defaults,
         )
         return function
 
@@ -273,11 +285,9 @@ def _cutoff(spec: Metric, given: str | None, text: str) -> Cutoff | None:
 
 
 def _average(spec: Metric, given: str | None) -> str | None:
-    if given in ("mean-of-f", "f-of-means") and "mean" in spec.averages and spec.name in ("p", "r"):
-        return "mean"  # the two differ for F1 alone
-    if given is not None and given not in spec.averages:
+    if given is not None and given not in spec.averages and given not in spec.also:
         raise unknown(f"average of {spec.name}", given, spec.averages)
-    return given
+    return None if given is None else spec.also.get(given, given)
 
 
 def _options(spec: Metric, given: str) -> tuple[tuple[str, Any], ...]:

@@ -75,7 +75,10 @@ def _micro_predictions(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Ints
     return np.minimum(depth, there)
 
 
-@metric("p", better="higher", cutoff=True, averages={"mean": mean, "micro": ratio_of_sums})
+_MEANS = {"mean-of-f": "mean", "f-of-means": "mean"}  # the two differ for F1 alone
+
+
+@metric("p", better="higher", cutoff=True, averages={"mean": mean, "micro": ratio_of_sums}, also=_MEANS)
 def precision(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str = "mean") -> Rows:
     """Share of the first k predictions that are references."""
     c = count(aligned, cutoff, subset, micro=average == "micro")
@@ -84,7 +87,7 @@ def precision(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str 
     return rows(divide(c.hits, c.predictions, empty=0.0), defined=c.defined)
 
 
-@metric("r", better="higher", cutoff=True, averages={"mean": mean, "micro": ratio_of_sums})
+@metric("r", better="higher", cutoff=True, averages={"mean": mean, "micro": ratio_of_sums}, also=_MEANS)
 def recall(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str = "mean") -> Rows:
     """Share of the references that are among the first k predictions."""
     c = count(aligned, cutoff, subset)

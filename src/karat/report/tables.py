@@ -46,7 +46,7 @@ def tables(results: Results) -> Iterator[Table]:
         columns = list(dict.fromkeys(map(_column, scores)))
         found = {(score.system, _column(score)): number(score.value) for score in scores}
         cells = [[found.get((system, column), "") for column in columns] for system in systems]
-        yield Table(corpus, protocol, len(results.ids), columns, systems, cells, _left_out(scores, results))
+        yield Table(corpus, protocol, len(results.ids), columns, systems, cells, _left_out(scores))
 
 
 def _column(score: Score) -> Column:
@@ -67,13 +67,12 @@ def number(value: float) -> str:
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
-def _left_out(scores: Sequence[Score], results: Results) -> list[str]:
+def _left_out(scores: Sequence[Score]) -> list[str]:
     """How many documents each subset leaves out, said once for all its metrics where they agree."""
     counts: dict[str, dict[str, int]] = {}
     for score in scores:
-        missing = score.as_dict(len(results.ids))["undefined"]
-        if missing:
-            counts.setdefault(score.request.subset, {})[score.request.label] = missing
+        if score.undefined:
+            counts.setdefault(score.request.subset, {})[score.request.label] = score.undefined
     said = []
     for subset, by_metric in counts.items():
         for missing, group in groupby(sorted(by_metric.items(), key=lambda item: item[1]), key=lambda i: i[1]):
