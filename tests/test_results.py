@@ -125,3 +125,14 @@ def test_documents_that_a_run_lacks_are_empty_or_left_out_as_asked() -> None:
     assert empty.rows()[0]["value"] == pytest.approx(10 / 11)
     assert (skip.rows()[0]["value"], skip.rows()[0]["undefined"]) == (1.0, 1)
     assert "1 documents without predictions" in skip.notes[0]
+
+
+def test_every_request_has_its_row_in_the_order_of_request() -> None:
+    asked = ["p@5", "p@5/f-of-means", "r@1:absent", "p@5"]
+    rows = karat.score(CORPUS, RUN, metrics=asked).rows()
+    assert [(row["metric"], row["subset"], row["average"]) for row in rows] == [
+        ("p@5", "all", "mean"),
+        ("p@5", "all", "mean"),
+        ("r@1", "absent", "mean"),
+        ("p@5", "all", "mean"),
+    ]

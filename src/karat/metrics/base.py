@@ -317,7 +317,7 @@ def plan_requests(metrics: Sequence[str], counting: Counting, averages: bool = F
         own = request.average or request.spec.average_for(counting)
         chosen = list(request.spec.averages) if averages and request.average is None else [own]
         requests.extend(replace(request, average=average) for average in chosen)
-    return list(dict.fromkeys(requests))
+    return requests
 
 
 # ---------------------------------------------------------------------------------------------- F1@V
