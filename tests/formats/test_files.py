@@ -229,8 +229,8 @@ def test_a_line_longer_than_a_block_is_one_line(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(files, "BLOCK_BYTES", 8)
     path = file_of(tmp_path, b"a" * 100 + b"\nb\n" + b"c" * 50)
 
-    assert list(blocks(path)) == [(1, b"a" * 100 + b"\n"), (2, b"b\n" + b"c" * 50)]
-    assert [line_starts(block).tolist() for _, block in blocks(path)] == [[0], [0, 2]]
+    assert list(blocks(path)) == [(1, 0, b"a" * 100 + b"\n"), (2, 101, b"b\n" + b"c" * 50)]
+    assert [line_starts(block).tolist() for _, _, block in blocks(path)] == [[0], [0, 2]]
 
 
 @untimed
@@ -256,9 +256,10 @@ def test_lines_are_the_same_for_any_size_of_block(
         read_blocks = list(blocks(path))
         assert list(lines(path)) == list(enumerate(expected, 1))
 
-    assert b"".join(block for _, block in read_blocks) == content
+    assert b"".join(block for _, _, block in read_blocks) == content
     next_line = 1
-    for first, block in read_blocks:
+    for first, offset, block in read_blocks:
+        assert content[offset:].startswith(block)
         own_lines = block.removesuffix(b"\n").split(b"\n")
         assert first == next_line
         assert [
@@ -469,3 +470,32 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
 def test_an_empty_file_looks_like_nothing_and_is_said_to_be_empty(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the file is empty"):
         looks_like_json(file_of(tmp_path, b""))
+
+
+def test_a_plain_file_can_be_read_in_parts_by_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "BLOCK_BYTES", 8)
+    content = b"\xef\xbb\xbf" + b"".join(b'{"id": "d%d"}\n' % n for n in range(9))
+    path = file_of(tmp_path, content)
+
+    plain = files.as_plain(path)
+
+    assert plain is not None
+    assert [plain.read(offset, len(block)) for _, offset, block in blocks(path)] == [
+        block for *_, block in blocks(path)
+    ]
+
+
+def test_what_is_compressed_or_no_file_is_not_read_in_parts(tmp_path: Path) -> None:
+    assert files.as_plain(file_of(tmp_path, gzip.compress(b"a"))) is None
+    assert files.as_plain("-") is None
+    assert files.as_plain(str(tmp_path)) is None
+
+
+def test_a_file_that_changes_while_it_is_read_is_said(tmp_path: Path) -> None:
+    path = file_of(tmp_path, b"a\nb\n")
+    plain = files.as_plain(path)
+    assert plain is not None
+    Path(path).write_bytes(b"a\nb\nc\n")
+
+    with pytest.raises(InputError, match="was changed while it was read"):
+        plain.read(2, 2)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from karat.corpus import Corpus, Document, Prediction, Run
+from karat.corpus import Batch, Corpus, Document, Prediction, Run
 from karat.errors import InputError
 from karat.formats import files, read, read_run
 
@@ -304,3 +307,15 @@ def test_predictions_are_read_back_as_they_were_written_for_any_size_of_block(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "BLOCK_BYTES", size)
         assert list(run) == written
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_batch_is_the_same_in_another_process(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(pack(b'{"id": "d1", "text": "x"}\n{"id": "d2"}\n'))
+    [batch] = read(path).batches()
+
+    again: Batch[Document] = pickle.loads(pickle.dumps(batch))
+
+    assert again.records() == batch.records()
+    assert again.pick([1]).records() == batch.records()[1:]

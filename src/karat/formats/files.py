@@ -10,6 +10,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, cast
@@ -122,17 +123,48 @@ class _Zstd(io.RawIOBase):
             self._frame = None
 
 
-def blocks(path: str) -> Iterator[tuple[int, bytes]]:
-    """(number of the first line, whole lines of about BLOCK_BYTES), without a byte-order mark."""
-    first = 1
+def blocks(path: str) -> Iterator[tuple[int, int, bytes]]:
+    """(number of the first line, offset, whole lines of about BLOCK_BYTES), without a byte-order mark."""
+    first, offset = 1, 0
     with open_bytes(path) as file:
         # The first block is small: many a reader looks at the beginning only.
         while block := file.read(BLOCK_BYTES if first > 1 else min(BLOCK_BYTES, FIRST_BYTES)):
             if not block.endswith(b"\n"):
                 block += file.readline()
-            block = block.removeprefix(_BOM) if first == 1 else block
-            yield first, block
+            if first == 1 and block.startswith(_BOM):
+                block, offset = block.removeprefix(_BOM), len(_BOM)
+            yield first, offset, block
             first += len(line_starts(block))
+            offset += len(block)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A plain file as it was when it was opened, so that another process can read a part of it again."""
+
+    path: str
+    size: int
+    changed: int  # nanoseconds
+
+    def read(self, offset: int, length: int) -> bytes:
+        """A part of the file, provided that the file is still the same."""
+        with open(self.path, "rb") as file:
+            status = os.fstat(file.fileno())
+            if (status.st_size, status.st_mtime_ns) != (self.size, self.changed):
+                raise InputError(f"{self.path}: the file was changed while it was read")
+            file.seek(offset)
+            return file.read(length)
+
+
+def as_plain(path: str) -> Plain | None:
+    """The file if it can be read in parts: not compressed, not standard input, not a pipe."""
+    if path == STDIN or not Path(path).is_file():
+        return None
+    with open(path, "rb") as file:
+        if file.read(4).startswith((_GZIP, _ZSTD)):
+            return None
+        status = os.fstat(file.fileno())
+    return Plain(path, status.st_size, status.st_mtime_ns)
 
 
 def line_starts(block: bytes) -> NDArray[np.int64]:
@@ -144,7 +176,7 @@ def line_starts(block: bytes) -> NDArray[np.int64]:
 
 def lines(path: str) -> Iterator[tuple[int, str]]:
     """(number, line) without its end; a byte that is not UTF-8 is an error that names its place."""
-    for first, block in blocks(path):
+    for first, _, block in blocks(path):
         for number, line in enumerate(split_lines(block), first):
             yield number, decode_utf8(line.removesuffix(b"\r"), path, number)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from karat.corpus import Batch, Batches, Document, Prediction, text_of_id
 from karat.errors import InputError
-from karat.formats.files import blocks, decode_utf8, line_starts, split_lines
+from karat.formats.files import Plain, as_plain, blocks, decode_utf8, line_starts, split_lines
 
 R = TypeVar("R", Document, Prediction)
 
@@ -26,13 +26,18 @@ _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(ki
 
 
 class Block(Sequence[bytes]):
-    """Lines that are kept in one piece until one of them is asked for; quick to send and to decode."""
+    """Lines that are kept in one piece until one of them is asked for; quick to decode.
 
-    __slots__ = ("_count", "_lines", "content")
+    Sent to another process, a part of a plain file is read there again instead of going through a pipe.
+    """
 
-    def __init__(self, content: bytes, count: int) -> None:
+    __slots__ = ("_count", "_lines", "_offset", "_plain", "content")
+
+    def __init__(self, content: bytes, count: int, plain: Plain | None = None, offset: int = 0) -> None:
         self.content = content
         self._count = count
+        self._plain = plain
+        self._offset = offset
         self._lines: list[bytes] | None = None
 
     def __len__(self) -> int:
@@ -50,7 +55,13 @@ class Block(Sequence[bytes]):
         return self._lines
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Block, (self.content, self._count)
+        if self._plain is None:
+            return Block, (self.content, self._count)
+        return _read_again, (self._plain, self._offset, len(self.content), self._count)
+
+
+def _read_again(plain: Plain, offset: int, length: int, count: int) -> Block:
+    return Block(plain.read(offset, length), count, plain, offset)
 
 
 def corpus(path: str) -> Batches[Document]:
@@ -67,9 +78,10 @@ def _batches(path: str, kind: type[R]) -> Iterator[Batch[R]]:
     """Batches of undecoded lines: only the ids are read here, the rest where the batch is used."""
     decode = partial(_decode, path, kind)
     empty = True
-    for first, content in blocks(path):
+    plain = as_plain(path)
+    for first, offset, content in blocks(path):
         starts = line_starts(content)
-        raw: Sequence[bytes] = Block(content, len(starts))
+        raw: Sequence[bytes] = Block(content, len(starts), plain, offset)
         places: Sequence[int] = range(first, first + len(starts))
         ids = _ids(content)
         if len(ids) != len(starts) or not _all_objects(content, starts):  # take the lines one by one
