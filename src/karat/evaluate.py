@@ -23,7 +23,7 @@ from karat.engine.chunks import By, Chunk, Join, Missing, Shard, chunks, matched
 from karat.engine.processes import ordered_map
 from karat.errors import InputError, unknown
 from karat.formats import read, read_run
-from karat.metrics.base import DEFAULT_METRICS, Floats, Request, Rows, plan_requests
+from karat.metrics.base import DEFAULT_METRICS, Floats, Request, Rows, parse_request, plan_requests
 from karat.protocol import Protocol, change, parse_protocol, signature_facts, whole_number
 from karat.results import Part, Results, Score, Tally, hash_text
 
@@ -32,7 +32,7 @@ Progress = Callable[[int], None]  # called with the number of documents just don
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How `score` works, beyond what it scores; every field has a flag of the same name."""
+    """How `score` works, beyond what it scores; the flags of the command say what each means."""
 
     averages: bool = False
     references: str | None = None
@@ -97,7 +97,8 @@ def _score(
     corpus, systems = _corpus(corpus), _runs(runs)
     remarks = _by_line_remarks(corpus, systems, options.by)
     wanted, remark = _wanted(corpus, metrics)
-    protocols, facts = _protocols(protocol, options.language), _facts(protocol)
+    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
+    protocols, facts = _protocols(listed, options.language), _facts(listed)
     chosen = facts.get("set", "keyphrases")
     plan = Plan(
         corpus.name,
@@ -133,17 +134,15 @@ def _runs(given: Iterable[str | Path | Run]) -> list[Run]:
     return runs
 
 
-def _protocols(given: str | Protocol | Sequence[str | Protocol], language: str | None) -> tuple[Protocol, ...]:
-    listed = [given] if isinstance(given, str | Protocol) else list(given)
+def _protocols(listed: Sequence[str | Protocol], language: str | None) -> tuple[Protocol, ...]:
     protocols = [p if isinstance(p, Protocol) else parse_protocol(p) for p in listed]
     if language is not None:
         protocols = [change(p, stemmer="porter" if language == "english" else language) for p in protocols]
     return tuple({str(p): p for p in protocols}.values())
 
 
-def _facts(given: str | Protocol | Sequence[str | Protocol]) -> dict[str, str]:
+def _facts(listed: Sequence[str | Protocol]) -> dict[str, str]:
     """What signatures that were given as protocols say of the references they were computed with."""
-    listed = [given] if isinstance(given, str | Protocol) else list(given)
     return {k: v for text in listed if isinstance(text, str) for k, v in signature_facts(text).items()}
 
 
@@ -164,9 +163,9 @@ def _wanted(corpus: Corpus, metrics: Sequence[str] | None) -> tuple[Sequence[str
         return chosen, []
     if metrics is None:
         remark = "the documents have no title and no text, so present and absent phrases cannot be told apart"
-        return [m for m in chosen if m.endswith(":all")], [remark]
+        return [text for text in chosen if parse_request(text).subset == "all"], [remark]
     for text in chosen:
-        if ":" in text and ":all" not in text:
+        if parse_request(text).subset != "all":
             raise InputError(f"{text} needs the documents' title or text, and {corpus.origin} has none; use :all")
     return chosen, []
 
@@ -381,7 +380,7 @@ def prmu(
     The references are taken as they are given, repeats included.
     """
     given = _corpus(corpus)
-    chosen = _protocols(protocol, None)[0]
+    chosen = _protocols([protocol], None)[0]
     matching = change(chosen, reference_duplicates="keep").matching
     counts: list[Any] = []
     for batch in given.batches():

@@ -23,6 +23,9 @@ Examples:
   karat score test_src.txt+test_trg.txt predictions.txt --protocol ye2021
   karat score corpus.jsonl run.jsonl --shard 3/16 -o part3.karat
 
+A METRIC is NAME[@CUTOFF][:SUBSET][/AVERAGE][,option=value...]: a cutoff is a
+number, M, O, G or V, a subset all, present, absent, P, R, M or U.
+
 CORPUS and RUN are PATH or NAME=PATH; `-` is standard input. Parallel text
 files are joined by `+`.
 """

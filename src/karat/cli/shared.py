@@ -33,7 +33,7 @@ metric_option = click.option(
     "metrics",
     multiple=True,
     metavar="METRIC",
-    help="NAME[@CUTOFF][:SUBSET][/AVERAGE][,option=value], as f1@5:present (repeatable).",
+    help="What to compute, as f1@5:present (repeatable). See `karat list metrics`.",
 )
 format_option = click.option(
     "-f", "--format", "format_", type=click.Choice(TEXT_FORMATS), help="Output format (default table)."

@@ -125,6 +125,7 @@ class Metric:
     bounds: tuple[float, float] = (0.0, 1.0)
     also: Mapping[str, str] = field(default_factory=dict)  # further names of averages
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    told: frozenset[str] = frozenset()  # which of TOLD its function wants to be told
 
     @property
     def summary(self) -> str:
@@ -139,6 +140,7 @@ class Metric:
 
 
 METRICS: dict[str, Metric] = {}
+TOLD = frozenset({"average", "fitted"})  # keywords that are no options
 
 
 def metric(
@@ -164,7 +166,6 @@ def metric(
         depth = "optional" if cutoff == "optional" else "required" if cutoff else "none"
         parameters = inspect.signature(function).parameters.values()
         keywords = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-        defaults = {k: v for k, v in keywords.items() if k not in ("average", "fitted")}
         METRICS[name] = Metric(
             name=name,
             function=function,
@@ -176,7 +177,8 @@ def metric(
             items=items,
             bounds=bounds,
             also=also or {},
-            defaults=defaults,
+            defaults={k: v for k, v in keywords.items() if k not in TOLD},
+            told=TOLD & keywords.keys(),
         )
         return function
 
@@ -223,13 +225,8 @@ class Request:
 
     def rows(self, aligned: Aligned) -> Rows:
         """The metric's rows for these documents."""
-        keywords = dict(self.options)
-        parameters = inspect.signature(self.spec.function).parameters
-        if "average" in parameters:
-            keywords["average"] = self.average
-        if "fitted" in parameters:
-            keywords["fitted"] = self.fitted
-        return self.spec.function(aligned, self.cutoff or Cutoff("M"), self.subset, **keywords)
+        told = {name: getattr(self, name) for name in self.spec.told}
+        return self.spec.function(aligned, self.cutoff or Cutoff("M"), self.subset, **dict(self.options), **told)
 
     def finish(self, sums: Floats) -> Floats:
         """The printed number(s) of sums of rows."""
