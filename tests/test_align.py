@@ -131,11 +131,19 @@ def test_a_blank_variant_does_not_hide_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kinds", "message"),
-    [(["present"], "1 kinds for 2 keyphrases"), (["present", "maybe"], "a kind is `present` or `absent`, not 'maybe'")],
+    ("told", "message"),
+    [
+        ({"kinds": ["present"]}, "1 kinds for 2 keyphrases"),
+        ({"kinds": ["present", "maybe"]}, "a kind is `present` or `absent`, not 'maybe'"),
+        ({"scores": [0.5]}, "1 scores for 2 keyphrases"),
+        ({"scores": [0.5, float("nan")]}, "not a finite number"),
+        ({"token_probs": [[0.5]]}, "1 token_probs for 2 keyphrases"),
+        ({"token_probs": [[0.5], [float("inf")]]}, "not a finite number"),
+        ({"token_logprobs": [[-0.5], [0.0], None]}, "3 token_logprobs for 2 keyphrases"),
+    ],
 )
-def test_kinds_that_make_no_sense_are_said(kinds: list[str], message: str) -> None:
-    protocol = parse_protocol("thomas2024")
-    prepared = prepare([Document(id="d7", text="a", keyphrases=["a"])], protocol.matching)
-    with pytest.raises(karat.InputError, match=f"document 'd7': {message}"):
-        align(prepared, [Prediction(id="d7", keyphrases=["a", "b"], kinds=kinds)], protocol.counting)
+def test_what_a_prediction_tells_of_its_phrases_must_make_sense(told: dict[str, Any], message: str) -> None:
+    with pytest.raises(karat.InputError, match=message):
+        Prediction(id="d7", keyphrases=["a", "b"], **told)
+    with pytest.raises(karat.InputError, match=f"prediction 1: {message}|prediction 1: a score"):
+        karat.Run.of([{"id": "d7", "keyphrases": ["a", "b"], **told}])

@@ -16,7 +16,6 @@ import numpy as np
 
 from karat.columns import Aligned, Bools, Ints, Numbers, Predictions, Prepared, References, lookup, position
 from karat.corpus import Document, Phrase, Prediction, Reference
-from karat.errors import InputError
 from karat.protocol import Counting, Matching
 from karat.text.normalise import Normaliser, normaliser
 from karat.text.split import split_phrases
@@ -221,17 +220,6 @@ def _present(document: Ints, phrase: Ints, matching: Matching, texts: list[str],
 
 def _by_slot(present: Bools, predictions: Sequence[Prediction], document: Ints, source: Ints) -> Bools:
     """Present as the run says it, where it does."""
-    slots = [_slots(prediction) for prediction in predictions]
+    slots = [[kind == "present" for kind in prediction.kinds or ()] for prediction in predictions]
     rows = zip(document.tolist(), source.tolist(), present.tolist(), strict=True)
     return np.array([slots[d][s] if slots[d] else own for d, s, own in rows], dtype=bool)
-
-
-def _slots(prediction: Prediction) -> list[bool]:
-    """Whether the run calls each phrase present; empty where it does not say."""
-    kinds, phrases = prediction.kinds or [], prediction.keyphrases or []
-    if kinds and len(kinds) != len(phrases):
-        raise InputError(f"document {prediction.id!r}: {len(kinds)} kinds for {len(phrases)} keyphrases")
-    for kind in kinds:
-        if kind not in ("present", "absent"):
-            raise InputError(f"document {prediction.id!r}: a kind is `present` or `absent`, not {kind!r}")
-    return [kind == "present" for kind in kinds]

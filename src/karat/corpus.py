@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
+from math import isfinite
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -20,7 +21,7 @@ Phrase = str | None
 Reference = Phrase | list[Phrase]  # a list holds the variants of one reference
 
 
-class Document(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class Document(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """One document with its references; everything but the id may be missing."""
 
     id: str | int | None = None
@@ -30,7 +31,7 @@ class Document(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     reference_sets: dict[str, list[Reference]] | None = None
 
 
-class Prediction(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class Prediction(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """One document's ranked phrases by one system, with whatever the system tells of them."""
 
     id: str | int | None = None
@@ -39,6 +40,23 @@ class Prediction(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     token_probs: list[list[float] | None] | None = None
     token_logprobs: list[list[float] | None] | None = None
     kinds: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        """What is told of the phrases must be told of each one, and in numbers."""
+        if self.scores is None and self.token_probs is None and self.token_logprobs is None and self.kinds is None:
+            return
+        count = len(self.keyphrases or ())
+        for name in ("scores", "token_probs", "token_logprobs", "kinds"):
+            told = getattr(self, name)
+            if told is not None and len(told) != count:
+                raise InputError(f"{len(told)} {name} for {count} keyphrases")
+        for kind in self.kinds or ():
+            if kind not in ("present", "absent"):
+                raise InputError(f"a kind is `present` or `absent`, not {kind!r}")
+        tokens = chain(self.token_probs or (), self.token_logprobs or ())
+        numbers = chain(self.scores or (), chain.from_iterable(filter(None, tokens)))
+        if not all(map(isfinite, filter(None, numbers))):
+            raise InputError("a score or probability is not a finite number; write null where there is none")
 
 
 R = TypeVar("R", Document, Prediction)
@@ -115,16 +133,16 @@ class Run(_Records[Prediction]):
 BATCH_DOCUMENTS = 1000
 
 
-def in_batches(records: Iterable[R]) -> Iterator[Batch[R]]:
-    """Decoded records in batches, each record's place being its number from 1."""
-    reading, done = iter(records), 0
+def in_batches(records: Iterable[tuple[int, R]]) -> Iterator[Batch[R]]:
+    """Decoded records, each with its place (a line, or a number where there are no lines), in batches."""
+    reading = iter(records)
     while part := list(islice(reading, BATCH_DOCUMENTS)):
-        yield Batch([text_of_id(record.id) for record in part], part, range(done + 1, done + len(part) + 1))
-        done += len(part)
+        held = [record for _, record in part]
+        yield Batch([text_of_id(record.id) for record in held], held, [place for place, _ in part])
 
 
 def _in_memory(records: Iterable[R | Mapping[str, Any]], kind: type[R]) -> Batches[R]:
-    held = [_record(record, kind, place) for place, record in enumerate(records, 1)]
+    held = [(place, _record(record, kind, place)) for place, record in enumerate(records, 1)]
     return partial(in_batches, held)
 
 

@@ -10,7 +10,7 @@ class KaratError(Exception):
     """Base of all errors that karat raises on purpose."""
 
 
-class InputError(KaratError):
+class InputError(KaratError, ValueError):
     """What was given cannot be used: a file, an option, a name."""
 
 

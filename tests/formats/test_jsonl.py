@@ -263,14 +263,27 @@ documents = st.builds(
     keyphrases=st.none() | references,
     reference_sets=st.none() | st.dictionaries(texts, references, max_size=2),
 )
-predictions = st.builds(
-    Prediction,
-    id=ids,
-    keyphrases=st.none() | st.lists(phrases, max_size=4),
-    scores=st.none() | st.lists(st.none() | shares, max_size=4),
-    token_probs=st.none() | st.lists(st.none() | st.lists(shares, max_size=3), max_size=4),
-    kinds=st.none() | st.lists(texts, max_size=4),
-)
+
+
+@st.composite
+def consistent_predictions(draw: st.DrawFn) -> Prediction:
+    """A prediction that tells the same number of everything."""
+    n = draw(st.integers(0, 4))
+
+    def each(of: st.SearchStrategy[Any]) -> Any:
+        return draw(st.none() | st.lists(of, min_size=n, max_size=n))
+
+    return Prediction(
+        id=draw(ids),
+        keyphrases=draw(st.lists(phrases, min_size=n, max_size=n)) if n else draw(st.sampled_from([None, []])),
+        scores=each(st.none() | shares),
+        token_probs=each(st.none() | st.lists(shares, max_size=3)),
+        token_logprobs=each(st.none() | st.lists(shares, max_size=3)),
+        kinds=each(st.sampled_from(["present", "absent"])),
+    )
+
+
+predictions = consistent_predictions()
 blank_lines = st.lists(st.sampled_from([b"", b" ", b"\t\r"]), max_size=2)
 
 

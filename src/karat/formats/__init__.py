@@ -2,48 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
-from karat.corpus import Batches, Corpus, Document, Prediction, Run
+from karat.corpus import Corpus, Run
 from karat.errors import InputError, unknown
-from karat.formats import chan, jsonl
-from karat.formats.files import STDIN, looks_like_json, stem
+from karat.formats import (
+    ake,
+    chan,
+    fields,
+    folder,
+    hub,
+    huggingface,
+    hulth,
+    jsonl,
+    kp20k,
+    kpeval,
+    openkp,
+    opennmt,
+    semeval,
+)
+from karat.formats.base import Format
+from karat.formats.fields import Role
+from karat.formats.files import STDIN, stem
+from karat.formats.head import Head
 
-R = TypeVar("R", Document, Prediction)
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A file layout: how to read it and what it is."""
-
-    name: str
-    summary: str
-    corpus: Callable[[str], Batches[Document]]
-    run: Callable[[str], Batches[Prediction]]
-
-
-FORMATS = {
-    f.name: f
-    for f in (
-        Format("karat", "JSON lines (.gz, .zst): id, title, text, keyphrases", jsonl.corpus, jsonl.run),
-        Format("chan", "parallel text files: SRC+TRG for a corpus, PRED for a run", chan.corpus, chan.run),
+# A path whose format is not named is read by the first that fits, the general ones being tried last.
+FORMATS: dict[str, Format] = {
+    form.name: form
+    for form in (
+        jsonl.FORMAT,
+        *fields.FORMATS,
+        chan.FORMAT,
+        *kp20k.FORMATS,
+        *opennmt.FORMATS,
+        openkp.FORMAT,
+        kpeval.FORMAT,
+        *huggingface.FORMATS,
+        ake.FORMAT,
+        hulth.FORMAT,
+        semeval.FORMAT,
+        folder.FORMAT,
     )
 }
 
 
-def read(path: str | Path, *, name: str | None = None, format: str | None = None) -> Corpus:
-    """The corpus in a file, read in batches whenever it is iterated."""
+def read(
+    path: str | Path, *, name: str | None = None, format: str | None = None, fields: str | Sequence[str] = ()
+) -> Corpus:
+    """The corpus in a file or folder, read in batches whenever it is iterated.
+
+    The format is seen from the files, or named as `karat list formats` names it; `fields` names the columns of a table
+    or of any JSON lines, as `id=doc,keyphrases=tags,separator=;`.
+    """
     name, where = split_name(str(path), name)
-    return Corpus(name, _format(where, format).corpus(where), where)
+    return Corpus(name, _batches(where, "corpus", format, fields), where)
 
 
-def read_run(path: str | Path, *, name: str | None = None, format: str | None = None) -> Run:
-    """The run in a file, read in batches whenever it is iterated."""
+def read_run(
+    path: str | Path, *, name: str | None = None, format: str | None = None, fields: str | Sequence[str] = ()
+) -> Run:
+    """The run in a file or folder, read in batches whenever it is iterated; `format` and `fields` as for `read`."""
     name, where = split_name(str(path), name)
-    return Run(name, _format(where, format).run(where), where)
+    return Run(name, _batches(where, "run", format, fields), where)
 
 
 def split_name(argument: str, name: str | None = None) -> tuple[str, str]:
@@ -51,24 +74,45 @@ def split_name(argument: str, name: str | None = None) -> tuple[str, str]:
 
     >>> split_name("t5=runs/a.jsonl"), split_name("data/semeval.chan19.jsonl.gz")
     (('t5', 'runs/a.jsonl'), ('semeval.chan19', 'data/semeval.chan19.jsonl.gz'))
+    >>> split_name("datasets:midas/inspec,split=test")
+    ('inspec', 'datasets:midas/inspec,split=test')
     """
     given, equals, path = argument.partition("=")
-    if equals and given and "/" not in given and not Path(argument).exists():
+    if equals and given and not {"/", ":"} & set(given) and not Path(argument).exists():
         return name or given, path
-    return name or stem(argument), argument
+    return name or (hub.name_of(argument) if hub.is_dataset(argument) else stem(argument)), argument
 
 
-def _format(path: str, name: str | None) -> Format:
-    if name is not None:
-        if name not in FORMATS:
-            raise unknown("format", name, FORMATS)
-        return FORMATS[name]
-    parts = [path] if path == STDIN or Path(path).exists() else path.split("+")
-    for part in parts:
-        if part != STDIN and not Path(part).exists():
+def _batches(path: str, role: Role, format: str | None, given: str | Sequence[str]) -> Any:
+    head = Head(path)
+    _check_there(head)
+    if format is None:
+        chosen = fields.choose([given] if isinstance(given, str) else given, role, path)
+        if chosen is not None:
+            return partial({"corpus": fields.corpus_by, "run": fields.run_by}[role], chosen)(path)
+    form = named(format) if format is not None else sniff(head, role)
+    reader = form.corpus if role == "corpus" else form.run
+    if reader is None:
+        raise InputError(f"{path}: the format {form.name} has no {role}")
+    return reader(path)
+
+
+def named(name: str) -> Format:
+    """The format of a name."""
+    if name not in FORMATS:
+        raise unknown("format", name, FORMATS)
+    return FORMATS[name]
+
+
+def sniff(head: Head, role: Role) -> Format:
+    """The first format that a path looks like and that can hold a corpus, or a run."""
+    for form in sorted(FORMATS.values(), key=lambda form: form.general):
+        if (form.corpus if role == "corpus" else form.run) is not None and form.fits(head):
+            return form
+    raise head.unknown(role)
+
+
+def _check_there(head: Head) -> None:
+    for part in head.parts:
+        if part != STDIN and not hub.is_dataset(part) and not Path(part).exists():
             raise InputError(f"{part}: there is no such file")
-        if part != STDIN and Path(part).is_dir():
-            raise InputError(f"{part}: is a directory, not a file")
-    if len(parts) > 1:
-        return FORMATS["chan"]
-    return FORMATS["karat"] if looks_like_json(path) else FORMATS["chan"]

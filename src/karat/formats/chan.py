@@ -7,27 +7,33 @@ are no ids: a line's number stands for its document.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
 from karat.corpus import Batches, Document, Prediction, in_batches
 from karat.errors import InputError
-from karat.formats.files import lines
+from karat.formats.base import Format, join_phrases
+from karat.formats.files import lines, writing
 
 TITLE_END, SEPARATOR, PRESENT_END = "<eos>", ";", "<peos>"
 
 
 def corpus(path: str) -> Batches[Document]:
     """The documents of a pair of files SRC+TRG."""
-    parts = path.split("+")
-    if len(parts) != 2:
-        raise InputError(f"{path}: parallel text needs two files, SRC+TRG, as test_src.txt+test_trg.txt")
-    return lambda: in_batches(_documents(parts[0], parts[1]))
+    source, target = _pair(path)
+    return lambda: in_batches(enumerate(_documents(source, target), 1))
 
 
 def run(path: str) -> Batches[Prediction]:
     """The predictions of one file."""
-    return lambda: in_batches(map(_prediction, _lines(path)))
+    return lambda: in_batches(enumerate(map(_prediction, _lines(path)), 1))
+
+
+def _pair(path: str) -> tuple[str, str]:
+    parts = path.split("+")
+    if len(parts) != 2:
+        raise InputError(f"{path}: parallel text needs two files, SRC+TRG, as test_src.txt+test_trg.txt")
+    return parts[0], parts[1]
 
 
 def _documents(source: str, target: str) -> Iterator[Document]:
@@ -69,3 +75,42 @@ def _prediction(line: str) -> Prediction:
 
 def _phrases(line: str) -> list[str]:
     return [phrase.strip() for phrase in line.split(SEPARATOR)] if line else []
+
+
+# ---------------------------------------------------------------------------------------------- writing
+
+
+def save_corpus(path: str, documents: Iterable[Document]) -> None:
+    """Writes a pair of files SRC+TRG."""
+    source, target = _pair(path)
+    with writing(source) as texts, writing(target) as references:
+        for document in documents:
+            whole = f"{_one_line(document.title)} {TITLE_END} {_one_line(document.text)}"
+            texts.write(f"{whole.strip()}\n".encode())
+            references.write(f"{_one_line(join_phrases(document.keyphrases))}\n".encode())
+
+
+def save_run(path: str, predictions: Iterable[Prediction]) -> None:
+    """Writes one file of predictions; where their kinds are told, `<peos>` ends the present ones."""
+    with writing(path) as file:
+        for prediction in predictions:
+            phrases = [phrase or "" for phrase in prediction.keyphrases or ()]
+            if prediction.kinds is not None:
+                phrases.insert(prediction.kinds.count("present"), PRESENT_END)
+            file.write(f"{_one_line(SEPARATOR.join(phrases))}\n".encode())
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "").splitlines())
+
+
+FORMAT = Format(
+    name="chan",
+    summary="parallel text files: SRC+TRG for a corpus, PRED for a run",
+    fits=lambda head: head.container in ("text", "several"),
+    corpus=corpus,
+    run=run,
+    save_corpus=save_corpus,
+    save_run=save_run,
+    general=True,
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import shutil
 import sys
 import tempfile
 import zlib
@@ -23,8 +24,9 @@ from karat.errors import InputError, missing_extra
 STDIN = "-"
 BLOCK_BYTES = 1 << 21  # about 1,500 abstracts: large enough for numpy, small enough for memory
 FIRST_BYTES = 1 << 16
-_SUFFIXES = (".gz", ".zst", ".jsonl", ".json", ".ndjson", ".txt")
-_GZIP, _ZSTD, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"
+_SUFFIXES = (".gz", ".zst", ".jsonl", ".json", ".ndjson", ".txt", ".final", ".csv", ".tsv", ".parquet")
+_COMPRESSED = (".gz", ".zst")
+_GZIP, _ZSTD, BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"
 
 
 def stem(path: str) -> str:
@@ -84,10 +86,7 @@ class _Zstd(io.RawIOBase):
     """A decompressed zstd file that says when it was cut off; the library's own reader just ends."""
 
     def __init__(self, raw: io.BufferedReader) -> None:
-        try:
-            import zstandard
-        except ImportError:
-            raise missing_extra("reading .zst files", "zst") from None
+        zstandard = _zstandard()
         self._raw = raw
         self._new_frame = zstandard.ZstdDecompressor().decompressobj
         self._failure: type[Exception] = zstandard.ZstdError
@@ -123,6 +122,14 @@ class _Zstd(io.RawIOBase):
             self._frame = None
 
 
+def _zstandard() -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise missing_extra("a .zst file", "zst") from None
+    return zstandard
+
+
 def blocks(path: str) -> Iterator[tuple[int, int, bytes]]:
     """(number of the first line, offset, whole lines of about BLOCK_BYTES), without a byte-order mark."""
     first, offset = 1, 0
@@ -131,8 +138,8 @@ def blocks(path: str) -> Iterator[tuple[int, int, bytes]]:
         while block := file.read(BLOCK_BYTES if first > 1 else min(BLOCK_BYTES, FIRST_BYTES)):
             if not block.endswith(b"\n"):
                 block += file.readline()
-            if first == 1 and block.startswith(_BOM):
-                block, offset = block.removeprefix(_BOM), len(_BOM)
+            if first == 1 and block.startswith(BOM):
+                block, offset = block.removeprefix(BOM), len(BOM)
             yield first, offset, block
             first += len(line_starts(block))
             offset += len(block)
@@ -174,11 +181,11 @@ def line_starts(block: bytes) -> NDArray[np.int64]:
     return starts[:-1] if block.endswith(b"\n") else starts
 
 
-def lines(path: str) -> Iterator[tuple[int, str]]:
-    """(number, line) without its end; a byte that is not UTF-8 is an error that names its place."""
+def lines(path: str, *, ends: bool = False) -> Iterator[tuple[int, str]]:
+    """(number, line), with its end if asked for; a byte that is not UTF-8 is an error that names its place."""
     for first, _, block in blocks(path):
         for number, line in enumerate(split_lines(block), first):
-            yield number, decode_utf8(line.removesuffix(b"\r"), path, number)
+            yield number, decode_utf8(line + b"\n" if ends else line.removesuffix(b"\r"), path, number)
 
 
 def split_lines(block: bytes) -> list[bytes]:
@@ -186,13 +193,24 @@ def split_lines(block: bytes) -> list[bytes]:
     return block.removesuffix(b"\n").split(b"\n")
 
 
-def looks_like_json(path: str) -> bool:
-    """Whether the first character that is not white space opens a JSON value; an empty file is an error."""
+def first_line(path: str) -> bytes:
+    """The first line that is not blank, without its end; an empty file is an error."""
     with open_bytes(path) as file:
-        head = file.read(4096)
-    if not head:
-        raise InputError(f"{path}: the file is empty")
-    return head.removeprefix(_BOM).lstrip()[:1] in (b"{", b"[")
+        line = file.readline().removeprefix(BOM)
+        if not line:
+            raise InputError(f"{path}: the file is empty")
+        while line and not line.strip():
+            line = file.readline()
+    return line.rstrip(b"\r\n")
+
+
+def without_compression(path: str) -> str:
+    """The path without the suffix of a compression.
+
+    >>> without_compression("a/b.csv.gz"), without_compression("b.csv")
+    ('a/b.csv', 'b.csv')
+    """
+    return path[: path.rindex(".")] if path.endswith(_COMPRESSED) else path
 
 
 def decode_utf8(line: bytes, path: str, number: int) -> str:
@@ -204,31 +222,74 @@ def decode_utf8(line: bytes, path: str, number: int) -> str:
 
 
 def write_beside(path: str | Path, content: bytes) -> None:
-    """Writes the file as a whole: beside its place first, then renamed, so that a failure leaves the old one.
+    """Writes the file as a whole: see `writing_beside`."""
+    with writing_beside(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def writing_beside(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file to write to: it stands beside its place until all is written, so that a failure leaves the old one.
 
     A link stays one, its target is replaced; what is no plain file (a device, a pipe) is written to as it is.
     """
     target = Path(path).resolve()
-    try:
+    with writing_errors(path, target.parent):
         if target.exists() and not target.is_file():
-            target.write_bytes(content)
+            with target.open("wb") as file:
+                yield file
             return
         handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except FileNotFoundError:
-        raise InputError(f"{target.parent}: there is no such folder") from None
-    except PermissionError:
-        raise InputError(f"{target.parent}: no permission to write there") from None
-    except OSError as error:
-        raise InputError(f"{path}: could not be written ({error.strerror})") from None
+        try:
+            with os.fdopen(handle, "wb") as file:
+                yield file
+            os.chmod(beside, 0o666 & ~_umask())
+            os.replace(beside, target)
+        finally:
+            Path(beside).unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file to write to, beside its place until it is whole; compressed if its name says so."""
+    with writing_beside(path) as file:
+        if str(path).endswith(".gz"):
+            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+                yield cast(IO[bytes], packed)
+        elif str(path).endswith(".zst"):
+            with _zstandard().ZstdCompressor().stream_writer(file, closefd=False) as packed:
+                yield packed
+        else:
+            yield file
+
+
+@contextmanager
+def folder_beside(path: str | Path) -> Iterator[Path]:
+    """A folder to fill, which takes its name when all is in it; one that is there already is not touched."""
+    target = Path(path).resolve()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{path}: is there already and is not an empty folder")
+    with writing_errors(path, target.parent):
+        beside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+        try:
+            yield beside
+            beside.chmod(0o777 & ~_umask())
+            os.replace(beside, target)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+
+
+@contextmanager
+def writing_errors(path: str | Path, parent: Path) -> Iterator[None]:
+    """Turns what can go wrong while a file is written into a sentence."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(beside, 0o666 & ~_umask())
-        os.replace(beside, target)
+        yield
+    except FileNotFoundError:
+        raise InputError(f"{parent}: there is no such folder") from None
+    except PermissionError:
+        raise InputError(f"{parent}: no permission to write there") from None
     except OSError as error:
         raise InputError(f"{path}: could not be written ({error.strerror})") from None
-    finally:
-        Path(beside).unlink(missing_ok=True)
 
 
 def _umask() -> int:

@@ -1,10 +1,10 @@
-"""karat's own JSON lines: a corpus or a run, one document a line."""
+"""JSON lines of any kind of record, and karat's own: a corpus or a run, one document a line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -12,9 +12,14 @@ from numpy.typing import NDArray
 
 from karat.corpus import Batch, Batches, Document, Prediction, text_of_id
 from karat.errors import InputError
-from karat.formats.files import Plain, as_plain, blocks, decode_utf8, line_starts, split_lines
+from karat.formats.base import Format
+from karat.formats.files import Plain, as_plain, blocks, decode_utf8, line_starts, split_lines, writing
+
+if TYPE_CHECKING:
+    from karat.formats.head import Head
 
 R = TypeVar("R", Document, Prediction)
+T = TypeVar("T")
 
 
 class _Id(msgspec.Struct, gc=False):
@@ -22,7 +27,11 @@ class _Id(msgspec.Struct, gc=False):
 
 
 _decode_ids = msgspec.json.Decoder(_Id).decode_lines
-_DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(kind) for kind in (Document, Prediction)}
+
+
+@cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
 
 
 class Block(Sequence[bytes]):
@@ -111,10 +120,10 @@ def _as_text(ids: list[str | int | None]) -> list[str | None]:
     return ids if set(map(type, ids)) == {str} else list(map(text_of_id, ids))  # type: ignore[return-value]
 
 
-def _decode(path: str, kind: type[R], raw: Sequence[bytes], places: Sequence[int]) -> list[R]:
+def _decode(path: str, kind: type[T], raw: Sequence[bytes], places: Sequence[int]) -> list[T]:
     if isinstance(raw, Block):
         try:
-            records: list[R] = _DECODERS[kind].decode_lines(raw.content)
+            records: list[T] = _decoder(kind).decode_lines(raw.content)  # type: ignore[arg-type]
             if len(records) == len(raw):
                 return records
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -122,9 +131,9 @@ def _decode(path: str, kind: type[R], raw: Sequence[bytes], places: Sequence[int
     return [_decode_line(path, kind, line, number) for line, number in zip(raw, places, strict=True)]
 
 
-def _decode_line(path: str, kind: type[R], line: bytes, number: int) -> R:
+def _decode_line(path: str, kind: type[T], line: bytes, number: int) -> T:
     try:
-        return _DECODERS[kind].decode(line)  # type: ignore[no-any-return]
+        return _decoder(kind).decode(line)  # type: ignore[no-any-return, arg-type]
     except msgspec.ValidationError as error:
         raise InputError(f"{path}:{number}: {_explain(str(error))}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -132,6 +141,30 @@ def _decode_line(path: str, kind: type[R], line: bytes, number: int) -> R:
         raise InputError(f"{path}:{number}: not JSON: {_column(str(error), line)}") from None
     except RecursionError:
         raise InputError(f"{path}:{number}: not a document: nested too deeply") from None
+
+
+def records(path: str, kind: type[T]) -> Iterator[tuple[int, T]]:
+    """(number, record) of every line that is not blank, decoded as a type that msgspec knows."""
+    empty = True
+    for first, _, content in blocks(path):
+        block = Block(content, len(line_starts(content)))
+        places: Sequence[int] = range(first, first + len(block))
+        raw: Sequence[bytes] = block
+        if not _all_objects(content, line_starts(content)):
+            places = [n for n, line in zip(places, block, strict=True) if line and not line.isspace()]
+            raw = [block[n - first] for n in places]
+        empty = empty and not raw
+        yield from zip(places, _decode(path, kind, raw, places), strict=True)
+    if empty:
+        raise InputError(f"{path}: the file is empty")
+
+
+def save(path: str, records: Iterable[Any]) -> None:
+    """Writes records as JSON lines, leaving out what is at its default."""
+    encode = msgspec.json.Encoder().encode
+    with writing(path) as file:
+        for record in records:
+            file.write(encode(record) + b"\n")
 
 
 def _explain(message: str) -> str:
@@ -147,4 +180,28 @@ def _column(message: str, line: bytes) -> str:
         return message
     at = int(byte.rstrip(")")) - ("trailing characters" in message)  # of these it names the end of the first
     before = line[:at].decode(errors="replace")
+    if line[at:].lstrip(b"-").startswith((b"NaN", b"Infinity")):
+        return f"NaN and Infinity are no numbers there; write null (column {len(before) + 1})"
     return f"{head}(column {len(before) + 1})"
+
+
+_TELLING = {"text", "keyphrases", "reference_sets"}  # of the fields of a record, those that others do not have
+_KNOWN = {*Document.__struct_fields__, *Prediction.__struct_fields__}
+
+
+def _fits(head: Head) -> bool:
+    """Lines of karat's own fields; broken or empty ones too, of which this reader says what is wrong."""
+    own = not _TELLING.isdisjoint(head.record) or _KNOWN.issuperset(head.record)
+    return head.container == "jsonl" and own
+
+
+FORMAT = Format(
+    name="karat",
+    summary="JSON lines (.gz, .zst): id, title, text, keyphrases",
+    fits=_fits,
+    corpus=corpus,
+    run=run,
+    save_corpus=save,
+    save_run=save,
+    general=True,
+)

@@ -1,0 +1,62 @@
+"""What a format is, and what its modules share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from karat.corpus import Batches, Document, Prediction, Reference
+
+if TYPE_CHECKING:
+    from karat.formats.head import Head
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A layout of files: what it is, how to tell it, how to read it and, where it can be written, how.
+
+    `fits` looks at the head of a path; a `general` format fits what others fit better, and is tried after them.
+    `corpus` and `run` give batches that can be read again and again; `save_corpus` and `save_run` write what they can
+    hold: whether that is everything is found out by reading it back.
+    """
+
+    name: str
+    summary: str
+    fits: Callable[[Head], bool]
+    corpus: Callable[[str], Batches[Document]] | None = None
+    run: Callable[[str], Batches[Prediction]] | None = None
+    save_corpus: Callable[[str, Iterable[Document]], None] | None = None
+    save_run: Callable[[str, Iterable[Prediction]], None] | None = None
+    general: bool = False
+
+
+def split_phrases(text: str | None, separator: str = ";") -> list[str]:
+    """The phrases of a string that holds several, blank ones too; none of an empty string.
+
+    >>> split_phrases("deep learning; neural nets"), split_phrases("a;;b"), split_phrases(" ")
+    (['deep learning', 'neural nets'], ['a', '', 'b'], [])
+    """
+    return [phrase.strip() for phrase in text.split(separator)] if text and not text.isspace() else []
+
+
+def join_phrases(phrases: Iterable[Reference] | None, separator: str = ";") -> str:
+    """The phrases in one string, of variants the first.
+
+    >>> join_phrases(["a", ["b", "c"]])
+    'a;b'
+    """
+    return separator.join(map(first_variant, phrases or ()))
+
+
+def first_variant(phrase: Reference) -> str:
+    """The phrase itself, or the first of its variants; empty where it is nothing.
+
+    >>> first_variant("a"), first_variant(["b", "c"]), first_variant(None)
+    ('a', 'b', '')
+    """
+    if isinstance(phrase, list):
+        phrase = phrase[0] if phrase else None
+    return phrase or ""

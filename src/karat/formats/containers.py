@@ -1,0 +1,300 @@
+"""Where records come in: JSON lines, one JSON value, CSV, TSV, Parquet, datasets; each as rows with their places."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from karat.errors import InputError, missing_extra
+from karat.formats import hub, jsonl
+from karat.formats.base import Record
+from karat.formats.files import BOM, first_line, lines, open_bytes, without_compression, writing
+
+TABLES = ("csv", "tsv", "parquet")
+LONGEST_CELL = (1 << 31) - 1
+ROWS_AT_ONCE = 1000
+
+
+def container_at(path: str) -> str:
+    """What a path holds: datasets (of the library), parquet, json (one value), jsonl, csv, tsv or text."""
+    if hub.is_dataset(path):
+        return "datasets"
+    with open_bytes(path) as file:
+        if file.read(4) == b"PAR1":
+            return "parquet"
+    line = first_line(path).lstrip()
+    suffix = Path(without_compression(path)).suffix
+    if line.startswith(b"{"):
+        # What is neither is taken for lines, whose reader says what is wrong.
+        return "jsonl" if isinstance(json_value(line), dict) or whole_json(path) is None else "json"
+    if line.startswith(b"[") and (_opens_records(line) or suffix == ".json" or whole_json(path) is not None):
+        return "json"
+    return {".csv": "csv", ".tsv": "tsv"}.get(suffix, "text")
+
+
+def _opens_records(line: bytes) -> bool:
+    """Whether a line that opens a bracket opens a list of records: text may begin with a bracket, too."""
+    return line[1:].lstrip()[:1] in (b"", b"{")
+
+
+def json_value(content: bytes) -> Any:
+    """The value of a JSON text; None where it is not one."""
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def whole_json(path: str) -> Any:
+    """The value of a file that is one JSON text; None where it is not one."""
+    with open_bytes(path) as file:
+        return json_value(file.read().removeprefix(BOM))
+
+
+def rows(path: str, container: str) -> Iterator[tuple[int, Record]]:
+    """(place, row) of a container: the place is the line, or the number of the row where there are no lines."""
+    if container == "jsonl":
+        return jsonl.records(path, Record)
+    if container == "json":
+        return _json_rows(path)
+    if container in ("csv", "tsv"):
+        return _csv_rows(path, container)
+    if container == "parquet":
+        return _parquet_rows(path)
+    if container == "datasets":
+        return hub.rows(path)
+    raise InputError(f"{path}: not a file of records (JSON lines, JSON, CSV, TSV or Parquet)")
+
+
+def _json_rows(path: str) -> Iterator[tuple[int, Record]]:
+    found = whole_json(path)
+    if found is None:
+        raise _broken_json(path)
+    for number, row in enumerate(found if isinstance(found, list) else [found], 1):
+        if not isinstance(row, dict):
+            raise InputError(f"{path}: item {number} of the JSON list is no object with fields")
+        yield number, row
+
+
+def _broken_json(path: str) -> InputError:
+    """What is wrong with a file that was to be one JSON value, and in which line."""
+    with open_bytes(path) as file:
+        content = file.read().removeprefix(BOM)
+    try:
+        content.decode()
+        msgspec.json.decode(content)
+    except UnicodeDecodeError as error:
+        at, reason = error.start, f"not UTF-8 (0x{content[error.start]:02x})"
+    except (msgspec.MsgspecError, RecursionError) as error:
+        reason, _, byte = str(error).partition(" (byte ")
+        at = int(byte.rstrip(")")) if byte else len(content.rstrip())
+        if content[at:].lstrip(b"-").startswith((b"NaN", b"Infinity")):
+            reason = "NaN and Infinity are no numbers there; write null"
+    line = content.count(b"\n", 0, at) + 1
+    return InputError(f"{path}:{line}: {reason}")
+
+
+def _csv_rows(path: str, container: str) -> Iterator[tuple[int, Record]]:
+    csv.field_size_limit(LONGEST_CELL)
+    delimiter = "\t" if container == "tsv" else _delimiter(first_line(path))
+    reader = csv.reader((line for _, line in lines(path, ends=True)), delimiter=delimiter, strict=True)
+    header: list[str] = []
+    start = 1
+    try:
+        for row in reader:
+            if not header:
+                header = _header(path, row)
+            elif row:
+                if len(row) != len(header):
+                    raise InputError(f"{path}:{start}: {len(row)} cells, but the header has {len(header)}")
+                yield start, dict(zip(header, row, strict=True))
+            start = reader.line_num + 1
+    except csv.Error as error:
+        if str(error) == "unexpected end of data":
+            raise InputError(
+                f'{path}:{start}: a quote that is opened in this row is never closed; write " as ""'
+            ) from None
+        raise InputError(f"{path}:{reader.line_num}: {error}") from None
+    if not header:
+        raise InputError(f"{path}: the file is empty")
+
+
+def _header(path: str, row: list[str]) -> list[str]:
+    """The names of the columns, each there once; spreadsheets leave empty columns without a name."""
+    names = [cell.strip() for cell in row]
+    for name in filter(None, names):
+        if names.count(name) > 1:
+            raise InputError(f"{path}: two columns are named {name!r}")
+    return names
+
+
+def _delimiter(header: bytes) -> str:
+    """A comma, or what spreadsheets write where the comma is the decimal point."""
+    return max(",;\t", key=lambda mark: header.count(mark.encode()))
+
+
+def _parquet_rows(path: str) -> Iterator[tuple[int, Record]]:
+    pyarrow, parquet = _parquet()
+    try:
+        with open_bytes(path) as file:
+            table = parquet.ParquetFile(_seekable(file))
+            _header(path, table.schema_arrow.names)
+            place = 1
+            for batch in table.iter_batches(ROWS_AT_ONCE):
+                for row in batch.to_pylist():
+                    yield place, row
+                    place += 1
+    except InputError:  # is a ValueError, too
+        raise
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:  # a time out of range is a ValueError
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise InputError(f"{path}: cannot be read as Parquet ({reason})") from None
+
+
+def _seekable(file: IO[bytes]) -> IO[bytes]:
+    """The file, or its content where it was decompressed: Parquet is read from its end."""
+    return file if isinstance(file, io.BufferedReader) and file.seekable() else io.BytesIO(file.read())
+
+
+def _parquet() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise missing_extra("a Parquet file", "parquet") from None
+    return pyarrow, pyarrow.parquet
+
+
+# ---------------------------------------------------------------------------------------------- lists in cells
+
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+# numpy, and so pandas where it holds arrays, prints no commas.
+_PYTHON_LIST = re.compile(rf"\[\s*(?:(?:{_QUOTED})(?:\s*,\s*|\s+|(?=\])))*\]", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))", re.DOTALL)
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+def cell_list(text: str, separator: str = ";") -> list[Any]:
+    """The list in a cell: written as JSON, as Python or numpy print strings, or parted by a separator.
+
+    >>> cell_list('["a", ["b", "c"]]'), cell_list("['a', \\"b's\\"]"), cell_list("['a' 'b']")
+    (['a', ['b', 'c']], ['a', "b's"], ['a', 'b'])
+    >>> cell_list("a; b"), cell_list(" ")
+    (['a', 'b'], [])
+    """
+    written = text.strip()
+    if written.startswith("["):
+        found = json_value(written.encode(errors="replace"))
+        if isinstance(found, list):
+            return found
+        if _PYTHON_LIST.fullmatch(written):
+            return [_ESCAPE.sub(_unescaped, quoted[1:-1]) for quoted in re.findall(_QUOTED, written, re.DOTALL)]
+    return [part.strip() for part in text.split(separator)] if written else []
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """What stands for an escape in a Python string: `\\xa0` is a space that does not break."""
+    code = escape[1] or escape[2] or escape[3]
+    if code is None:
+        return _ESCAPED.get(escape[4], escape[4])
+    try:
+        return bytes.fromhex(code.zfill(8)).decode("utf-32-be")
+    except UnicodeDecodeError:
+        return escape[0]  # half a character
+
+
+def cell(value: Any) -> Any:
+    """A value for a cell: phrases parted by `;` where they read back as they are, other lists as JSON.
+
+    >>> cell(["a", "b"]), cell(["a;b"]), cell([["a", "b"]]), cell(None), cell(1)
+    ('a;b', '["a;b"]', '[["a","b"]]', '', 1)
+    """
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        joined = ";".join(value)
+        if joined and cell_list(joined) == value:
+            return joined
+    if isinstance(value, list | dict):
+        return msgspec.json.encode(value).decode()
+    return "" if value is None else value
+
+
+# ---------------------------------------------------------------------------------------------- writing
+
+
+def container_of(path: str) -> str:
+    """The container that a file's name asks for: JSON lines unless it says something else.
+
+    >>> container_of("a.csv.gz"), container_of("a.parquet"), container_of("a.json"), container_of("a.jsonl")
+    ('csv', 'parquet', 'jsonl', 'jsonl')
+    """
+    suffix = without_compression(path).rpartition(".")[2]
+    return suffix if suffix in ("csv", "tsv", "parquet") else "jsonl"
+
+
+def save(path: str, records: Iterable[Any], container: str | None = None) -> None:
+    """Writes records into a container, by default the one that the file's name asks for."""
+    container = container or container_of(path)
+    if container == "jsonl":
+        jsonl.save(path, records)
+    elif container == "parquet":
+        _save_parquet(path, map(as_row, records))
+    else:
+        _save_csv(path, map(as_row, records), "\t" if container == "tsv" else ",")
+
+
+def as_row(record: Any) -> Record:
+    """A record as a dict of its fields, named as in the file; fields at their default are there too."""
+    if isinstance(record, Mapping):
+        return dict(record)
+    fields = msgspec.structs.fields(record)
+    return {field.encode_name: getattr(record, field.name) for field in fields}
+
+
+def _save_csv(path: str, found: Iterable[Record], delimiter: str) -> None:
+    with writing(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+        # Before Python 3.13 the library leaves a lone carriage return unquoted, and then does not read it.
+        careful = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        for number, row in enumerate(found):
+            if number == 0:
+                writer.writerow(row)
+            cells = [cell(value) for value in row.values()]
+            risky = any(isinstance(value, str) and "\r" in value for value in cells)
+            (careful if risky else writer).writerow(cells)
+        text.detach()
+
+
+def _save_parquet(path: str, found: Iterable[Record]) -> None:
+    pyarrow, parquet = _parquet()
+    held = list(found)
+    table: dict[str, Any] = {}
+    for name in held[0] if held else ():
+        column = [row[name] for row in held]
+        if not table or any(value is not None for value in column):  # the first column holds the number of rows
+            table[name] = _arrow_column(pyarrow, column)
+    with writing(path) as file:
+        parquet.write_table(pyarrow.table(table), file)
+
+
+def _arrow_column(pyarrow: Any, column: list[Any]) -> Any:
+    """The column as it is, or, where its values are not all of one type, as text: of lists and records as JSON.
+
+    Records are always text: Parquet would give each of them the fields of all.
+    """
+    if not any(isinstance(value, dict) for value in column):
+        try:
+            return pyarrow.array(column)
+        except (pyarrow.ArrowException, OverflowError):
+            pass
+    return pyarrow.array([value if value is None else _as_text(value) for value in column])
+
+
+def _as_text(value: Any) -> str:
+    return msgspec.json.encode(value).decode() if isinstance(value, list | dict) else str(value)

@@ -1,0 +1,72 @@
+"""What can be seen of a path before it is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+
+from karat.errors import InputError
+from karat.formats import hub
+from karat.formats.base import Record
+from karat.formats.containers import container_at, json_value, rows
+from karat.formats.files import STDIN, first_line
+
+MOST_NAMES = 5000  # of the files in a folder, that are looked at
+
+
+class Head:
+    """What can be seen of a path at a glance: the names in a folder, the first record or line of a file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    @cached_property
+    def parts(self) -> list[str]:
+        """The paths themselves: several where they are joined by `+`."""
+        one = self.path == STDIN or hub.is_dataset(self.path) or Path(self.path).exists()
+        return [self.path] if one else self.path.split("+")
+
+    @cached_property
+    def container(self) -> str:
+        """What it is: one of the containers of records, text, a folder, or several paths."""
+        if len(self.parts) > 1:
+            return "several"
+        folder = self.path != STDIN and Path(self.path).is_dir() and not hub.is_dataset(self.path)
+        return "folder" if folder else container_at(self.path)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The files of a folder, relative to it and sorted; none where the path is not one folder."""
+        return sorted(islice(_files(self.path), MOST_NAMES)) if self.container == "folder" else []
+
+    @cached_property
+    def line(self) -> str:
+        """The first line of a text file that is not blank; empty elsewhere."""
+        return first_line(self.path).decode(errors="replace").strip() if self.container == "text" else ""
+
+    @cached_property
+    def record(self) -> Record:
+        """The first record of JSON lines, a JSON list or a table; a whole JSON object; empty where there is none."""
+        if self.container == "jsonl":
+            found = json_value(first_line(self.path))
+            return found if isinstance(found, dict) else {}  # the reader says what is wrong with it
+        if self.container in ("json", "csv", "tsv", "parquet", "datasets"):
+            return next((row for _, row in rows(self.path, self.container)), {})
+        return {}
+
+    def unknown(self, what: str) -> InputError:
+        """An error for a path that no format fits, with what was seen of it."""
+        seen = [*self.record, *self.names] or [self.line]
+        some = ", ".join(name[:40] for name in seen[:10]) + (", ..." if len(seen) > 10 else "")
+        kind = "fields" if self.record else "files" if self.names else "line"
+        hint = "name it with --from" + (", or its columns with --fields" if self.record else "")
+        return InputError(f"{self.path}: no known format of a {what} ({kind} {some}); {hint}")
+
+
+def _files(folder: str) -> Iterator[str]:
+    for root, folders, names in os.walk(folder):
+        folders.sort()
+        yield from (os.path.relpath(os.path.join(root, name), folder) for name in sorted(names) if name[0] != ".")

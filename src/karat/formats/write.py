@@ -1,0 +1,170 @@
+"""Corpora and runs into any format that can hold them: written aside, read back, compared, and only then in place."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from karat.corpus import Batch, Corpus, Document, Prediction, Run, text_of_id
+from karat.errors import InputError
+from karat.formats import FORMATS, named
+from karat.formats.base import Format
+from karat.formats.files import without_compression, writing_errors
+
+_BY_SUFFIX = {".jsonl": "karat", ".ndjson": "karat", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
+
+
+def write(
+    records: Corpus | Run,
+    path: str | Path,
+    *,
+    format: str | None = None,
+    lossy: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> list[str]:
+    """Writes a corpus or a run and returns what was lost; unless `lossy`, a loss is an error and nothing is written.
+
+    Without a format the suffix of the path chooses it. Whether something is lost is found out by reading it back.
+    """
+    target = str(path)
+    form = named(format) if format is not None else _by_suffix(target)
+    save, read = _sides(form, records)
+    with _aside(target) as (aside, put_in_place):
+        try:
+            save(aside, _counted(records, progress))
+            lost = _losses(records, read(aside))
+        except InputError as error:
+            raise InputError(str(error).replace(aside, target)) from None
+        except UnicodeEncodeError as error:
+            raise InputError(f"{target}: half a character cannot be written ({error.reason})") from None
+        if lost and not lossy:
+            raise InputError(
+                f"{target}: the format {form.name} cannot hold everything of {records.origin}: {'; '.join(lost)}; "
+                "write it all the same with --lossy"
+            )
+        put_in_place()
+    return lost
+
+
+def _by_suffix(path: str) -> Format:
+    suffix = Path(without_compression(path)).suffix
+    if suffix not in _BY_SUFFIX:
+        raise InputError(f"{path}: name the format with --to (known: {', '.join(writable())})")
+    return FORMATS[_BY_SUFFIX[suffix]]
+
+
+def writable() -> list[str]:
+    """The names of the formats that can be written."""
+    return [form.name for form in FORMATS.values() if form.save_corpus or form.save_run]
+
+
+def _sides(form: Format, records: Corpus | Run) -> tuple[Callable[[str, Any], None], Callable[[str], Any]]:
+    """How the format writes a corpus or a run, and reads it."""
+    if isinstance(records, Corpus):
+        save, read, what = form.save_corpus, form.corpus, "corpus"
+    else:
+        save, read, what = form.save_run, form.run, "run"  # type: ignore[assignment]
+    if save is None or read is None:
+        raise InputError(f"the format {form.name} cannot be written as a {what} (known: {', '.join(writable())})")
+    return save, read
+
+
+def _counted(records: Iterable[Any], progress: Callable[[int], None] | None) -> Iterator[Any]:
+    for record in records:
+        yield record
+        if progress is not None:
+            progress(1)
+
+
+@contextmanager
+def _aside(target: str) -> Iterator[tuple[str, Callable[[], None]]]:
+    """(the same path in a folder beside the target, a function that moves what was written there into place).
+
+    A target may be several paths joined by `+`, each of them a file or a folder.
+    """
+    targets = [Path(part).absolute() for part in target.split("+")]
+    with writing_errors(target, targets[0].parent):
+        beside = tempfile.mkdtemp(dir=targets[0].parent, prefix=".karat-")
+    written = [Path(beside, str(number), each.name) for number, each in enumerate(targets)]
+
+    def put_in_place() -> None:
+        for new, old in zip(written, targets, strict=True):
+            with writing_errors(target, old.parent):
+                _replace(new, old)
+
+    try:
+        for each in written:
+            each.parent.mkdir()
+        yield "+".join(map(str, written)), put_in_place
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _replace(new: Path, old: Path) -> None:
+    """Moves what was written to its place; a folder that holds something and a device are not replaced."""
+    if new.is_dir():
+        if old.exists() and (not old.is_dir() or any(old.iterdir())):
+            raise InputError(f"{old}: is there already and is not an empty folder")
+        os.replace(new, old)
+    elif old.exists() and not old.is_file():
+        raise InputError(f"{old}: is a directory, not a file" if old.is_dir() else f"{old}: is not a plain file")
+    else:
+        os.replace(new, old.resolve())
+
+
+# ---------------------------------------------------------------------------------------------- what is lost
+
+
+def _losses(before: Corpus | Run, after: Callable[[], Iterator[Batch[Any]]]) -> list[str]:
+    """For each field that is not read back as it was, in how many documents, and the first of them."""
+    counts: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for number, (old, new) in enumerate(_paired(before, after), 1):
+        for name in _differing(old, new):
+            counts[name] += 1
+            first.setdefault(name, f"line {number}" if old is None or old.id is None else repr(text_of_id(old.id)))
+    return [f"{name} of {n:,} documents, first {first[name]}" for name, n in counts.items()]
+
+
+def _paired(before: Corpus | Run, after: Callable[[], Iterator[Batch[Any]]]) -> Iterable[tuple[Any, Any]]:
+    """Each document as it was and as it is read back; by id where a folder has put them into another order."""
+    back = (record for batch in after() for record in batch.records())
+    old, new = before.ids, [identifier for batch in after() for identifier in batch.ids]
+    if old == new or set(old) != set(new) or len(set(old)) < len(old):
+        return zip_longest(before, back)
+    by_id = {text_of_id(record.id): record for record in back}
+    return ((record, by_id[text_of_id(record.id)]) for record in before)
+
+
+def _differing(old: Document | Prediction | None, new: Document | Prediction | None) -> list[str]:
+    if old is None or new is None:
+        return ["the whole"]
+    return [
+        name for name in old.__struct_fields__ if _plain(name, getattr(old, name)) != _plain(name, getattr(new, name))
+    ]
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A field's value such that two are equal that mean the same: nothing is empty, one variant is the phrase."""
+    if name == "id":
+        return text_of_id(value)
+    if name == "reference_sets":
+        return {key: _plain("keyphrases", found) for key, found in (value or {}).items()}
+    if name == "keyphrases":
+        return [_phrase(phrase) for phrase in value or ()]
+    if name in ("title", "text"):
+        return value or ""
+    return value or None  # an empty list of scores is none
+
+
+def _phrase(phrase: Any) -> Any:
+    if isinstance(phrase, list):
+        return (phrase[0] or "" if phrase else "") if len(phrase) < 2 else [variant or "" for variant in phrase]
+    return phrase or ""
