@@ -17,14 +17,14 @@ import numpy as np
 import karat.metrics  # noqa: F401  registers the metrics
 from karat import __version__
 from karat.align import align, prepare, references_of
-from karat.columns import PRMU, Aligned, Prepared
+from karat.columns import PRMU, Aligned
 from karat.corpus import Corpus, Document, Prediction, Run
 from karat.engine.chunks import By, Chunk, Join, Missing, Shard, chunks, matched_by
 from karat.engine.processes import ordered_map
 from karat.errors import InputError, unknown
 from karat.formats import read, read_run
 from karat.metrics.base import DEFAULT_METRICS, Floats, Request, Rows, parse_request, plan_requests
-from karat.protocol import Protocol, change, parse_protocol, signature_facts, whole_number
+from karat.protocol import Matching, Protocol, change, parse_protocol, signature_facts, whole_number
 from karat.results import Part, Results, Score, Tally, hash_text
 
 Progress = Callable[[int], None]  # called with the number of documents just done
@@ -94,11 +94,11 @@ def _score(
 ) -> Results:
     if not runs:
         raise InputError("nothing to score: give at least one run")
-    corpus, systems = _corpus(corpus), _runs(runs)
+    corpus, systems = as_corpus(corpus), as_runs(runs)
     remarks = _by_line_remarks(corpus, systems, options.by)
     wanted, remark = _wanted(corpus, metrics)
     listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
-    protocols, facts = _protocols(listed, options.language), _facts(listed)
+    protocols, facts = as_protocols(listed, options.language), _facts(listed)
     chosen = facts.get("set", "keyphrases")
     plan = Plan(
         corpus.name,
@@ -120,11 +120,13 @@ def _score(
 # ---------------------------------------------------------------------------------------------- what is asked
 
 
-def _corpus(given: str | Path | Corpus) -> Corpus:
+def as_corpus(given: str | Path | Corpus) -> Corpus:
+    """A corpus that is given as such or by its path."""
     return given if isinstance(given, Corpus) else read(given)
 
 
-def _runs(given: Iterable[str | Path | Run]) -> list[Run]:
+def as_runs(given: Iterable[str | Path | Run]) -> list[Run]:
+    """Runs that are given as such or by their paths, all with different names."""
     runs = [run if isinstance(run, Run) else read_run(run) for run in given]
     names = [run.name for run in runs]
     for name in names:
@@ -134,7 +136,8 @@ def _runs(given: Iterable[str | Path | Run]) -> list[Run]:
     return runs
 
 
-def _protocols(listed: Sequence[str | Protocol], language: str | None) -> tuple[Protocol, ...]:
+def as_protocols(listed: Sequence[str | Protocol], language: str | None = None) -> tuple[Protocol, ...]:
+    """Protocols that are given as such or by name, each once, for texts in a language."""
     protocols = [p if isinstance(p, Protocol) else parse_protocol(p) for p in listed]
     if language is not None:
         protocols = [change(p, stemmer="porter" if language == "english" else language) for p in protocols]
@@ -205,15 +208,17 @@ class Scored:
 
 
 def _aligned(plan: Plan, documents: Sequence[Document], chunk: Chunk) -> Iterator[tuple[int, int, Aligned]]:
-    """(system, protocol, its columns); documents are prepared once for each way of matching."""
+    """(system, protocol, its columns); documents and predictions are aligned once for each way of matching."""
     predictions: list[list[Prediction]] = [batch.records() for batch in chunk.predictions]
-    prepared: dict[Any, Prepared] = {}
+    numbers: dict[Matching, list[int]] = {}
     for p, protocol in enumerate(plan.protocols):
-        matching = protocol.matching
-        if matching not in prepared:
-            prepared[matching] = prepare(documents, matching, plan.corpus, plan.reference_set)
+        numbers.setdefault(protocol.matching, []).append(p)
+    for matching, protocols in numbers.items():
+        prepared = prepare(documents, matching, plan.corpus, plan.reference_set)
         for s, predicted in enumerate(predictions):
-            yield s, p, align(prepared[matching], predicted, protocol.counting)
+            aligned = align(prepared, predicted, plan.protocols[protocols[0]].counting)
+            for p in protocols:
+                yield s, p, replace(aligned, counting=plan.protocols[p].counting, _known={})
 
 
 def _score_chunk(plans: Sequence[Plan], chunk: Chunk) -> Scored:
@@ -328,7 +333,7 @@ def _fitted(
         remarks.append("the k of @V was fitted on the scored documents themselves; --dev-corpus fits it on others")
         fit_corpus, fit_runs = corpus, list(runs)
     else:
-        fit_corpus, fit_runs = _corpus(options.development[0]), _runs(options.development[1])
+        fit_corpus, fit_runs = as_corpus(options.development[0]), as_runs(options.development[1])
         _same_systems(fit_runs, runs)
     everything = replace(join, shard=Shard())
     sums: dict[tuple[int, int, int], list[Floats]] = {}
@@ -379,8 +384,8 @@ def prmu(
 
     The references are taken as they are given, repeats included.
     """
-    given = _corpus(corpus)
-    chosen = _protocols([protocol], None)[0]
+    given = as_corpus(corpus)
+    chosen = as_protocols([protocol])[0]
     matching = change(chosen, reference_duplicates="keep").matching
     counts: list[Any] = []
     for batch in given.batches():

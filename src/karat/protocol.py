@@ -245,6 +245,7 @@ class Protocol:
     summary: str = ""
     script: str = ""
     experimental: bool = False
+    also: tuple[str, ...] = ()  # options that the script has flags for, beside its usual ones
 
     def options(self) -> dict[str, str]:
         """Every option with its value, matching first."""
@@ -346,8 +347,8 @@ KARAT = Protocol("karat", Matching(), Counting(), "karat's own, the default")
 
 
 def _preset(name: str, summary: str, script: str, base: Protocol = KARAT, **options: Any) -> Protocol:
-    experimental = options.pop("experimental", False)
-    return replace(change(base, **options), name=name, summary=summary, script=script, experimental=experimental)
+    told = {"experimental": options.pop("experimental", False), "also": options.pop("also", ())}
+    return replace(change(base, **options), name=name, summary=summary, script=script, **told)
 
 
 # Chan 2019. Repeats found by joining stems with `_`; an empty line is one empty phrase; a document enters the micro
@@ -394,6 +395,7 @@ _KPDROP = _preset(
     hits="each",
     empty="zero",
     average="f-of-means",
+    also=("pad=k",),
 )
 
 PRESETS: dict[str, Protocol] = {
@@ -446,6 +448,7 @@ PRESETS: dict[str, Protocol] = {
             reciprocal="all",
             alpha="meng",
             approximate="kpeval",
+            also=("tokenizer=split", "pad=k"),
         ),
         # The flag of KPEval's filter is inverted, so invalid predictions stay.
         _preset(
@@ -508,3 +511,12 @@ PRESETS: dict[str, Protocol] = {
         ),
     )
 }
+
+
+def published() -> list[Protocol]:
+    """Every preset, and after each the same with an option that its script has a flag for."""
+    return [
+        parse_protocol(",".join((name, *option)))
+        for name, preset in PRESETS.items()
+        for option in ((), *((also,) for also in preset.also))
+    ]

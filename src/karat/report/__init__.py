@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
+from karat.auditing import Audit
+from karat.report import audits
 from karat.report.tables import latex, markdown, terminal
 from karat.results import Results
 
@@ -25,8 +28,8 @@ CSV_FIELDS = (
 )
 
 
-def as_json(results: Results) -> str:
-    """The whole of the results; floats in full, null where undefined."""
+def as_json(results: Results | Audit) -> str:
+    """The whole of it; floats in full, null where undefined."""
     return msgspec.json.format(msgspec.json.encode(results.as_dict()), indent=1).decode() + "\n"
 
 
@@ -47,15 +50,18 @@ def _cell(value: object) -> object:
     return "" if value is None else value
 
 
-FORMATS: dict[str, Callable[[Results], str]] = {
-    "table": terminal,
-    "md": markdown,
-    "latex": latex,
-    "csv": as_csv,
-    "json": as_json,
+FORMATS: dict[type, dict[str, Callable[[Any], str]]] = {
+    Results: {"table": terminal, "md": markdown, "latex": latex, "csv": as_csv, "json": as_json},
+    Audit: {
+        "table": audits.terminal,
+        "md": audits.markdown,
+        "latex": audits.latex,
+        "csv": lambda audit: as_csv(audit.results),
+        "json": as_json,
+    },
 }
 
 
-def render(results: Results, format: str = "table") -> str:
-    """The results as text in one of FORMATS."""
-    return FORMATS[format](results)
+def render(result: Results | Audit, format: str = "table") -> str:
+    """What a verb found, as text in one of its FORMATS."""
+    return FORMATS[type(result)][format](result)

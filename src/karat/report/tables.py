@@ -89,12 +89,12 @@ def terminal(results: Results) -> str:
     """Tables of at most 80 columns; what does not fit goes on below."""
     parts = ["\n".join(_terminal_table(table)) for table in tables(results)]
     if results.notes:
-        parts.append("\n".join(line for note in results.notes for line in _wrap(f"note: {note}", "      ")))
+        parts.append("\n".join(line for note in results.notes for line in wrap(f"note: {note}", "      ")))
     return "\n\n".join(parts) + "\n"
 
 
 def _terminal_table(table: Table) -> Iterator[str]:
-    yield from _wrap(f"{table.corpus}, {table.documents:,} documents, protocol {table.protocol}", "  ")
+    yield from wrap(f"{table.corpus}, {table.documents:,} documents, protocol {table.protocol}", "  ")
     averages = {column.average for column in table.columns}
     name_width = min(max(len("system"), *map(len, table.systems)), 30)
     for block in _blocks(table, WIDTH - name_width):
@@ -105,7 +105,7 @@ def _terminal_table(table: Table) -> Iterator[str]:
     if len(averages) == 1:
         yield f"average: {averages.pop()}"
     if table.left_out:
-        yield from _wrap(f"documents left out, undefined: {', '.join(table.left_out)}", "  ")
+        yield from wrap(f"documents left out, undefined: {', '.join(table.left_out)}", "  ")
 
 
 def _blocks(table: Table, room: int) -> Iterator[list[int]]:
@@ -137,22 +137,25 @@ def _block(table: Table, block: list[int], name_width: int, show_averages: bool)
         span = sum(2 + width for _, width in group)
         heads += f"  {subset[: span - 2]:<{span - 2}}"
     yield heads.rstrip()
-    yield _line("system", [column.metric for column in columns], name_width, widths)
+    yield line("system", [column.metric for column in columns], name_width, widths)
     if show_averages:
-        yield _line("", [column.average for column in columns], name_width, widths)
+        yield line("", [column.average for column in columns], name_width, widths)
     for system, row in zip(table.systems, table.cells, strict=True):
-        yield _line(_short(system, name_width), [row[i] for i in block], name_width, widths)
+        yield line(short(system, name_width), [row[i] for i in block], name_width, widths)
 
 
-def _line(name: str, cells: Sequence[str], name_width: int, widths: Sequence[int]) -> str:
+def line(name: str, cells: Sequence[str], name_width: int, widths: Sequence[int]) -> str:
+    """A line of a table: a name, then right-aligned cells."""
     return f"{name:<{name_width}}" + "".join(f"  {c:>{w}}" for c, w in zip(cells, widths, strict=True))
 
 
-def _short(name: str, width: int) -> str:
+def short(name: str, width: int) -> str:
+    """A name cut to a width."""
     return name if len(name) <= width else name[: width - 1] + "…"
 
 
-def _wrap(text: str, indent: str) -> list[str]:
+def wrap(text: str, indent: str) -> list[str]:
+    """The lines of a text on a terminal, those after the first with an indent."""
     import textwrap
 
     return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=True, break_on_hyphens=False)
@@ -167,21 +170,22 @@ def markdown(results: Results) -> str:
     for table in tables(results):
         heads = ["system", *map(str, table.columns)]
         lines = [
-            f"**{_md(table.corpus)}**, {table.documents:,} documents, protocol `{table.protocol}`",
+            f"**{md(table.corpus)}**, {table.documents:,} documents, protocol `{table.protocol}`",
             "",
-            "| " + " | ".join(map(_md, heads)) + " |",
+            "| " + " | ".join(map(md, heads)) + " |",
             "|:--" + "|--:" * len(table.columns) + "|",
         ]
         rows = zip(table.systems, table.cells, strict=True)
-        lines += ["| " + " | ".join([_md(system), *row]) + " |" for system, row in rows]
+        lines += ["| " + " | ".join([md(system), *row]) + " |" for system, row in rows]
         if table.left_out:
             lines += ["", f"Documents left out, undefined: {', '.join(table.left_out)}."]
         parts.append("\n".join(lines))
-    parts += [f"Note: {_md(note)}" for note in results.notes]
+    parts += [f"Note: {md(note)}" for note in results.notes]
     return "\n\n".join(parts) + "\n"
 
 
-def _md(text: str) -> str:
+def md(text: str) -> str:
+    """A text that Markdown shows as it is."""
     for mark in "\\|*_`<>[]":
         text = text.replace(mark, "\\" + mark)
     return text.replace("\n", " ")
@@ -204,7 +208,8 @@ _TEX = {
 }
 
 
-def _tex(text: str) -> str:
+def tex(text: str) -> str:
+    """A text that LaTeX shows as it is."""
     return "".join(_TEX.get(letter, letter) for letter in text)
 
 
@@ -222,21 +227,21 @@ def _latex_table(table: Table) -> str:
     )
     if table.left_out:
         caption += f" Documents left out, undefined: {', '.join(table.left_out)}."
-    heads = " & ".join(rf"\multicolumn{{{n}}}{{c}}{{{_tex(subset)}}}" for subset, n in spans)
+    heads = " & ".join(rf"\multicolumn{{{n}}}{{c}}{{{tex(subset)}}}" for subset, n in spans)
     lines = [
         "% needs \\usepackage{booktabs}",
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{_tex(caption)}}}",
+        rf"\caption{{{tex(caption)}}}",
         rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
         r"\toprule",
         rf" & {heads} \\",
-        "system & " + " & ".join(_tex(column.metric) for column in columns) + r" \\",
+        "system & " + " & ".join(tex(column.metric) for column in columns) + r" \\",
     ]
     if len(averages) > 1:
-        lines.append(" & " + " & ".join(_tex(column.average) for column in columns) + r" \\")
+        lines.append(" & " + " & ".join(tex(column.average) for column in columns) + r" \\")
     lines.append(r"\midrule")
     rows = zip(table.systems, table.cells, strict=True)
-    lines += [" & ".join([_tex(system), *map(_tex, row)]) + r" \\" for system, row in rows]
+    lines += [" & ".join([tex(system), *map(tex, row)]) + r" \\" for system, row in rows]
     lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
     return "\n".join(lines) + "\n"

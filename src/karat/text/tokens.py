@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from karat.errors import missing_extra
 
@@ -47,6 +47,7 @@ def _stripped(piece: str) -> list[str]:
     return [piece.strip()]
 
 
+@lru_cache(maxsize=20_000)  # slow, and asked again for every protocol that uses it
 def _nltk_words(text: str) -> list[str]:
     tokenize = _nltk_tokenizer()
     return [token for sentence in _SENTENCE_END.split(text) for token in tokenize(sentence)]
