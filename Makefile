@@ -1,4 +1,4 @@
-.PHONY: check format lint types test bench
+.PHONY: check format lint types test bench docs
 
 check: lint types test
 
@@ -18,3 +18,7 @@ test:
 
 bench:
 	python -m benchmarks
+
+docs:
+	python -m docs.generate
+	sphinx-build -W -q docs docs/_build

@@ -1,118 +1,310 @@
-"""What the documents say is what the program does."""
+"""What the documents say is what the program does.
+
+Every code block of every document is tried: python, pycon, sh and console blocks are run in one folder a document, json
+blocks are parsed. The folder holds SAMPLES and the files that the document itself shows, below a line such as
+"a corpus, `corpus.jsonl`:". With KARAT_REWRITE=1 the generated parts and what console blocks show are written anew.
+"""
 
 from __future__ import annotations
 
+import doctest
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
-from karat.metrics.base import METRICS
-from karat.protocol import PRESETS, option_fields
+from docs.generate import DOCUMENTS, PARTS, metrics, parts_of, refreshed, verbs, walk
+from karat.cli import karat as command
+from karat.columns import Aligned, Cutoff, Subset
+from karat.formats import FORMATS
+from karat.metrics.base import METRICS, Rows, metric
+from karat.protocol import PRESETS
+from tests.blocks import Block, blocks, command_lines, sessions
 
 ROOT = Path(__file__).parents[1]
-PROTOCOLS = ROOT / "docs" / "protocols.md"
-START, END = "<!-- options: written by KARAT_REWRITE=1 pytest tests/test_docs.py -->\n", "<!-- end of options -->"
+GOLDEN = ROOT / "tests" / "golden"
+REWRITE = bool(os.environ.get("KARAT_REWRITE"))
+
+# The files that documents name without showing them.
+SAMPLES = {
+    "corpus.jsonl": GOLDEN / "synthetic.corpus.jsonl",
+    "run.jsonl": GOLDEN / "synthetic.alpha.jsonl",
+    "t5.jsonl": GOLDEN / "synthetic.alpha.jsonl",
+    "one2set.jsonl": GOLDEN / "synthetic.beta.jsonl",
+    "test_src.txt": GOLDEN / "edge.src.txt",
+    "test_trg.txt": GOLDEN / "edge.trg.txt",
+    "predictions.txt": GOLDEN / "edge.pred.txt",
+    "preds.csv": GOLDEN / "synthetic.alpha.csv",
+}
+# Commands that are not run: they install, or take as long as the tests themselves.
+NOT_RUN = ("pip install", "python -m venv", "python -m benchmarks", "make ", "pytest", "KARAT_REWRITE=1 pytest")
+# What stands for more than the samples hold.
+INSTEAD = {"--shard 3/16": "--shard 1/1"}
+# Languages of blocks that are only shown.
+PLAIN = ("text", "bibtex", "xml", "yaml", "latex", "diff", "{toctree}")
 
 
-def options_text() -> str:
-    """Every option with its values and their meaning, and a table of every protocol's choice."""
-    lines: list[str] = []
-    for part in ("matching", "counting"):
-        lines += [f"### {part.capitalize()}", ""]
-        for name, (of, field) in option_fields().items():
-            if of == part:
-                values = "; ".join(f"`{value}` {meaning}" for value, meaning in field.metadata["values"].items())
-                free = {"number": "; or a number", "language": "; or a language of Snowball", None: ""}[
-                    field.metadata["free"]
-                ]
-                lines.append(f"* **{name}**, {field.metadata['summary']}: {values}{free}.")
-        lines.append("")
-    names = list(PRESETS)
-    lines += ["### Choices", "", "| option | " + " | ".join(names) + " |", "|:--" * (len(names) + 1) + "|"]
-    own = PRESETS["karat"].options()
-    for option, value in own.items():
-        cells = [value] + [_choice(PRESETS[name].options()[option], value) for name in names[1:]]
-        lines.append(f"| {option} | " + " | ".join(cells) + " |")
-    lines += ["", "An empty cell is karat's own choice."]
-    return "\n" + "\n".join(lines) + "\n\n"
+# ---------------------------------------------------------------------------------------------- generated parts
 
 
-def _choice(value: str, own: str) -> str:
-    return "" if value == own else value
+@pytest.fixture
+def forget_new_metrics() -> Iterator[None]:
+    known = dict(METRICS)
+    yield
+    METRICS.clear()
+    METRICS.update(known)
 
 
-def test_the_options_of_every_protocol_are_written_down() -> None:
-    text = PROTOCOLS.read_text()
-    before, rest = text.split(START)
-    after = rest.split(END)[1]
-    wanted = before + START + options_text() + END + after
-    if os.environ.get("KARAT_REWRITE"):
-        PROTOCOLS.write_text(wanted)
-    assert PROTOCOLS.read_text() == wanted
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_the_generated_parts_are_fresh(path: Path) -> None:
+    wanted = refreshed(path.read_text())
+    if REWRITE and path.read_text() != wanted:
+        path.write_text(wanted)
+    assert path.read_text() == wanted, "KARAT_REWRITE=1 pytest tests/test_docs.py writes it anew"
+
+
+def test_every_part_that_can_be_generated_is_in_a_document() -> None:
+    found = [name for path in DOCUMENTS for name in parts_of(path.read_text())]
+    assert sorted(found) == sorted(PARTS)
+
+
+def test_generated_text_does_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    narrow = verbs()
+    monkeypatch.setenv("COLUMNS", "200")
+    assert verbs() == narrow
+    assert [line for line in narrow.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.usefixtures("forget_new_metrics")
+def test_a_new_metric_is_documented_by_its_docstring() -> None:
+    @metric("blank", better=None, cutoff="optional")
+    def blank(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, mark: str = "<unk>") -> Rows:
+        """Share of predictions with <unk>, or `<eos>`.
+
+        Hits over predictions (Nobody 2020).
+
+        >>> 1 + 1
+        2
+        """
+        raise NotImplementedError
+
+    assert metrics().endswith(
+        """### `blank`
+
+Share of predictions with \\<unk>, or `<eos>`.
+
+Hits over predictions (Nobody 2020).
+
+```pycon
+>>> 1 + 1
+2
+```
+
+* cutoff: possible, as `blank` or `blank@5`
+* average: `mean`
+* options: `mark=<unk>`
+* better: neither
+"""
+    )
 
 
 def test_every_protocol_is_described() -> None:
-    for document in (PROTOCOLS, ROOT / "README.md"):
-        for name in PRESETS:
-            assert f"`{name}`" in document.read_text(), f"{document.name} is silent on {name}"
+    for path in (ROOT / "docs" / "protocols.md", ROOT / "README.md"):
+        assert [name for name in PRESETS if f"`{name}`" not in path.read_text()] == [], path.name
 
 
-def blocks(document: str, language: str) -> Iterator[str]:
-    """The code blocks of a document in one language."""
-    yield from re.findall(rf"```{language}\n(.*?)```", (ROOT / document).read_text(), flags=re.DOTALL)
+def test_every_metric_format_and_verb_has_its_entry() -> None:
+    documents = {path.name: path.read_text() for path in DOCUMENTS}
+    assert [name for name in METRICS if f"\n### `{name}`\n" not in documents["metrics.md"]] == []
+    assert [name for name in FORMATS if f"\n| `{name}` |" not in documents["formats.md"]] == []
+    assert [name for name, _, _ in walk(command) if f"# `{name}`\n" not in documents["cli.md"]] == []
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
-def test_python_blocks_run(document: str) -> None:
-    known = dict(METRICS)
-    found = list(blocks(document, "python"))
-    assert found
+def test_the_page_of_the_command_shows_what_help_says(tmp_path: Path) -> None:
+    story = begin(tmp_path)
+    for name in ("karat", "karat score", "karat results merge"):
+        printed = story.sh(f"{name} --help").stdout
+        assert f"`{name}`\n\n```text\n{printed}```\n" in (ROOT / "docs" / "cli.md").read_text()
+
+
+def test_the_examples_of_every_verb_are_commands_that_parse() -> None:
+    for name, verb, context in walk(command):
+        for line in command_lines((verb.epilog or "").replace("\b", "")):
+            if line.startswith("karat ") and context.parent is not None:
+                parse(shlex.split(line.split(" | ")[0])[1:], name)
+
+
+def parse(arguments: list[str], name: str) -> None:
+    """Fails if the command would not take the arguments; nothing is run."""
+    context = click.Context(command, info_name="karat")
+    verb: click.Command = command
+    while isinstance(verb, click.Group):
+        _, found, arguments = verb.resolve_command(context, arguments)
+        assert found is not None, name
+        verb = found
+        context = click.Context(verb, parent=context, info_name=verb.name)
     try:
-        for block in found:
-            exec(compile(block, document, "exec"), {"__name__": "example"})
-    finally:
-        METRICS.clear()
-        METRICS.update(known)
+        verb.parse_args(context, arguments)
+    except click.UsageError as error:
+        pytest.fail(f"an example of {name}: {error.format_message()}")
 
 
-def commands(document: str) -> list[str]:
-    """The lines of shell blocks that call karat."""
-    lines = [line.split("  #")[0].strip() for block in blocks(document, "sh") for line in block.splitlines()]
-    return [line for line in lines if line.startswith("karat ")]
+# ---------------------------------------------------------------------------------------------- blocks
 
 
-def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
-    found = commands("README.md") + commands("docs/protocols.md")
-    assert len(found) >= 9
-    corpus, run = list(blocks("README.md", "json"))
-    (tmp_path / "corpus.jsonl").write_text(corpus)
-    for name in ("run", "t5", "one2set"):
-        (tmp_path / f"{name}.jsonl").write_text(run)
-    golden = Path(__file__).parent / "golden"
-    for name, path in (("test_src", "edge.src"), ("test_trg", "edge.trg"), ("predictions", "edge.pred")):
-        shutil.copy(golden / f"{path}.txt", tmp_path / f"{name}.txt")
-    karat = f'{sys.executable} -c "from karat.cli import main; main()"'
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    for line in found:
-        line = line.replace("--shard 3/16", "--shard 1/1")  # the example has one document
-        done = subprocess.run(
-            line.replace("karat ", f"{karat} ", 1),
-            shell=True,
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One document that is acted out: its folder, the environment of its commands, the names of its Python blocks."""
+
+    folder: Path
+    environment: dict[str, str]
+    names: dict[str, Any] = field(default_factory=lambda: {"__name__": "example"})
+
+    def sh(self, line: str, errors: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+        """A command line, run in the folder; its errors apart, or as a terminal shows them."""
+        return subprocess.run(
+            ["bash", "-o", "pipefail", "-c", line],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            encoding="utf-8",
             check=False,
         )
-        assert done.returncode == 0, f"{line}: {done.stderr.decode()}"
+
+
+def begin(folder: Path) -> Story:
+    """A folder with the samples, where the command of this checkout is `karat`."""
+    work, programs = folder / "work", folder / "bin"
+    work.mkdir()
+    programs.mkdir()
+    for name, path in SAMPLES.items():
+        shutil.copy(path, work / name)
+    program = programs / "karat"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c "from karat.cli import main; main()" "$@"\n')
+    program.chmod(0o755)
+    changed = {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "src"), "HOME": str(folder)}
+    return Story(work, os.environ | changed | {"COLUMNS": "80"})
+
+
+def act_python(block: Block, story: Story) -> None:
+    exec(compile(block.text, block.place, "exec"), story.names)
+
+
+def act_pycon(block: Block, story: Story) -> None:
+    test = doctest.DocTestParser().get_doctest(block.text, story.names, block.place, block.place, 0)
+    said: list[str] = []
+    doctest.DocTestRunner(verbose=False).run(test, out=said.append, clear_globs=False)
+    story.names.update(test.globs)
+    assert not said, "".join(said)
+
+
+def act_sh(block: Block, story: Story) -> None:
+    for line in command_lines(block.text):
+        if line.startswith(NOT_RUN):
+            continue
+        for shown, run in INSTEAD.items():
+            line = line.replace(shown, run)
+        done = story.sh(line)
+        assert done.returncode == 0, f"{block.place}: {line}\n{done.stderr}"
+
+
+def act_console(block: Block, story: Story) -> None:
+    for line, shown in sessions(block.text):
+        printed = story.sh(line, errors=subprocess.STDOUT).stdout
+        if REWRITE and printed != shown:
+            path = next(path for path in DOCUMENTS if path.name == block.place.partition(":")[0])
+            path.write_text(path.read_text().replace(f"$ {line}\n{shown}", f"$ {line}\n{printed}"))
+        else:
+            assert printed == shown, f"{block.place}: {line}"
+
+
+def act_json(block: Block, _story: Story) -> None:
+    try:
+        json.loads(block.text)
+    except json.JSONDecodeError:  # several lines, each by itself
+        for line in block.text.splitlines():
+            json.loads(line)
+
+
+def show(_block: Block, _story: Story) -> None:
+    """Nothing: the block is only shown."""
+
+
+ACTS: dict[str, Callable[[Block, Story], None]] = {
+    "python": act_python,
+    "pycon": act_pycon,
+    "sh": act_sh,
+    "console": act_console,
+    "json": act_json,
+    **dict.fromkeys(PLAIN, show),
+}
+
+
+@pytest.mark.usefixtures("forget_new_metrics")
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_every_block_does_what_it_says(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = begin(tmp_path)
+    monkeypatch.chdir(story.folder)
+    if path.name == "metrics.md":  # its examples are those of docstrings, which know the names of their modules
+        for known in METRICS.values():
+            story.names.update(known.function.__globals__)
+    for block in blocks(path):
+        assert block.language in ACTS, f"{block.place}: nothing tries a block in {block.language!r}; see ACTS and PLAIN"
+        if block.file is not None:
+            (story.folder / block.file).write_text(block.text)
+        ACTS[block.language](block, story)
+
+
+def test_the_records_that_the_readme_shows_can_be_scored(tmp_path: Path) -> None:
+    story = begin(tmp_path)
+    corpus, run = (block.text for block in blocks(ROOT / "README.md") if block.language == "json")
+    (story.folder / "shown.jsonl").write_text(corpus)
+    (story.folder / "mine.jsonl").write_text(run)
+    done = story.sh("karat score shown.jsonl mine.jsonl")
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_readme_shows_what_the_demo_prints() -> None:
-    shown = next(blocks("README.md", "text"))
+    shown = next(block.text for block in blocks(ROOT / "README.md") if block.language == "text")
     printed = (Path(__file__).parent / "cli" / "golden" / "demo.txt").read_text()
     assert printed.startswith(shown)
+
+
+# ---------------------------------------------------------------------------------------------- the whole
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_links_between_files_lead_somewhere(name: str) -> None:
+    links = re.findall(r"\]\(([^)#]+)", (ROOT / name).read_text())
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "-q", str(ROOT / "docs"), str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    assert pages <= {path.stem for path in tmp_path.glob("*.html")}
+
+
+def test_make_can_build_it() -> None:
+    assert shutil.which("make") is None or "sphinx-build" in subprocess.check_output(
+        ["make", "--dry-run", "docs"], cwd=ROOT, text=True
+    )

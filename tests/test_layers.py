@@ -20,6 +20,7 @@ LAYERS = [
     ["results"],
     ["engine"],
     ["evaluate"],
+    ["auditing"],
     ["report"],
     ["cli"],
 ]

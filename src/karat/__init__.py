@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from karat.auditing import Audit, audit
     from karat.corpus import Corpus, Document, Prediction, Run
     from karat.errors import InputError, KaratError
     from karat.evaluate import prmu, score
     from karat.formats import read, read_run
+    from karat.formats.write import write
     from karat.metrics.base import metric
     from karat.protocol import Protocol, parse_protocol
     from karat.results import Results, load, merge
 
 # Names are fetched from their modules when first asked for, so that `import karat` stays quick and numpy-free.
 _HOME = {
+    "Audit": "auditing",
     "Corpus": "corpus",
     "Document": "corpus",
     "InputError": "errors",
@@ -33,6 +36,7 @@ _HOME = {
     "Protocol": "protocol",
     "Results": "results",
     "Run": "corpus",
+    "audit": "auditing",
     "load": "results",
     "merge": "results",
     "metric": "metrics.base",
@@ -41,9 +45,11 @@ _HOME = {
     "read": "formats",
     "read_run": "formats",
     "score": "evaluate",
+    "write": "formats.write",
 }
 
 __all__ = [
+    "Audit",
     "Corpus",
     "Document",
     "InputError",
@@ -52,6 +58,7 @@ __all__ = [
     "Protocol",
     "Results",
     "Run",
+    "audit",
     "load",
     "merge",
     "metric",
@@ -60,6 +67,7 @@ __all__ = [
     "read",
     "read_run",
     "score",
+    "write",
 ]
 
 

@@ -130,8 +130,6 @@ def test_a_missing_file_is_named(folder: Path, arguments: Sequence[str]) -> None
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("score", "things", "run.jsonl"),
-        ("score", "corpus.jsonl", "things"),
         ("score", "corpus.jsonl", "things", "--from", "karat"),
         ("results", "merge", "things"),
     ],
@@ -140,6 +138,29 @@ def test_a_directory_given_for_a_file_is_named(folder: Path, arguments: Sequence
     (folder / "things").mkdir()
 
     assert refusal(folder, *arguments) == "karat: things: is a directory, not a file"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"), [(("things", "run.jsonl"), "corpus"), (("corpus.jsonl", "things"), "run")]
+)
+def test_a_folder_of_no_known_kind_is_named(folder: Path, arguments: Sequence[str], what: str) -> None:
+    (folder / "things").mkdir()
+    (folder / "things" / "photo.jpg").write_bytes(b"")
+
+    said = refusal(folder, "score", *arguments)
+
+    assert said == f"karat: things: no known format of a {what} (files photo.jpg); name it with --from"
+
+
+def test_lines_of_no_known_fields_are_named(folder: Path) -> None:
+    (folder / "odd.jsonl").write_text('{"doc": "1", "tags_of_mine": "a;b"}\n')
+
+    said = refusal(folder, "score", "corpus.jsonl", "odd.jsonl")
+
+    assert said == (
+        "karat: odd.jsonl: no known format of a run (fields doc, tags_of_mine); "
+        "name it with --from, or its columns with --fields"
+    )
 
 
 def test_a_bad_line_is_named(folder: Path) -> None:

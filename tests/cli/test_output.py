@@ -20,6 +20,11 @@ COMMANDS = {
     "demo.txt": ("demo",),
     "help.txt": ("--help",),
     "score_help.txt": ("score", "--help"),
+    "audit.txt": ("audit", *SYNTHETIC, "--protocol", "chan2019", "--protocol", "kpdrop2022", "--protocol", "meng2017"),
+    "audit.md": ("audit", *SYNTHETIC, "--protocol", "chan2019", "-m", "f1@5:absent", "-f", "md"),
+    "audit.tex": ("audit", *SYNTHETIC, "--protocol", "gallina2020", "-f", "latex", "--no-causes"),
+    "audit.json": ("audit", *SYNTHETIC[:2], "--protocol", "ye2021", "-f", "json"),
+    "convert.csv": ("corpus", "convert", "edge.src.txt+edge.trg.txt", "--to", "csv"),
     "score.txt": ("score", *SYNTHETIC),
     "score.md": ("score", *SYNTHETIC, "-f", "md", "--protocol", "chan2019"),
     "score.tex": ("score", *SYNTHETIC, "-f", "latex", "--protocol", "ye2021", "-m", "f1@M:present", "-m", "p@5:absent"),
@@ -58,8 +63,8 @@ def karat(*arguments: str, cwd: Path = DATA, **environment: str) -> subprocess.C
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_command_prints_what_was_reviewed(name: str) -> None:
-    done = karat(*COMMANDS[name])
+def test_the_command_prints_what_was_reviewed(tmp_path: Path, name: str) -> None:
+    done = karat(*COMMANDS[name], cwd=tmp_path if name == "demo.txt" else DATA)
     assert done.returncode == 0, done.stderr.decode()
     if os.environ.get("KARAT_REWRITE"):
         (GOLDEN / name).write_bytes(done.stdout)
@@ -73,7 +78,16 @@ def test_no_line_is_wider_than_a_terminal(name: str) -> None:
 
 
 def test_every_verb_shows_two_examples() -> None:
-    for verb in (("score",), ("list",), ("results", "merge")):
+    verbs = (
+        ("demo",),
+        ("score",),
+        ("audit",),
+        ("corpus", "convert"),
+        ("run", "convert"),
+        ("list",),
+        ("results", "merge"),
+    )
+    for verb in verbs:
         text = karat(*verb, "--help").stdout.decode()
         assert text.count("\n    karat " if "\n    karat " in text else "\n  karat ") >= 2, verb
 

@@ -9,6 +9,8 @@ from typing import NoReturn
 import click
 
 from karat import __version__
+from karat.cli.audit import audit
+from karat.cli.convert import corpus_group, run_group
 from karat.cli.demo import demo
 from karat.cli.lists import list_
 from karat.cli.results import results
@@ -30,7 +32,7 @@ def karat() -> None:
     """
 
 
-for command in (demo, score, list_, results):
+for command in (demo, score, audit, corpus_group, run_group, list_, results):
     karat.add_command(command)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from karat.cli import completion
 from karat.cli.shared import write_out
 from karat.errors import unknown
 
@@ -22,7 +23,7 @@ Examples:
 
 @click.command("list", epilog=EPILOG)
 @click.argument("what", type=click.Choice(["protocols", "metrics", "formats"]))
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.listed)
 @click.option("-f", "--format", "format_", type=click.Choice(["table", "json"]), default="table")
 def list_(what: str, name: str | None, format_: str) -> None:
     """List protocols, metrics or formats.

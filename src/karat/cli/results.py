@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from karat.cli import completion
 from karat.cli.shared import check_output, deliver, output_options
 
 MERGE_EPILOG = """\b
@@ -19,7 +20,7 @@ def results() -> None:
 
 
 @results.command(epilog=MERGE_EPILOG)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=completion.paths)
 @output_options
 def merge(files: tuple[str, ...], format_: str | None, output: str | None, quiet: bool) -> None:
     """Merge the shards of one scoring into its results.

@@ -6,13 +6,19 @@ from typing import Any
 
 import click
 
+from karat.cli import completion
 from karat.cli.shared import (
+    Files,
     check_output,
+    corpus_argument,
     deliver,
+    jobs_option,
+    matching_options,
     metric_option,
     output_options,
     progress,
     protocol_option,
+    runs_argument,
 )
 
 EPILOG = """\b
@@ -21,35 +27,40 @@ Examples:
   karat score inspec.jsonl.gz t5=runs/t5.jsonl.gz --protocol chan2019 \\
       --protocol kpdrop2022,pad=k -m f1@5:present -m f1@M:absent -f json
   karat score test_src.txt+test_trg.txt predictions.txt --protocol ye2021
+  karat score corpus.jsonl predictions.csv \\
+      --fields "run:id=doc,keyphrases=preds,separator=;"
   karat score corpus.jsonl run.jsonl --shard 3/16 -o part3.karat
 
 A METRIC is NAME[@CUTOFF][:SUBSET][/AVERAGE][,option=value...]: a cutoff is a
 number, M, O, G or V, a subset all, present, absent, P, R, M or U.
 
-CORPUS and RUN are PATH or NAME=PATH; `-` is standard input. Parallel text
-files are joined by `+`.
+CORPUS and RUN are PATH or NAME=PATH; `-` is standard input. Parallel files
+are joined by `+`.
 """
 
 
 @click.command(epilog=EPILOG)
-@click.argument("corpus")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@corpus_argument
+@runs_argument
 @protocol_option
 @metric_option
 @click.option("--averages", is_flag=True, help="Every average of each metric, not the protocol's own alone.")
-@click.option("--references", metavar="NAME", help="Score against a named reference set.")
-@click.option("--language", metavar="LANGUAGE", help="Stem with Snowball for this language, as french.")
-@click.option("--from", "from_", metavar="FORMAT", help="Format of the files (see `karat list formats`).")
-@click.option("--by", type=click.Choice(["id", "line"]), help="Match runs by id or line by line.")
+@matching_options
 @click.option(
-    "--missing",
-    type=click.Choice(["error", "empty", "skip"]),
-    default="error",
-    help="A document that a run lacks: an error, no predictions, or left out.",
+    "--dev-corpus",
+    metavar="CORPUS",
+    help="Development documents, on which the k of @V is fitted.",
+    shell_complete=completion.paths,
 )
-@click.option("--dev-corpus", metavar="CORPUS", help="Development documents, on which the k of @V is fitted.")
-@click.option("--dev-run", "dev_runs", multiple=True, metavar="RUN", help="Their predictions (repeatable).")
-@click.option("-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Processes (default 1).")
+@click.option(
+    "--dev-run",
+    "dev_runs",
+    multiple=True,
+    metavar="RUN",
+    help="Their predictions (repeatable).",
+    shell_complete=completion.paths,
+)
+@jobs_option
 @click.option("--shard", metavar="I/N", help="Score every N-th document from the I-th on; then `results merge`.")
 @output_options
 def score(
@@ -68,20 +79,19 @@ def score(
     check_output(format_, output)
     from karat.errors import InputError
     from karat.evaluate import score as score_runs
-    from karat.formats import read, read_run
 
-    development = options.pop("dev_corpus"), options.pop("dev_runs")
-    if bool(development[0]) != bool(development[1]):
+    files = Files.of(options)
+    dev_corpus, dev_runs = options.pop("dev_corpus"), options.pop("dev_runs")
+    if bool(dev_corpus) != bool(dev_runs):
         raise InputError("--dev-corpus and --dev-run go together")
-    form = options.pop("from_")
     metrics, protocols = options.pop("metrics"), options.pop("protocols")
     with progress(quiet) as done:
         results = score_runs(
-            read(corpus, format=form),
-            *(read_run(run, format=form) for run in runs),
+            files.corpus(corpus),
+            *map(files.run, runs),
             metrics=metrics or None,
             protocol=protocols or "karat",
-            development=development if development[0] else None,
+            development=(files.corpus(dev_corpus), list(map(files.run, dev_runs))) if dev_corpus else None,
             progress=done,
             **options,
         )

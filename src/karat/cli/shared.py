@@ -5,14 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from karat.cli import completion
 from karat.errors import InputError
 
 if TYPE_CHECKING:
+    from karat.auditing import Audit
+    from karat.corpus import Corpus, Run
     from karat.results import Results
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,6 +30,7 @@ protocol_option = click.option(
     multiple=True,
     metavar="NAME[,option=value...]",
     help="Convention to score under (repeatable; default karat). See `karat list protocols`.",
+    shell_complete=completion.protocols,
 )
 metric_option = click.option(
     "-m",
@@ -34,6 +39,7 @@ metric_option = click.option(
     multiple=True,
     metavar="METRIC",
     help="What to compute, as f1@5:present (repeatable). See `karat list metrics`.",
+    shell_complete=completion.metrics,
 )
 format_option = click.option(
     "-f", "--format", "format_", type=click.Choice(TEXT_FORMATS), help="Output format (default table)."
@@ -43,7 +49,10 @@ output_option = click.option(
     "--output",
     metavar="FILE",
     help="Write to FILE; its suffix chooses the format: .karat .json .csv .md .tex .txt",
+    shell_complete=completion.paths,
 )
+corpus_argument = click.argument("corpus", shell_complete=completion.paths)
+runs_argument = click.argument("runs", nargs=-1, required=True, metavar="RUN...", shell_complete=completion.paths)
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No notes and no progress on standard error.")
 
 
@@ -60,6 +69,77 @@ def combine(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 
 output_options: Callable[[F], F] = combine(format_option, output_option, quiet_option)
 
+from_option = click.option(
+    "--from",
+    "from_",
+    multiple=True,
+    metavar="FORMAT",
+    help="Format of the files, where it is not seen from them (see `karat list formats`); corpus:FORMAT or "
+    "run:FORMAT for some of them (repeatable).",
+    shell_complete=completion.formats,
+)
+fields_option = click.option(
+    "--fields",
+    multiple=True,
+    metavar="NAME=COLUMN,...",
+    help="Columns of a table or of any JSON lines, as id=doc,keyphrases=preds,separator=; for files that have them; "
+    "corpus:... or run:... for these (repeatable).",
+)
+jobs_option = click.option(
+    "-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Processes (default 1)."
+)
+matching_options: Callable[[F], F] = combine(
+    click.option("--references", metavar="NAME", help="Score against a named reference set."),
+    click.option(
+        "--language",
+        metavar="LANGUAGE",
+        help="Stem with Snowball for this language, as french.",
+        shell_complete=completion.languages,
+    ),
+    from_option,
+    fields_option,
+    click.option("--by", type=click.Choice(["id", "line"]), help="Match runs by id or line by line."),
+    click.option(
+        "--missing",
+        type=click.Choice(["error", "empty", "skip"]),
+        default="error",
+        help="A document that a run lacks: an error, no predictions, or left out.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """How files are read: what --from and --fields say."""
+
+    from_: tuple[str, ...]
+    fields: tuple[str, ...]
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Files:
+        """Takes --from and --fields out of a verb's options."""
+        for text in options["from_"]:
+            if ":" in text and text.partition(":")[0] not in ("corpus", "run"):
+                raise InputError(f"--from {text}: write corpus:FORMAT, run:FORMAT or FORMAT")
+        return cls(options.pop("from_"), options.pop("fields"))
+
+    def corpus(self, path: str) -> Corpus:
+        """The corpus at a path."""
+        from karat.formats import read
+
+        return read(path, format=self._format("corpus"), fields=self.fields)
+
+    def run(self, path: str) -> Run:
+        """The run at a path."""
+        from karat.formats import read_run
+
+        return read_run(path, format=self._format("run"), fields=self.fields)
+
+    def _format(self, role: str) -> str | None:
+        """The format for a role: the last one given for it, else the last one given for all."""
+        own = [text.removeprefix(f"{role}:") for text in self.from_ if text.startswith(f"{role}:")]
+        return next(iter([*reversed(own), *(text for text in reversed(self.from_) if ":" not in text)]), None)
+
 
 def check_output(format_: str | None, output: str | None) -> None:
     """Says at once, before any work, when the results could not be written."""
@@ -73,7 +153,7 @@ def check_output(format_: str | None, output: str | None) -> None:
         raise InputError(f"{Path(output).parent}: there is no such folder")
 
 
-def deliver(results: Results, format_: str | None, output: str | None, quiet: bool) -> None:
+def deliver(results: Results | Audit, format_: str | None, output: str | None, quiet: bool) -> None:
     """Writes results to standard output, or to a file in the format that its suffix or -f names."""
     from karat.formats.files import write_beside
     from karat.report import render

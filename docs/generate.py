@@ -1,0 +1,179 @@
+"""The parts of the documents that the program itself knows: `python -m docs.generate` writes them.
+
+A part stands between two comments, `<!-- NAME: written by ... -->` and `<!-- end of NAME -->`, in any of the documents;
+what is around it is written by hand. `tests/test_docs.py` says whether every part is fresh.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+import karat.metrics  # noqa: F401  registers them
+from karat.cli import karat as command
+from karat.formats import FORMATS
+from karat.metrics.base import METRICS, Metric
+from karat.protocol import PRESETS, option_fields
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+
+_PART = re.compile(r"(?P<start><!-- (?P<name>\w+): written by [^\n]*-->\n).*?(?P<end><!-- end of (?P=name) -->)", re.S)
+
+
+def refreshed(text: str) -> str:
+    """A document's text with every generated part made anew."""
+    return _PART.sub(lambda part: f"{part['start']}\n{PARTS[part['name']]()}\n{part['end']}", text)
+
+
+def parts_of(text: str) -> list[str]:
+    """The names of the generated parts of a document's text."""
+    return [part["name"] for part in _PART.finditer(text)]
+
+
+def main() -> None:
+    """Writes every generated part anew, and says which documents changed."""
+    for path in DOCUMENTS:
+        before = path.read_text(encoding="utf-8")
+        after = refreshed(before)
+        if after != before:
+            path.write_text(after, encoding="utf-8")
+            print(path.relative_to(ROOT))
+
+
+# ---------------------------------------------------------------------------------------------- protocols
+
+
+def options() -> str:
+    """Every option with its values and their meaning, and a table of every protocol's choice."""
+    lines: list[str] = []
+    for part in ("matching", "counting"):
+        lines += [f"### {part.capitalize()}", ""]
+        for name, (of, field) in option_fields().items():
+            if of == part:
+                values = "; ".join(f"`{value}` {meaning}" for value, meaning in field.metadata["values"].items())
+                free = {"number": "; or a number", "language": "; or a language of Snowball", None: ""}[
+                    field.metadata["free"]
+                ]
+                lines.append(f"* **{name}**, {field.metadata['summary']}: {values}{free}.")
+        lines.append("")
+    names = list(PRESETS)
+    lines += ["### Choices", "", *_table(["option", *names], _choices(names))]
+    return "\n".join([*lines, "", "An empty cell is karat's own choice."]) + "\n"
+
+
+def _choices(names: list[str]) -> Iterator[list[str]]:
+    for option, own in PRESETS["karat"].options().items():
+        others = (PRESETS[name].options()[option] for name in names[1:])
+        yield [option, own, *("" if value == own else value for value in others)]
+
+
+def _table(heads: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield "|:--" * len(heads) + "|"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+# ---------------------------------------------------------------------------------------------- formats
+
+
+def formats() -> str:
+    """A table of the formats: what each is, what can be read of it, what written."""
+    rows = (
+        [f"`{name}`", _cell(form.summary), _roles(form.corpus, form.run), _roles(form.save_corpus, form.save_run)]
+        for name, form in FORMATS.items()
+    )
+    return "\n".join(_table(["format", "what it is", "reads", "writes"], rows)) + "\n"
+
+
+def _roles(corpus: object, run: object) -> str:
+    return ", ".join(role for role, there in (("corpus", corpus), ("run", run)) if there is not None)
+
+
+def _cell(text: str) -> str:
+    return _prose(text).replace("|", "\\|")
+
+
+# ---------------------------------------------------------------------------------------------- metrics
+
+
+def metrics() -> str:
+    """Every metric by the module of its kernel: what it is, how it is asked for, what it can be told."""
+    lines: list[str] = []
+    for module, group in groupby(METRICS.values(), key=lambda metric: metric.function.__module__):
+        about = inspect.getdoc(import_module(module)) or ""
+        lines += [f"## {module.rpartition('.')[2].capitalize()}", "", _prose(about), ""]
+        for metric in group:
+            lines += [
+                f"### `{metric.name}`",
+                "",
+                _prose(inspect.getdoc(metric.function) or ""),
+                "",
+                *_facts(metric),
+                "",
+            ]
+    return "\n".join(lines)
+
+
+_CUTOFF = {"required": "needed, as `{0}@5` or `{0}@M`", "optional": "possible, as `{0}` or `{0}@5`", "none": "none"}
+
+
+def _facts(metric: Metric) -> Iterator[str]:
+    yield f"* cutoff: {_CUTOFF[metric.cutoff].format(metric.name)}"
+    chosen = "; the protocol chooses" if metric.default_average else ""
+    yield f"* average: {', '.join(f'`{average}`' for average in metric.averages)}{chosen}"
+    if metric.defaults:
+        yield f"* options: {', '.join(f'`{option}={value}`' for option, value in metric.defaults.items())}"
+    yield f"* better: {metric.better or 'neither'}"
+
+
+def _prose(text: str) -> str:
+    """Text of a docstring as Markdown: examples become blocks, and what looks like a tag stays text."""
+    paragraphs = text.strip().split("\n\n")
+    return "\n\n".join(f"```pycon\n{p}\n```" if p.startswith(">>> ") else _without_tags(p) for p in paragraphs)
+
+
+def _without_tags(paragraph: str) -> str:
+    """The paragraph with `<` escaped where it is not code."""
+    pieces = paragraph.split("`")
+    return "`".join(piece if i % 2 else piece.replace("<", "\\<") for i, piece in enumerate(pieces))
+
+
+# ---------------------------------------------------------------------------------------------- the command
+
+WIDTH = 78  # what click leaves of a terminal of 80 columns
+
+
+def verbs() -> str:
+    """The help of the command and of every verb, as a terminal of 80 columns shows it."""
+    return "\n".join(
+        f"{'#' * max(2, name.count(' ') + 1)} `{name}`\n\n```text\n{verb.get_help(context)}\n```\n"
+        for name, verb, context in walk(command)
+    )
+
+
+def walk(
+    verb: click.Command, name: str = "karat", parent: click.Context | None = None
+) -> Iterator[tuple[str, click.Command, click.Context]]:
+    """(full name, command, context) of a command and of all commands below it."""
+    settings = {**verb.context_settings, "terminal_width": WIDTH}
+    context = click.Context(verb, parent=parent, info_name=name.rpartition(" ")[2], **settings)
+    yield name, verb, context
+    if isinstance(verb, click.Group):
+        for below in verb.list_commands(context):
+            found = verb.get_command(context, below)
+            if found is not None and not found.hidden:
+                yield from walk(found, f"{name} {below}", context)
+
+
+PARTS: dict[str, Callable[[], str]] = {"options": options, "formats": formats, "metrics": metrics, "verbs": verbs}
+
+
+if __name__ == "__main__":
+    main()

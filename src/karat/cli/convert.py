@@ -1,0 +1,124 @@
+"""karat corpus convert, karat run convert: from any format into any that can hold it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from karat.cli import completion
+from karat.cli.shared import Files, combine, corpus_argument, fields_option, from_option, progress, quiet_option
+
+if TYPE_CHECKING:
+    from karat.corpus import Corpus, Run
+
+CORPUS_EPILOG = """\b
+Examples:
+  karat corpus convert corpus.jsonl -o corpus.csv
+  karat corpus convert Inspec/Test -o inspec.jsonl
+  karat corpus convert test.csv --fields "id=doc,keyphrases=tags" \\
+      --variants of-pp -o corpus.jsonl.gz
+  karat corpus convert corpus.jsonl --to chan -o src.txt+trg.txt --lossy
+"""
+
+RUN_EPILOG = """\b
+Examples:
+  karat run convert run.jsonl -o run.csv
+  karat run convert predictions.csv --fields "id=doc,keyphrases=preds" \\
+      -o run.jsonl
+"""
+
+_options = combine(
+    click.option(
+        "--to",
+        metavar="FORMAT",
+        help="Format to write (default: by the suffix of -o, else karat).",
+        shell_complete=completion.formats,
+    ),
+    click.option(
+        "-o",
+        "--output",
+        metavar="PATH",
+        help="File or folder to write (default standard output).",
+        shell_complete=completion.paths,
+    ),
+    click.option("--lossy", is_flag=True, help="Write what fits even if something is lost, and say what."),
+    from_option,
+    fields_option,
+    quiet_option,
+)
+
+
+@click.command("convert", epilog=CORPUS_EPILOG)
+@corpus_argument
+@click.option(
+    "--variants", type=click.Choice(["of-pp"]), help="Add to each reference: quality of service ↔ service quality."
+)
+@_options
+def convert_corpus(corpus: str, variants: str | None, **options: Any) -> None:
+    """Convert a corpus from any format into any other.
+
+    The outcome is read back and compared before it takes its place: what the
+    format cannot hold (say, variants in a `;` string) is an error that names
+    it, or with --lossy a note. `karat list formats` shows what there is.
+    """
+    found = Files.of(options).corpus(corpus)
+    if variants is not None:
+        from karat.text.variants import with_of_variants
+
+        found = with_of_variants(found)
+    _write(found, **options)
+
+
+@click.command("convert", epilog=RUN_EPILOG)
+@click.argument("run", shell_complete=completion.paths)
+@_options
+def convert_run(run: str, **options: Any) -> None:
+    """Convert a run from any format into any other.
+
+    The outcome is read back and compared before it takes its place: what the
+    format cannot hold (say, scores) is an error that names it, or with
+    --lossy a note. `karat list formats` shows what there is.
+    """
+    _write(Files.of(options).run(run), **options)
+
+
+def _write(records: Corpus | Run, to: str | None, output: str | None, lossy: bool, quiet: bool) -> None:
+    from karat.formats.write import write
+
+    with tempfile.TemporaryDirectory() as folder:
+        target = output or str(Path(folder, "stdout"))
+        chosen = to or (None if output else "karat")
+        with progress(quiet) as done:
+            lost = write(records, target, format=chosen, lossy=lossy, progress=done)
+        if output is None:
+            _to_standard_output(Path(target), chosen)
+    if not quiet:
+        for what in lost:
+            click.echo(f"note: lost: {what}", err=True)
+
+
+def _to_standard_output(path: Path, form: str | None) -> None:
+    if path.is_dir():
+        raise click.UsageError(f"the format {form} is a folder: name it with -o")
+    with path.open("rb") as file:
+        shutil.copyfileobj(file, sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+
+
+@click.group("corpus")
+def corpus_group() -> None:
+    """Work on corpora."""
+
+
+@click.group("run")
+def run_group() -> None:
+    """Work on runs."""
+
+
+corpus_group.add_command(convert_corpus)
+run_group.add_command(convert_run)
