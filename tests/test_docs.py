@@ -45,6 +45,7 @@ SAMPLES = {
     "test_trg.txt": GOLDEN / "edge.trg.txt",
     "predictions.txt": GOLDEN / "edge.pred.txt",
     "preds.csv": GOLDEN / "synthetic.alpha.csv",
+    "both.csv": GOLDEN / "both.csv",
 }
 # Commands that are not run: they install, or take as long as the tests themselves.
 NOT_RUN = ("pip install", "python -m venv", "python -m benchmarks", "make ", "pytest", "KARAT_REWRITE=1 pytest")
