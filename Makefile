@@ -14,7 +14,7 @@ types:
 	mypy
 
 test:
-	pytest
+	pytest -n auto
 
 bench:
 	python -m benchmarks

@@ -96,7 +96,7 @@ def test_a_ranking_that_depends_on_the_protocol_is_told() -> None:
 
 
 def test_equal_scores_are_equal_in_the_ranking() -> None:
-    found = karat.audit(CORPUS, SHORT, karat.Run.of(list(SHORT), name="twin"), metric="f1@M", protocol=["karat"])
+    found = karat.audit(CORPUS, SHORT, karat.Run.of(list(SHORT), name="twin"), metric="f1@M", protocol=["chan2019"])
     assert list(found.rankings()) == [(("short", "twin"),)]
     assert "short = twin" in render(found)
 
@@ -139,3 +139,57 @@ def test_an_undefined_score_is_no_difference() -> None:
     found = karat.audit(corpus, run, metric="r@M:absent", protocol=["karat,average=f-of-means", "karat,empty=zero"])
     assert "–" in render(found)
     assert found.causes[0].differences == (0.0,)
+
+
+def test_where_less_is_better_the_ranking_begins_with_the_least() -> None:
+    """By hand: 4 and 1 references; one prediction each is an error of (3 + 0)/2, none of (4 + 1)/2."""
+    none = karat.Run.of([{"id": "1", "keyphrases": []}, {"id": "2", "keyphrases": []}], name="none")
+    found = karat.audit(CORPUS, none, SHORT, metric="count_mae", protocol=["ye2021"])
+    assert {ranking[0] for ranking in found.rankings()} == {("short",)}
+
+
+def test_protocols_whose_options_differ_are_not_told_as_one() -> None:
+    found = karat.audit(CORPUS, SHORT, metric="f1@M", protocol=["karat,empty=zero", "chan2019", "chen2020"])
+    effects = render(found).partition("How much")[2]
+    assert "tokenizer=" not in effects or "chan2019, chen2020" not in effects
+
+
+def test_a_protocol_that_changes_nothing_is_said_to_score_the_same() -> None:
+    corpus = karat.Corpus.of(
+        [{"id": "1", "text": "a b", "keyphrases": ["a"]}, {"id": "2", "text": "c", "keyphrases": []}]
+    )
+    run = karat.Run.of([{"id": "1", "keyphrases": ["a"]}, {"id": "2", "keyphrases": ["c"]}])
+    found = karat.audit(corpus, run, metric="f1@M", protocol=["karat,empty=zero"])
+    assert "mostly the option empty" in render(found)
+    alike = karat.audit(corpus, run, metric="r@M", protocol=["karat,pad=k"])
+    assert "karat,pad=k: as karat to four digits." in render(alike)
+
+
+def test_a_signature_brings_its_reference_set(tmp_path: Path) -> None:
+    documents = [{"id": "1", "text": "a b", "keyphrases": ["a"], "reference_sets": {"author": ["b"], "reader": ["a"]}}]
+    corpus, run = karat.Corpus.of(documents), karat.Run.of([{"id": "1", "keyphrases": ["b"]}])
+    scored = karat.score(corpus, run, metrics=["f1@M"], references="author")
+    found = karat.audit(corpus, run, metric="f1@M", protocol=[scored.signatures["karat"], "chan2019"])
+    assert set(found.values.values()) == {(1.0,)}
+    assert ",set=author," in found.results.signatures["karat"]
+
+
+def test_documents_that_a_run_lacks_are_told() -> None:
+    found = karat.audit(CORPUS, karat.Run.of(list(SHORT)[:1]), metric="f1@M", protocol=["chan2019"], missing="empty")
+    assert "run: 1 documents without predictions in the run" in found.notes
+
+
+def test_a_large_corpus_is_sampled_to_see_which_options_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = karat.audit(*SYNTHETIC, metric="f1@5:present", protocol=["chan2019"])
+    monkeypatch.setattr("karat.auditing.SAMPLE", 50)
+    sampled = karat.audit(*SYNTHETIC, metric="f1@5:present", protocol=["chan2019"])
+    assert sampled.values == whole.values
+    [cause] = sampled.causes
+    for i, difference in enumerate(cause.differences):
+        assert sum(step.changes[i] for step in cause.steps) == pytest.approx(difference, abs=1e-12)
+
+
+def test_one_protocol_alone_has_no_spread_to_tell_of() -> None:
+    text = render(karat.audit(CORPUS, SHORT, metric="f1@M", protocol=["karat"]))
+    assert "from" not in text
+    assert "How much" not in text

@@ -54,7 +54,7 @@ def test_the_languages_are_those_of_snowball() -> None:
     [
         ("chan2018", "unknown protocol 'chan2018'; did you mean 'chan2019'"),
         ("karat,pads=k", "unknown protocol option 'pads'; did you mean 'pad'"),
-        ("karat,pad=5", "unknown value of option pad '5'; (known: absent-10, k, none)"),
+        ("karat,pad=5", "unknown value of option pad '5' (known: absent-10, k, none)"),
         ("karat,pad", "'pad' is not option=value"),
         ("karat,limit=0", "option limit is `all` or a whole number from 1 to 1,000,000, not '0'"),
         ("karat,stemmer=frensh", "unknown stemmer 'frensh'; did you mean 'french'"),

@@ -7,21 +7,28 @@ other from the first protocol to the second, the weightiest first: so the change
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate, pairwise
+from math import inf, isnan
 from pathlib import Path
 from typing import Any
 
 from karat.corpus import Corpus, Run
 from karat.errors import MissingExtraError
 from karat.evaluate import as_corpus, as_protocols, as_runs, score
-from karat.protocol import KARAT, Protocol, change, published
+from karat.metrics.base import parse_request
+from karat.protocol import KARAT, Counting, Matching, Protocol, change, published, signature_facts
 from karat.results import Results
 from karat.text.tokens import tokenizer
 
 DEFAULT_METRIC = "f1@M:present"
 
+SAMPLE = 2000  # documents on which is seen which options matter
+
 Values = tuple[float, ...]  # one a system
+Options = tuple[Matching, Counting]
+Ranking = tuple[tuple[str, ...], ...]  # systems, best first; equal ones together
+Pair = tuple[Protocol, Protocol]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +80,16 @@ class Audit:
         """For each system its lowest and its highest score."""
         return [_spread(system, {p: v[i] for p, v in self.values.items()}) for i, system in enumerate(self.systems)]
 
-    def rankings(self) -> dict[tuple[tuple[str, ...], ...], list[str]]:
-        """Each ranking of the systems (best first, equals together, to four digits) with its protocols."""
-        found: dict[tuple[tuple[str, ...], ...], list[str]] = {}
+    def rankings(self) -> dict[Ranking, list[str]]:
+        """Each ranking of the systems (best first, equals together, to four digits) with its protocols.
+
+        Where a system's score is undefined there is no ranking, and the protocol is left out.
+        """
+        found: dict[Ranking, list[str]] = {}
+        lower = parse_request(self.metric).spec.better == "lower"
         for protocol, values in self.values.items():
-            found.setdefault(_ranking(self.systems, values), []).append(protocol)
+            if not any(map(isnan, values)):
+                found.setdefault(_ranking(self.systems, values, lower), []).append(protocol)
         return found
 
     def save(self, path: str | Path) -> None:
@@ -125,18 +137,21 @@ def audit(
 
     Every protocol is compared with `against`; the keywords are those of `karat.evaluate.Options`.
     """
-    language = options.pop("language", None)
+    options["language"] = options.get("language")
     given, systems = as_corpus(corpus), as_runs(runs)
-    protocols, notes = (
-        _usable(as_protocols([against, *protocol], language))
-        if protocol
-        else _usable(as_protocols([against, *published()], language), skip=True)
-    )
+    listed, notes = _usable([against, *(protocol or published())], skip=not protocol)
     measure = _Measure(given, systems, metric, options)
-    results = measure.results(protocols)
-    values = {str(p): measure.known[str(p)] for p in protocols}
-    found = _causes(measure, [(protocols[0], p) for p in protocols[1:]]) if causes else []
-    far = _causes(measure, _extremes(values, protocols, len(systems))) if causes else []
+    results = measure.results(listed)  # as they were given: a signature also says which references it is of
+    chosen = signature_facts(next(iter(results.signatures.values())))["set"]
+    measure = replace(measure, options=options | {"references": None if chosen == "keyphrases" else chosen})
+    protocols = as_protocols(listed, options["language"])
+    values = {str(p): measure.of(p) for p in protocols}
+    found: list[Cause] = []
+    far: list[Cause] = []
+    if causes:
+        sample = measure.sample(len(results.ids))
+        found = _causes(measure, sample, [(protocols[0], p) for p in protocols[1:]])
+        far = _causes(measure, sample, _extremes(values, protocols, len(systems)))
     return Audit(
         results,
         metric,
@@ -145,14 +160,28 @@ def audit(
         values,
         tuple(found),
         tuple(far),
-        (*results.remarks, *notes),
+        (*results.remarks, *notes, *_left_out(results)),
     )
 
 
-def _usable(protocols: Sequence[Protocol], skip: bool = False) -> tuple[tuple[Protocol, ...], list[str]]:
-    """The protocols that can be used here, and notes on those that cannot."""
+def _left_out(results: Results) -> list[str]:
+    """What a reader should know of documents that a run lacks, or that are undefined under some protocols."""
+    missing = {tally.system: tally.missing for tally in results.tallies if tally.missing}
+    undefined: dict[int, list[str]] = {}
+    for each in results.scores:
+        if each.undefined and each.protocol not in undefined.setdefault(each.undefined, []):
+            undefined[each.undefined].append(each.protocol)
+    return [
+        *(f"{system}: {count:,} documents without predictions in the run" for system, count in missing.items()),
+        *(f"{count:,} documents left out, undefined, under {', '.join(names)}" for count, names in undefined.items()),
+    ]
+
+
+def _usable(listed: Sequence[str | Protocol], skip: bool) -> tuple[list[str | Protocol], list[str]]:
+    """The protocols that can be used here, and notes on those that cannot, unless these were asked for."""
     usable, notes = [], []
-    for protocol in protocols:
+    for given in listed:
+        [protocol] = as_protocols([given])
         try:
             tokenizer(protocol.matching.tokenizer)("a")
         except MissingExtraError as error:
@@ -160,52 +189,61 @@ def _usable(protocols: Sequence[Protocol], skip: bool = False) -> tuple[tuple[Pr
                 raise
             notes.append(f"{protocol} is left out: {error}")
         else:
-            usable.append(protocol)
-    return tuple(usable), notes
+            usable.append(given)
+    return usable, notes
 
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """The metric of all systems under a protocol, computed once for each."""
+    """The metric of all systems under a protocol, computed once for each choice of options."""
 
     corpus: Corpus
     runs: Sequence[Run]
     metric: str
     options: dict[str, Any]
-    known: dict[str, Values] = field(default_factory=dict)
+    known: dict[Options, Values] = field(default_factory=dict)
 
-    def results(self, protocols: Iterable[Protocol]) -> Results:
-        found = score(self.corpus, *self.runs, metrics=[self.metric], protocol=list(protocols), **self.options)
-        by_protocol: dict[str, list[float]] = {}
+    def sample(self, documents: int) -> _Measure:
+        """The same on a part of the documents, where there are many."""
+        if documents <= SAMPLE:
+            return self
+        return replace(self, options=self.options | {"shard": f"1/{documents // SAMPLE}"}, known={})
+
+    def results(self, protocols: Sequence[str | Protocol]) -> Results:
+        """The scores under protocols, which are known from now on."""
+        found = score(self.corpus, *self.runs, metrics=[self.metric], protocol=protocols, **self.options)
+        by_name = {str(p): (p.matching, p.counting) for p in as_protocols(protocols, self.options["language"])}
+        values: dict[str, list[float]] = {}
         for each in found.scores:  # in the order of the systems
-            by_protocol.setdefault(each.protocol, []).append(each.value)
-        self.known.update({name: tuple(values) for name, values in by_protocol.items()})
+            values.setdefault(each.protocol, []).append(each.value)
+        self.known.update({by_name[name]: tuple(each) for name, each in values.items()})
         return found
 
     def of(self, protocol: Protocol) -> Values:
-        return self.known[str(protocol)]
+        """The values under a protocol that is known."""
+        return self.known[protocol.matching, protocol.counting]
 
     def prepare(self, protocols: Iterable[Protocol]) -> None:
-        """Sees to it that the values of these are known."""
-        new = {str(p): p for p in protocols if str(p) not in self.known}
+        """Sees to it that the values under these are known."""
+        new = {(p.matching, p.counting): p for p in protocols if (p.matching, p.counting) not in self.known}
         if new:
-            self.results(new.values())
+            self.results(list(new.values()))
 
 
-Pair = tuple[Protocol, Protocol]
+def _causes(measure: _Measure, sample: _Measure, pairs: Sequence[Pair]) -> list[Cause]:
+    """Why the second protocol of each pair scores otherwise than the first.
 
-
-def _causes(measure: _Measure, pairs: Sequence[Pair]) -> list[Cause]:
-    """Why the second protocol of each pair scores otherwise than the first."""
-    measure.prepare(change(a, **{o: v}) for a, b in pairs for o, v in _changed(a, b).items())
-    orders = [_by_weight(measure, a, b) for a, b in pairs]
+    Which options matter, and in which order, is seen on the sample; what they change is of all documents.
+    """
+    sample.prepare(p for a, b in pairs for p in (a, *(change(a, **{o: v}) for o, v in _changed(a, b).items())))
+    orders = [_by_weight(sample, a, b) for a, b in pairs]
     measure.prepare(p for (a, _), (weighty, _) in zip(pairs, orders, strict=True) for p in _path(a, weighty))
     complete = [
-        (weighty, idle) if _ends(measure, a, weighty) == measure.of(b) else (weighty | idle, {})
+        weighty if _equal(measure.of(_path(a, weighty)[-1]), measure.of(b)) else weighty | idle
         for (a, b), (weighty, idle) in zip(pairs, orders, strict=True)
     ]
-    measure.prepare(p for (a, _), (options, _) in zip(pairs, complete, strict=True) for p in _path(a, options))
-    return [_cause(measure, a, b, options) for (a, b), (options, _) in zip(pairs, complete, strict=True)]
+    measure.prepare(p for (a, _), options in zip(pairs, complete, strict=True) for p in _path(a, options))
+    return [_cause(measure, a, b, options) for (a, b), options in zip(pairs, complete, strict=True)]
 
 
 def _changed(a: Protocol, b: Protocol) -> dict[str, str]:
@@ -218,7 +256,7 @@ def _by_weight(measure: _Measure, a: Protocol, b: Protocol) -> tuple[dict[str, s
     """The options to change, those that matter alone, the weightiest first; and those that alone change nothing."""
     base = measure.of(a)
     changed = _changed(a, b)
-    weights = {o: max(map(abs, _minus(measure.of(change(a, **{o: v})), base))) for o, v in changed.items()}
+    weights = {o: max(map(_weight, _minus(measure.of(change(a, **{o: v})), base))) for o, v in changed.items()}
     order = sorted(changed, key=lambda option: -weights[option])
     return (
         {option: changed[option] for option in order if weights[option]},
@@ -226,13 +264,18 @@ def _by_weight(measure: _Measure, a: Protocol, b: Protocol) -> tuple[dict[str, s
     )
 
 
+def _weight(change: float) -> float:
+    """How much a change weighs; one to or from what is undefined weighs most."""
+    return inf if isnan(change) else abs(change)
+
+
+def _equal(left: Values, right: Values) -> bool:
+    return not any(_minus(left, right))
+
+
 def _path(start: Protocol, options: dict[str, str]) -> list[Protocol]:
     """The protocols on the way from one to another, one more option being changed in each."""
     return list(accumulate(options.items(), lambda p, item: change(p, **{item[0]: item[1]}), initial=start))
-
-
-def _ends(measure: _Measure, start: Protocol, options: dict[str, str]) -> Values:
-    return measure.of(_path(start, options)[-1])
 
 
 def _cause(measure: _Measure, a: Protocol, b: Protocol, options: dict[str, str]) -> Cause:
@@ -255,14 +298,15 @@ def _minus(left: Values, right: Values) -> Values:
 
 
 def _extremes(values: dict[str, Values], protocols: Sequence[Protocol], systems: int) -> list[Pair]:
-    """For each system its lowest and highest protocol, experimental ones aside, if they were not compared already."""
-    by_name = {str(protocol): protocol for protocol in protocols if not protocol.experimental}
+    """For each system its lowest and highest protocol, of all and without experimental ones, if not compared yet."""
     found: dict[tuple[str, str], Pair] = {}
-    for i in range(systems if by_name else 0):
-        spread = _spread("", {name: values[name][i] for name in by_name})
-        pair = spread.lowest, spread.highest
-        if spread.high > spread.low and str(protocols[0]) not in pair:
-            found[pair] = by_name[spread.lowest], by_name[spread.highest]
+    for among in (protocols, [protocol for protocol in protocols if not protocol.experimental]):
+        by_name = {str(protocol): protocol for protocol in among}
+        for i in range(systems if by_name else 0):
+            spread = _spread("", {name: values[name][i] for name in by_name})
+            pair = spread.lowest, spread.highest
+            if spread.high > spread.low and str(protocols[0]) not in pair:
+                found[pair] = by_name[spread.lowest], by_name[spread.highest]
     return list(found.values())
 
 
@@ -272,8 +316,8 @@ def _spread(system: str, values: dict[str, float]) -> Spread:
     return Spread(system, low, defined[low], high, defined[high])
 
 
-def _ranking(systems: Sequence[str], values: Values) -> tuple[tuple[str, ...], ...]:
+def _ranking(systems: Sequence[str], values: Values, lower_is_better: bool) -> Ranking:
     by_value: dict[float, list[str]] = {}
     for system, value in zip(systems, values, strict=True):
-        by_value.setdefault(-1.0 if value != value else round(value, 4), []).append(system)
-    return tuple(tuple(by_value[value]) for value in sorted(by_value, reverse=True))
+        by_value.setdefault(round(value, 4), []).append(system)
+    return tuple(tuple(by_value[value]) for value in sorted(by_value, reverse=not lower_is_better))

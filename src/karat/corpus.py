@@ -52,11 +52,18 @@ class Prediction(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defau
                 raise InputError(f"{len(told)} {name} for {count} keyphrases")
         for kind in self.kinds or ():
             if kind not in ("present", "absent"):
-                raise InputError(f"a kind is `present` or `absent`, not {kind!r}")
+                raise InputError(f"a kind is `present` or `absent`, not {str(kind)[:40]!r}")
         tokens = chain(self.token_probs or (), self.token_logprobs or ())
         numbers = chain(self.scores or (), chain.from_iterable(filter(None, tokens)))
-        if not all(map(isfinite, filter(None, numbers))):
+        if not all(map(_is_finite, filter(None, numbers))):
             raise InputError("a score or probability is not a finite number; write null where there is none")
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return isfinite(number)
+    except OverflowError:  # a whole number beyond what a float can be
+        return False
 
 
 R = TypeVar("R", Document, Prediction)

@@ -26,10 +26,14 @@ def missing_extra(what: str, extra: str) -> MissingExtraError:
 def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     """An error for a name that does not exist, with the nearest ones that do.
 
-    >>> str(unknown("protocol", "chan2018", ["chan2019", "ye2021"]))
-    "unknown protocol 'chan2018'; did you mean 'chan2019'? (known: chan2019, ye2021)"
+    >>> str(unknown("protocol", "Chan2018", ["chan2019", "ye2021"]))
+    "unknown protocol 'Chan2018'; did you mean 'chan2019'? (known: chan2019, ye2021)"
+    >>> str(unknown("option", "x", []))
+    "unknown option 'x' (there are none)"
     """
     names = sorted(known)
-    near = get_close_matches(name, names, n=3, cutoff=0.6)
-    hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ";"
-    return InputError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})")
+    lower = {each.lower(): each for each in names}
+    near = [lower[each] for each in get_close_matches(name.lower(), lower, n=3, cutoff=0.6)]
+    hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+    there = f"known: {', '.join(names)}" if names else "there are none"
+    return InputError(f"unknown {kind} {name!r}{hint} ({there})")

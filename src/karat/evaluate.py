@@ -19,7 +19,7 @@ from karat import __version__
 from karat.align import align, prepare, references_of
 from karat.columns import PRMU, Aligned
 from karat.corpus import Corpus, Document, Prediction, Run
-from karat.engine.chunks import By, Chunk, Join, Missing, Shard, chunks, matched_by
+from karat.engine.chunks import By, Chunk, Join, Missing, Shard, chunks, has_id, matched_by
 from karat.engine.processes import ordered_map
 from karat.errors import InputError, unknown
 from karat.formats import read, read_run
@@ -188,10 +188,17 @@ def _reference_set(corpus: Corpus, name: str | None) -> str | None:
 
 def _by_line_remarks(corpus: Corpus, runs: Sequence[Run], by: By | None) -> list[str]:
     return [
-        f"{run.name}: matched to {corpus.name} line by line, without ids"
+        f"{run.name}: matched to {corpus.name} line by line{_whose_ids(corpus, run)}"
         for run in runs
         if matched_by(corpus, run, by) == "line"
     ]
+
+
+def _whose_ids(corpus: Corpus, run: Run) -> str:
+    """Which of the two has ids, where only one has them."""
+    has = {each.origin: has_id(each) for each in (corpus, run)}
+    without = [origin for origin, found in has.items() if not found]
+    return ", without ids" if len(without) == 2 else f", though only {without[0]} has no ids" if without else ""
 
 
 # ---------------------------------------------------------------------------------------------- one chunk
@@ -302,7 +309,8 @@ def _results(plans: Sequence[Plan], parts: list[Scored], shard: Shard, remarks: 
             scores.append(Score(plan.corpus, plan.systems[s], str(plan.protocols[p]), request, rows))
     if shard.count == 1 and not any(tally.references for tally in tallies):
         chosen = f"the reference set {plan.reference_set!r}" if plan.reference_set else "keyphrases"
-        raise InputError(f"{plan.corpus}: no document has references ({chosen})")
+        hint = "" if plan.reference_set else "; name their column with --fields keyphrases=COLUMN"
+        raise InputError(f"{plan.corpus}: no document has references ({chosen}){hint}")
     ids = tuple(identifier for part in parts for identifier in part.ids)
     facts = {"set": plan.reference_set or "keyphrases", "hash": hash_text(sum(part.hash for part in parts))}
     signatures = {str(p): p.signature(**facts, karat=__version__) for p in plan.protocols}

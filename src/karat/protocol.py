@@ -198,8 +198,8 @@ class Counting:
         "references",
         "the ideal list of NDCG",
         {
-            "references": "as many hits as there are references",
-            "uncut": "the same, not cut at k",
+            "references": "as many hits as there are references, cut at k",
+            "uncut": "as many hits as there are references, not cut at k",
             "predictions": "the hits there are, first",
         },
     )

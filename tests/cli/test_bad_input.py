@@ -551,3 +551,47 @@ def test_the_first_line_of_more_than_a_pipe_holds_can_be_taken_alone(folder: Pat
         process.stdout.close()
         assert process.stderr.read() == b""
         process.wait(PATIENCE)
+
+
+def test_fields_that_no_file_has_are_named(folder: Path) -> None:
+    said = refusal(folder, "score", "corpus.jsonl", "run.jsonl", "--fields", "id=doc,keyphrases=preds")
+
+    assert said == "karat: --fields id=doc,keyphrases=preds: no file has these columns"
+
+
+def test_ids_that_are_all_others_are_shown(folder: Path) -> None:
+    (folder / "other.jsonl").write_text('{"id": "x1", "keyphrases": ["a"]}\n')
+
+    said = refusal(folder, "score", "corpus.jsonl", "other.jsonl")
+
+    assert said.endswith("; its own ids are others, as 'x1'")
+
+
+def test_an_output_suffix_that_no_format_has_is_refused_before_any_work(folder: Path) -> None:
+    said = refusal(folder, "score", "corpus.jsonl", "run.jsonl", "-o", "table.xlsx")
+
+    assert said == (
+        "karat: -o table.xlsx: .xlsx is the suffix of no format (known: .karat, .md, .tex, .csv, .json, .txt); "
+        "choose one with -f"
+    )
+
+
+def test_an_audit_is_of_one_metric(folder: Path) -> None:
+    said = refusal(folder, "audit", "corpus.jsonl", "run.jsonl", "-m", "f1@5", "-m", "map")
+
+    assert said == "karat: an audit is of one metric, not of 2: f1@5, map"
+
+
+def test_a_format_that_cannot_be_written_as_a_run_names_those_that_can(folder: Path) -> None:
+    said = refusal(folder, "run", "convert", "run.jsonl", "--to", "ldkp", "-o", "out.jsonl")
+
+    assert said.startswith("karat: the format ldkp cannot be written as a run (known: karat, csv, parquet, chan,")
+    assert "ldkp" not in said.partition("known:")[2]
+
+
+def test_lines_that_are_lists_are_no_text(folder: Path) -> None:
+    (folder / "lists.jsonl").write_text('["a", "b"]\n["c"]\n')
+
+    said = refusal(folder, "score", "corpus.jsonl", "lists.jsonl")
+
+    assert said.startswith("karat: lists.jsonl: no known format of a run")

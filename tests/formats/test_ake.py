@@ -389,7 +389,11 @@ def test_a_folder_is_no_run(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------------------------------------- writing
 
-ids = st.text(st.characters(codec="utf-8", exclude_characters="/\\.\0"), min_size=1, max_size=10)
+ids = st.text(
+    st.characters(codec="utf-8", exclude_characters="/\\.\0", exclude_categories=("Cc", "Zl", "Zp")),
+    min_size=1,
+    max_size=10,
+)
 phrases = st.none() | st.text(st.characters(codec="utf-8"), max_size=10)
 references = st.lists(st.lists(phrases, min_size=1, max_size=3), max_size=4)
 words = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S"), exclude_characters="\\`'\ufffe\uffff"))

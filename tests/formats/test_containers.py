@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from karat.corpus import Document, Prediction
 from karat.errors import InputError
-from karat.formats import fields
+from karat.formats import own, read_run
 from karat.formats.base import Record
 from karat.formats.containers import cell, cell_list, container_at, container_of, rows, save
 from karat.formats.head import Head
@@ -23,7 +23,7 @@ untimed = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], max_examples=80
 )
 
-[CSV] = [form for form in fields.FORMATS if form.name == "csv"]
+[CSV] = [form for form in own.FORMATS if form.name == "csv"]
 
 
 def file_of(folder: Path, content: bytes | str, name: str = "x.csv") -> str:
@@ -65,7 +65,7 @@ def test_a_row_is_its_cells_by_the_names_of_the_header(tmp_path: Path) -> None:
         b'"id","text"\n"d1","a b"\n',
         b"id;text\nd1;a b\n",
         b"id\ttext\nd1\ta b\n",
-        gzip.compress(b"id,text\nd1,a b\n"),
+        gzip.compress(b"id,text\nd1,a b\n", mtime=0),
     ],
 )
 def test_spreadsheets_have_their_ways(tmp_path: Path, content: bytes) -> None:
@@ -203,7 +203,9 @@ def test_a_text_that_begins_with_a_bracket_is_a_text(tmp_path: Path) -> None:
         (r"['hard\xa0space', '\u2014', '\U0001f600']", ["hard\xa0space", "—", "😀"]),
         (r"['\ud800', '\Uffffffff', '\d']", ["\\ud800", "\\Uffffffff", "d"]),
         ("['deep learning' 'nets'\n 'trees']", ["deep learning", "nets", "trees"]),  # as numpy prints it
-        ("['a' 'b' ...]", ["['a' 'b' ...]"]),
+        ("[('deep nets', 0.7), ('trees', 0.5)]", [["deep nets", 0.7], ["trees", 0.5]]),  # as extractors print it
+        ("[['a', 'b'], ['c']]", [["a", "b"], ["c"]]),
+        ("['a', None]", ["a", None]),
         ("[a", ["[a"]),
         ("[1] a; b", ["[1] a", "b"]),
         ("['a'", ["['a'"]),
@@ -332,3 +334,18 @@ def test_a_failure_while_writing_leaves_the_old_file(tmp_path: Path) -> None:
 
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("cell", ["['a' 'b' ...]", "['a', nan]", "[['a'], f()]", "[" * 500 + "'a'" + "]" * 500])
+def test_a_cell_that_opens_a_list_and_is_none_is_refused(tmp_path: Path, cell: str) -> None:
+    path = tmp_path / "run.csv"
+    path.write_text(f'id,keyphrases\nd1,"{cell}"\n')
+    with pytest.raises(InputError, match=r"run\.csv:2: .* is no list that can be read; write JSON, or a;b"):
+        list(read_run(path))
+
+
+@pytest.mark.parametrize("name", ["run.dat", "run.txt", "run"])
+def test_a_table_with_karats_own_columns_is_one_whatever_it_is_called(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text("id\tkeyphrases\nd1\ta;b\n")
+    assert [prediction.keyphrases for prediction in read_run(path)] == [["a", "b"]]

@@ -143,3 +143,30 @@ def test_a_table_with_karats_own_columns_needs_no_fields(tmp_path: Path) -> None
     assert list(karat.read(path)) == [
         Document(id="d1", title="Nets", text="We train.", keyphrases=["nets", "training"])
     ]
+
+
+@pytest.mark.parametrize("fields", ["id=doc, keyphrases=preds ,separator=|", "run:separator=|", "separator=|"])
+def test_spaces_are_no_matter_and_a_separator_can_stand_alone(tmp_path: Path, fields: str) -> None:
+    columns = "doc,preds" if "doc" in fields else "id,keyphrases"
+    path = file_of(tmp_path, "r.csv", f"{columns}\nd1,deep nets|trees\n")
+    assert list(karat.read_run(path, fields=fields)) == [Prediction(id="d1", keyphrases=["deep nets", "trees"])]
+
+
+def test_phrases_with_their_scores_are_both(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "r.jsonl", '{"doc": "d1", "kps": [["deep nets", 0.5], ["trees", 1]]}\n')
+    assert list(karat.read_run(path, fields="id=doc,keyphrases=kps")) == [
+        Prediction(id="d1", keyphrases=["deep nets", "trees"], scores=[0.5, 1.0])
+    ]
+
+
+@pytest.mark.parametrize("phrase", ['{"text": "a"}', '["a", "b"]', '[["a"], 1]'])
+def test_a_record_where_a_phrase_is_due_is_refused(tmp_path: Path, phrase: str) -> None:
+    path = file_of(tmp_path, "r.jsonl", f'{{"doc": "d1", "kps": ["x", {phrase}]}}\n')
+    with pytest.raises(karat.InputError, match=r"r\.jsonl:1: .* stands where a phrase is due"):
+        list(karat.read_run(path, fields="id=doc,keyphrases=kps"))
+
+
+def test_fields_win_over_a_named_format(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "r.csv", "doc,preds,keyphrases,id\nd1,right,wrong,d9\n")
+    run = karat.read_run(path, format="csv", fields="run:id=doc,keyphrases=preds")
+    assert list(run) == [Prediction(id="d1", keyphrases=["right"])]

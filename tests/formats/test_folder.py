@@ -163,7 +163,11 @@ def test_folders_without_such_files_are_errors(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------------------------------------- writing
 
-ids = st.text(st.characters(codec="utf-8", exclude_characters="/\\.\0"), min_size=1, max_size=10)
+ids = st.text(
+    st.characters(codec="utf-8", exclude_characters="/\\.\0", exclude_categories=("Cc", "Zl", "Zp")),
+    min_size=1,
+    max_size=10,
+)
 phrases = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\ufeff"), max_size=12).map(str.strip)
 texts = st.text(st.characters(codec="utf-8"), max_size=60).filter(lambda text: not text.startswith("\ufeff"))
 corpora = st.dictionaries(ids, st.tuples(texts, st.lists(phrases, max_size=5)), min_size=1, max_size=4)

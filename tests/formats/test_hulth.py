@@ -168,7 +168,11 @@ def test_a_folder_without_such_files_is_an_error(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------------------------------------- writing
 
-ids = st.text(st.characters(codec="utf-8", exclude_characters="/\\.\0"), min_size=1, max_size=10)
+ids = st.text(
+    st.characters(codec="utf-8", exclude_characters="/\\.\0", exclude_categories=("Cc", "Zl", "Zp")),
+    min_size=1,
+    max_size=10,
+)
 letters = st.characters(codec="utf-8", categories=("L", "N", "P", "S"), exclude_characters=";")
 words = st.lists(st.text(letters, min_size=1, max_size=6), min_size=1, max_size=5).map(" ".join)
 references = st.lists(words, max_size=5)

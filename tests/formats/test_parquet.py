@@ -20,7 +20,7 @@ from pyarrow import parquet
 
 from karat.corpus import Document, Prediction
 from karat.errors import InputError, MissingExtraError
-from karat.formats import fields, huggingface
+from karat.formats import huggingface, own
 from karat.formats.base import Format
 from karat.formats.containers import container_at, rows, save
 from karat.formats.head import Head
@@ -29,7 +29,7 @@ untimed = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], max_examples=60
 )
 
-[PARQUET] = [form for form in fields.FORMATS if form.name == "parquet"]
+[PARQUET] = [form for form in own.FORMATS if form.name == "parquet"]
 MIDAS = huggingface.FORMATS[0]
 
 

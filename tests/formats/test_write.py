@@ -205,3 +205,44 @@ def test_progress_counts_every_document(tmp_path: Path) -> None:
     done: list[int] = []
     karat.write(PLAIN, tmp_path / "out.jsonl", progress=done.append)
     assert done == [1]
+
+
+def test_what_is_lost_of_keyphrases_is_named(tmp_path: Path) -> None:
+    variants = Corpus.of([{"id": "1", "title": "t", "text": "a", "keyphrases": ["a", ["b", "c"]]}])
+    assert karat.write(variants, tmp_path / "a.jsonl", format="kp20k", lossy=True) == [
+        "variants of keyphrases of 1 documents, first '1'"
+    ]
+    order = Corpus.of([{"id": "1", "text": "a", "keyphrases": ["absent", "a"]}])
+    assert karat.write(order, tmp_path / "b.jsonl", format="midas", lossy=True) == [
+        "the order of keyphrases of 1 documents, first '1'"
+    ]
+
+
+def test_kinds_that_are_mixed_are_not_told_wrongly(tmp_path: Path) -> None:
+    run = Run.of([{"keyphrases": ["a", "b", "c"], "kinds": ["present", "absent", "present"]}])
+    assert karat.write(run, tmp_path / "out.txt", format="chan", lossy=True) == ["kinds of 1 documents, first line 1"]
+    assert (tmp_path / "out.txt").read_text() == "a;b;c\n"
+
+
+def test_a_plus_in_the_name_of_one_file_is_a_part_of_it(tmp_path: Path) -> None:
+    karat.write(PLAIN, tmp_path / "a+b.jsonl")
+    assert [document.id for document in karat.read(tmp_path / "a+b.jsonl")] == ["1"]
+
+
+def test_a_json_list_of_karats_own_records_is_read(tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text('[\n {"id": "1", "text": "a", "keyphrases": ["a", ["b", "c"]]},\n {"id": "2"}\n]')
+    assert list(karat.read(tmp_path / "c.json")) == [
+        Document(id="1", text="a", keyphrases=["a", ["b", "c"]]),
+        Document(id="2"),
+    ]
+
+
+def test_karats_own_records_may_have_an_abstract_beside_the_text(tmp_path: Path) -> None:
+    (tmp_path / "c.jsonl").write_text('{"id": "1", "text": "a", "abstract": "x", "keyphrases": ["a"]}\n')
+    assert [document.text for document in karat.read(tmp_path / "c.jsonl")] == ["a"]
+
+
+def test_a_record_with_other_fields_and_no_keyphrases_is_no_run(tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").write_text('{"id": "1", "text": "a", "kws": ["a"]}\n')
+    with pytest.raises(karat.InputError, match=r"no known format of a run \(fields id, text, kws\)"):
+        karat.read_run(tmp_path / "r.jsonl")

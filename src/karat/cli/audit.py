@@ -12,12 +12,14 @@ from karat.cli.shared import (
     check_output,
     corpus_argument,
     deliver,
+    development_options,
     jobs_option,
     matching_options,
     output_options,
     progress,
     runs_argument,
 )
+from karat.errors import InputError
 
 EPILOG = """\b
 Examples:
@@ -34,7 +36,8 @@ Examples:
 @click.option(
     "-m",
     "--metric",
-    default="f1@M:present",
+    "metrics",
+    multiple=True,
     metavar="METRIC",
     help="The metric (default f1@M:present).",
     shell_complete=completion.metrics,
@@ -56,6 +59,7 @@ Examples:
 )
 @click.option("--causes/--no-causes", default=True, help="Whether to look for what explains the differences.")
 @matching_options
+@development_options
 @jobs_option
 @output_options
 def audit(
@@ -70,17 +74,28 @@ def audit(
 
     One metric: protocols down, systems across, how far each system's scores
     are apart, whether the ranking of the systems changes, and which option of
-    the protocols explains each difference, found by changing one at a time.
+    the protocols explains each difference, found by changing one at a time:
+    each alone, then one after the other, so that the changes add up. Without
+    --protocol: every published one, experimental ones marked, and the flags
+    of their scripts. Twenty thousand documents take minutes: use -j, or
+    --no-causes for the table alone.
     """
     check_output(format_, output)
     from karat.auditing import audit as audit_runs
 
     files = Files.of(options)
+    metrics = options.pop("metrics")
+    if len(metrics) > 1:
+        raise InputError(f"an audit is of one metric, not of {len(metrics)}: {', '.join(metrics)}")
+    if metrics:
+        options["metric"] = metrics[0]
+    documents, systems = files.all(corpus, runs)
     with progress(quiet) as done:
         found = audit_runs(
-            files.corpus(corpus),
-            *map(files.run, runs),
+            documents,
+            *systems,
             protocol=options.pop("protocols"),
+            development=files.development(options),
             progress=done,
             **options,
         )

@@ -12,6 +12,7 @@ import click
 
 from karat.cli import completion
 from karat.cli.shared import Files, combine, corpus_argument, fields_option, from_option, progress, quiet_option
+from karat.errors import InputError
 
 if TYPE_CHECKING:
     from karat.corpus import Corpus, Run
@@ -66,7 +67,9 @@ def convert_corpus(corpus: str, variants: str | None, **options: Any) -> None:
     format cannot hold (say, variants in a `;` string) is an error that names
     it, or with --lossy a note. `karat list formats` shows what there is.
     """
-    found = Files.of(options).corpus(corpus)
+    files = Files.of(options)
+    found = files.corpus(corpus)
+    files.check()
     if variants is not None:
         from karat.text.variants import with_of_variants
 
@@ -84,7 +87,10 @@ def convert_run(run: str, **options: Any) -> None:
     format cannot hold (say, scores) is an error that names it, or with
     --lossy a note. `karat list formats` shows what there is.
     """
-    _write(Files.of(options).run(run), **options)
+    files = Files.of(options)
+    found = files.run(run)
+    files.check()
+    _write(found, **options)
 
 
 def _write(records: Corpus | Run, to: str | None, output: str | None, lossy: bool, quiet: bool) -> None:
@@ -93,8 +99,11 @@ def _write(records: Corpus | Run, to: str | None, output: str | None, lossy: boo
     with tempfile.TemporaryDirectory() as folder:
         target = output or str(Path(folder, "stdout"))
         chosen = to or (None if output else "karat")
-        with progress(quiet) as done:
-            lost = write(records, target, format=chosen, lossy=lossy, progress=done)
+        try:
+            with progress(quiet) as done:
+                lost = write(records, target, format=chosen, lossy=lossy, progress=done)
+        except InputError as error:
+            raise InputError(str(error).replace(target, output or "standard output")) from None
         if output is None:
             _to_standard_output(Path(target), chosen)
     if not quiet:

@@ -76,7 +76,14 @@ def _metrics() -> dict[str, Any]:
 def _formats() -> dict[str, Any]:
     from karat.formats import FORMATS
 
-    return {name: {"summary": form.summary} for name, form in FORMATS.items()}
+    return {
+        name: {
+            "summary": form.summary,
+            "reads": [role for role in ("corpus", "run") if getattr(form, role)],
+            "writes": [role for role in ("corpus", "run") if getattr(form, f"save_{role}")],
+        }
+        for name, form in FORMATS.items()
+    }
 
 
 def _lines(entries: dict[str, Any]) -> Iterator[str]:
@@ -85,6 +92,9 @@ def _lines(entries: dict[str, Any]) -> Iterator[str]:
         first, *rest = textwrap.wrap(entry["summary"], 80 - width)
         yield f"{name:<{width}}{first}"
         yield from (f"{'':<{width}}{line}" for line in rest)
+        if "reads" in entry:
+            writes = f"; writes {' and '.join(entry['writes'])}" if entry["writes"] else ""
+            yield f"{'':<{width}}reads {' and '.join(entry['reads'])}{writes}"
         if "averages" in entry:
             takes = {"required": "@k needed", "optional": "@k possible", "none": "no cutoff"}[entry["cutoff"]]
             options = "".join(f"; {option}={value}" for option, value in entry["options"].items())
@@ -94,7 +104,7 @@ def _lines(entries: dict[str, Any]) -> Iterator[str]:
 def _one_protocol(name: str, entry: dict[str, Any]) -> Iterator[str]:
     from karat.protocol import KARAT, option_fields
 
-    yield f"{name}: {entry['summary']}"
+    yield from textwrap.wrap(f"{name}: {entry['summary']}", 80, subsequent_indent="  ")
     if entry["script"]:
         yield from textwrap.wrap(f"reproduces {entry['script']}", 80, subsequent_indent="  ")
     yield "Options marked * differ from karat's own."

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from karat.cli import completion
 from karat.cli.shared import (
     Files,
     check_output,
     corpus_argument,
     deliver,
+    development_options,
     jobs_option,
     matching_options,
     metric_option,
@@ -46,20 +46,7 @@ are joined by `+`.
 @metric_option
 @click.option("--averages", is_flag=True, help="Every average of each metric, not the protocol's own alone.")
 @matching_options
-@click.option(
-    "--dev-corpus",
-    metavar="CORPUS",
-    help="Development documents, on which the k of @V is fitted.",
-    shell_complete=completion.paths,
-)
-@click.option(
-    "--dev-run",
-    "dev_runs",
-    multiple=True,
-    metavar="RUN",
-    help="Their predictions (repeatable).",
-    shell_complete=completion.paths,
-)
+@development_options
 @jobs_option
 @click.option("--shard", metavar="I/N", help="Score every N-th document from the I-th on; then `results merge`.")
 @output_options
@@ -77,21 +64,18 @@ def score(
     protocol's own average.
     """
     check_output(format_, output)
-    from karat.errors import InputError
     from karat.evaluate import score as score_runs
 
     files = Files.of(options)
-    dev_corpus, dev_runs = options.pop("dev_corpus"), options.pop("dev_runs")
-    if bool(dev_corpus) != bool(dev_runs):
-        raise InputError("--dev-corpus and --dev-run go together")
     metrics, protocols = options.pop("metrics"), options.pop("protocols")
+    documents, systems = files.all(corpus, runs)
     with progress(quiet) as done:
         results = score_runs(
-            files.corpus(corpus),
-            *map(files.run, runs),
+            documents,
+            *systems,
             metrics=metrics or None,
             protocol=protocols or "karat",
-            development=(files.corpus(dev_corpus), list(map(files.run, dev_runs))) if dev_corpus else None,
+            development=files.development(options),
             progress=done,
             **options,
         )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
@@ -85,6 +85,22 @@ fields_option = click.option(
     help="Columns of a table or of any JSON lines, as id=doc,keyphrases=preds,separator=; for files that have them; "
     "corpus:... or run:... for these (repeatable).",
 )
+development_options: Callable[[F], F] = combine(
+    click.option(
+        "--dev-corpus",
+        metavar="CORPUS",
+        help="Development documents, on which the k of @V is fitted.",
+        shell_complete=completion.paths,
+    ),
+    click.option(
+        "--dev-run",
+        "dev_runs",
+        multiple=True,
+        metavar="RUN",
+        help="Their predictions (repeatable).",
+        shell_complete=completion.paths,
+    ),
+)
 jobs_option = click.option(
     "-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Processes (default 1)."
 )
@@ -114,6 +130,7 @@ class Files:
 
     from_: tuple[str, ...]
     fields: tuple[str, ...]
+    unused: set[str]  # of the fields, those that no file has been read by
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Files:
@@ -121,19 +138,51 @@ class Files:
         for text in options["from_"]:
             if ":" in text and text.partition(":")[0] not in ("corpus", "run"):
                 raise InputError(f"--from {text}: write corpus:FORMAT, run:FORMAT or FORMAT")
-        return cls(options.pop("from_"), options.pop("fields"))
+        fields = options.pop("fields")
+        return cls(options.pop("from_"), fields, set(fields))
 
     def corpus(self, path: str) -> Corpus:
         """The corpus at a path."""
         from karat.formats import read
 
+        self._note(path, "corpus")
         return read(path, format=self._format("corpus"), fields=self.fields)
 
     def run(self, path: str) -> Run:
         """The run at a path."""
         from karat.formats import read_run
 
+        self._note(path, "run")
         return read_run(path, format=self._format("run"), fields=self.fields)
+
+    def all(self, corpus: str, runs: Iterable[str]) -> tuple[Corpus, list[Run]]:
+        """A corpus and runs; fields that none of them has are an error."""
+        found = self.corpus(corpus), list(map(self.run, runs))
+        self.check()
+        return found
+
+    def check(self) -> None:
+        """Says so if fields were given that no file has been read by."""
+        for text in sorted(self.unused):
+            raise InputError(f"--fields {text}: no file has these columns")
+
+    def _note(self, path: str, role: Literal["corpus", "run"]) -> None:
+        """Notes which of the fields a file is read by."""
+        if self.unused:
+            from karat.formats import split_name
+            from karat.formats.fields import choose
+            from karat.formats.head import Head
+
+            where = split_name(path)[1]
+            found = [text for text in self.fields if choose([text], Head(where, role)) is not None]
+            self.unused.difference_update(found[:1])
+
+    def development(self, options: dict[str, Any]) -> tuple[Corpus, list[Run]] | None:
+        """Takes the development corpus and runs out of a verb's options."""
+        corpus, runs = options.pop("dev_corpus"), options.pop("dev_runs")
+        if bool(corpus) != bool(runs):
+            raise InputError("--dev-corpus and --dev-run go together")
+        return (self.corpus(corpus), list(map(self.run, runs))) if corpus else None
 
     def _format(self, role: str) -> str | None:
         """The format for a role: the last one given for it, else the last one given for all."""
@@ -147,6 +196,10 @@ def check_output(format_: str | None, output: str | None) -> None:
         return
     if output.endswith(".karat") and format_ is not None:
         raise InputError(f"-o {output} writes results for karat itself; leave out -f {format_}")
+    suffix = Path(output).suffix
+    if format_ is None and suffix not in ("", ".karat", *_BY_SUFFIX) and Path(output).is_relative_to("/dev") is False:
+        known = ", ".join([".karat", *_BY_SUFFIX])
+        raise InputError(f"-o {output}: {suffix} is the suffix of no format (known: {known}); choose one with -f")
     if Path(output).is_dir():
         raise InputError(f"{output}: is a directory, not a file")
     if not Path(output).parent.is_dir():

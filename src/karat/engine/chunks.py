@@ -53,7 +53,7 @@ def matched_by(corpus: Corpus, run: Run, by: By | None) -> By:
     """How the run is matched: as asked, or by id if the first record of each has one."""
     if by == "line":
         return "line"
-    ids = [_has_id(corpus), _has_id(run)]
+    ids = [has_id(corpus), has_id(run)]
     if by is None:
         return "id" if all(ids) else "line"
     if not all(ids):
@@ -62,7 +62,8 @@ def matched_by(corpus: Corpus, run: Run, by: By | None) -> By:
     return "id"
 
 
-def _has_id(records: Corpus | Run) -> bool:
+def has_id(records: Corpus | Run) -> bool:
+    """Whether the first record has an id."""
     for batch in records.batches():
         return batch.ids[0] is not None
     return False
@@ -72,7 +73,7 @@ def chunks(corpus: Corpus, runs: Sequence[Run], join: Join) -> Iterator[Chunk]:
     """The shard's documents in corpus order, each with the predictions of every run."""
     cursors = [_cursor(run, matched_by(corpus, run, join.by), join.missing) for run in runs]
     places: dict[str, int] = {}
-    has_ids = _has_id(corpus)
+    has_ids = has_id(corpus)
     for batch in corpus.batches():
         ids = _corpus_ids(corpus, batch, has_ids, places)
         start = len(places) - len(ids)
@@ -191,9 +192,11 @@ class _ById:
 
     def _lacks(self, identifier: str, corpus: Corpus) -> None:
         if self.missing == "error":
+            hint = "score it as empty with --missing empty, or leave it out with --missing skip"
+            if self.waiting and len(self.waiting) == len(self.places):  # none of its ids has been met
+                hint = f"its own ids are others, as {next(iter(self.waiting))!r}"
             raise InputError(
-                f"{self.run.origin}: no predictions for document {identifier!r} of {corpus.origin}; "
-                "score it as empty with --missing empty, or leave it out with --missing skip"
+                f"{self.run.origin}: no predictions for document {identifier!r} of {corpus.origin}; {hint}"
             )
 
     def finish(self, corpus: Corpus) -> None:

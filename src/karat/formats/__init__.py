@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +16,22 @@ from karat.formats import (
     hub,
     huggingface,
     hulth,
-    jsonl,
     kp20k,
     kpeval,
     openkp,
     opennmt,
+    own,
     semeval,
 )
 from karat.formats.base import Format
-from karat.formats.fields import Role
 from karat.formats.files import STDIN, stem
-from karat.formats.head import Head
+from karat.formats.head import Head, Role
 
 # A path whose format is not named is read by the first that fits, the general ones being tried last.
 FORMATS: dict[str, Format] = {
     form.name: form
     for form in (
-        jsonl.FORMAT,
-        *fields.FORMATS,
+        *own.FORMATS,
         chan.FORMAT,
         *kp20k.FORMATS,
         *opennmt.FORMATS,
@@ -84,13 +81,12 @@ def split_name(argument: str, name: str | None = None) -> tuple[str, str]:
 
 
 def _batches(path: str, role: Role, format: str | None, given: str | Sequence[str]) -> Any:
-    head = Head(path)
+    head = Head(path, role)
     _check_there(head)
-    if format is None:
-        chosen = fields.choose([given] if isinstance(given, str) else given, role, path)
-        if chosen is not None:
-            return partial({"corpus": fields.corpus_by, "run": fields.run_by}[role], chosen)(path)
-    form = named(format) if format is not None else sniff(head, role)
+    chosen = fields.choose([given] if isinstance(given, str) else given, head)
+    if chosen is not None:
+        return (fields.corpus_by if role == "corpus" else fields.run_by)(chosen, path)
+    form = named(format) if format is not None else sniff(head)
     reader = form.corpus if role == "corpus" else form.run
     if reader is None:
         raise InputError(f"{path}: the format {form.name} has no {role}")
@@ -104,12 +100,12 @@ def named(name: str) -> Format:
     return FORMATS[name]
 
 
-def sniff(head: Head, role: Role) -> Format:
+def sniff(head: Head) -> Format:
     """The first format that a path looks like and that can hold a corpus, or a run."""
     for form in sorted(FORMATS.values(), key=lambda form: form.general):
-        if (form.corpus if role == "corpus" else form.run) is not None and form.fits(head):
+        if (form.corpus if head.role == "corpus" else form.run) is not None and form.fits(head):
             return form
-    raise head.unknown(role)
+    raise head.unknown()
 
 
 def _check_there(head: Head) -> None:

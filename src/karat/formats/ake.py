@@ -22,7 +22,7 @@ import msgspec
 from karat.corpus import Batches, Document, Phrase, Prediction, in_batches
 from karat.errors import InputError
 from karat.formats import folders
-from karat.formats.base import Format, Record
+from karat.formats.base import Format, Record, brief, quoted
 from karat.formats.files import folder_beside, open_bytes, without_compression, writing
 from karat.formats.folders import References, Sets, holds
 from karat.formats.head import Head
@@ -83,7 +83,7 @@ def _predictions(path: str) -> Iterator[tuple[int, Prediction]]:
                 scores=scores if any(score is not None for score in scores) else None,
             )
         except ValueError as error:
-            raise InputError(f"{path}: document {identifier!r}: {error}") from None
+            raise InputError(f"{path}: document {quoted(identifier)}: {brief(str(error))}") from None
         yield number, made
     if number == 0:
         raise folders.none_found(path, 'phrases {"id": [["phrase"], ...], ...} are looked for')
@@ -95,7 +95,7 @@ def _number(value: str | float | None) -> float | None:
 
 def _phrase(value: str | float | None) -> Phrase:
     if isinstance(value, float | int):
-        raise ValueError(f"{value!r} stands where a phrase is due")
+        raise ValueError(f"{brief(repr(value), 40)} stands where a phrase is due")
     return value
 
 
@@ -105,7 +105,8 @@ def _converted(path: str, kind: Any) -> Iterator[tuple[str, Any]]:
         try:
             yield identifier, msgspec.convert(phrases, kind)
         except msgspec.ValidationError as error:
-            raise InputError(f'{path}: document {identifier!r}: {error}; write [["phrase", "variant"], ...]') from None
+            said = f"document {quoted(identifier)}: {brief(str(error))}"
+            raise InputError(f'{path}: {said}; write [["phrase", "variant"], ...]') from None
 
 
 def _json_object(path: str) -> dict[str, Any]:
@@ -175,7 +176,7 @@ def _title_and_text(path: str) -> tuple[str | None, str]:
         what = expat.ErrorString(error.code).replace("no element found", "it ends too early")
         raise InputError(f"{path}:{error.lineno}: not XML: {what}") from None
     except (ValueError, LookupError) as error:  # what was met is not what is due, or the encoding is not known
-        raise InputError(f"{path}:{parser.CurrentLineNumber}: {error}") from None
+        raise InputError(f"{path}:{parser.CurrentLineNumber}: {brief(str(error))}") from None
     return " ".join(words.title) or None, " ".join(words.text)
 
 
@@ -244,7 +245,7 @@ def _save_json(path: str, made: Iterable[tuple[str, Any]]) -> None:
     held: dict[str, Any] = {}
     for identifier, phrases in made:
         if identifier in held:
-            raise InputError(f"{path}: two documents have the id {identifier!r}; there is one place for each")
+            raise InputError(f"{path}: two documents have the id {quoted(identifier)}; there is one place for each")
         held[identifier] = phrases
     with writing(path) as file:
         file.write(_json(held))

@@ -31,6 +31,27 @@ class Format:
     save_corpus: Callable[[str, Iterable[Document]], None] | None = None
     save_run: Callable[[str, Iterable[Prediction]], None] | None = None
     general: bool = False
+    pair: bool = False  # a corpus is written as two files, A+B
+
+
+def brief(text: str, most: int = 300) -> str:
+    r"""The text as a message may repeat it: on one line, and cut where it is long.
+
+    >>> brief("no\nway"), brief("much ado about nothing", 12)
+    ('no way', 'much ado ...')
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 3] + "..."
+
+
+def quoted(text: str) -> str:
+    r"""The text in quotes as a message may repeat it.
+
+    >>> quoted("C-1"), quoted("a\nb")
+    ("'C-1'", "'a\\nb'")
+    """
+    shown = repr(text[:100])
+    return shown if len(text) <= 100 and len(shown) <= 100 else shown[:97] + "..."
 
 
 def split_phrases(text: str | None, separator: str = ";") -> list[str]:

@@ -14,6 +14,7 @@ from karat.corpus import Batches, Document, Prediction, in_batches
 from karat.errors import InputError
 from karat.formats.base import Format, join_phrases
 from karat.formats.files import lines, writing
+from karat.formats.head import Head
 
 TITLE_END, SEPARATOR, PRESENT_END = "<eos>", ";", "<peos>"
 
@@ -95,8 +96,9 @@ def save_run(path: str, predictions: Iterable[Prediction]) -> None:
     with writing(path) as file:
         for prediction in predictions:
             phrases = [phrase or "" for phrase in prediction.keyphrases or ()]
-            if prediction.kinds is not None:
-                phrases.insert(prediction.kinds.count("present"), PRESENT_END)
+            kinds = prediction.kinds or []
+            if prediction.kinds is not None and kinds == sorted(kinds, reverse=True):  # present ones come first
+                phrases.insert(kinds.count("present"), PRESENT_END)
             file.write(f"{_one_line(SEPARATOR.join(phrases))}\n".encode())
 
 
@@ -104,13 +106,19 @@ def _one_line(text: str | None) -> str:
     return " ".join((text or "").splitlines())
 
 
+def _fits(head: Head) -> bool:
+    """Any text, and any two files; a line that is a JSON list is not meant as text."""
+    return head.container == "several" or (head.container == "text" and not head.line.startswith(('["', "['")))
+
+
 FORMAT = Format(
     name="chan",
     summary="parallel text files: SRC+TRG for a corpus, PRED for a run",
-    fits=lambda head: head.container in ("text", "several"),
+    fits=_fits,
     corpus=corpus,
     run=run,
     save_corpus=save_corpus,
     save_run=save_run,
+    pair=True,
     general=True,
 )

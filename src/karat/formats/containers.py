@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -13,10 +15,9 @@ import msgspec
 
 from karat.errors import InputError, missing_extra
 from karat.formats import hub, jsonl
-from karat.formats.base import Record
+from karat.formats.base import Record, brief, quoted
 from karat.formats.files import BOM, first_line, lines, open_bytes, without_compression, writing
 
-TABLES = ("csv", "tsv", "parquet")
 LONGEST_CELL = (1 << 31) - 1
 ROWS_AT_ONCE = 1000
 
@@ -35,7 +36,13 @@ def container_at(path: str) -> str:
         return "jsonl" if isinstance(json_value(line), dict) or whole_json(path) is None else "json"
     if line.startswith(b"[") and (_opens_records(line) or suffix == ".json" or whole_json(path) is not None):
         return "json"
-    return {".csv": "csv", ".tsv": "tsv"}.get(suffix, "text")
+    return {".csv": "csv", ".tsv": "tsv"}.get(suffix) or ("csv" if _is_header(line) else "text")
+
+
+def _is_header(line: bytes) -> bool:
+    """Whether a line heads a table with karat's own columns, whatever the file is called."""
+    cells = {cell.strip().strip('"') for cell in line.decode(errors="replace").split(_delimiter(line))}
+    return len(cells) > 1 and "keyphrases" in cells
 
 
 def _opens_records(line: bytes) -> bool:
@@ -130,7 +137,7 @@ def _header(path: str, row: list[str]) -> list[str]:
     names = [cell.strip() for cell in row]
     for name in filter(None, names):
         if names.count(name) > 1:
-            raise InputError(f"{path}: two columns are named {name!r}")
+            raise InputError(f"{path}: two columns are named {quoted(name)}")
     return names
 
 
@@ -153,7 +160,7 @@ def _parquet_rows(path: str) -> Iterator[tuple[int, Record]]:
     except InputError:  # is a ValueError, too
         raise
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:  # a time out of range is a ValueError
-        reason = (str(error) or type(error).__name__).splitlines()[0]
+        reason = brief((str(error) or type(error).__name__).splitlines()[0])
         raise InputError(f"{path}: cannot be read as Parquet ({reason})") from None
 
 
@@ -176,6 +183,8 @@ def _parquet() -> tuple[Any, Any]:
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 # numpy, and so pandas where it holds arrays, prints no commas.
 _PYTHON_LIST = re.compile(rf"\[\s*(?:(?:{_QUOTED})(?:\s*,\s*|\s+|(?=\])))*\]", re.DOTALL)
+_PYTHON_LISTS = re.compile(r"\[\s*[\[('\"].*\]", re.DOTALL)  # of strings, lists or tuples
+LONGEST_LITERAL = 1 << 20
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 
@@ -195,7 +204,20 @@ def cell_list(text: str, separator: str = ";") -> list[Any]:
             return found
         if _PYTHON_LIST.fullmatch(written):
             return [_ESCAPE.sub(_unescaped, quoted[1:-1]) for quoted in re.findall(_QUOTED, written, re.DOTALL)]
+        if _PYTHON_LISTS.match(written):
+            return _literal(written)
     return [part.strip() for part in text.split(separator)] if written else []
+
+
+def _literal(written: str) -> list[Any]:
+    """A list with more in it than strings, as Python prints it: phrases with scores, variants, None."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes that Python does not know
+            found = ast.literal_eval(written) if len(written) < LONGEST_LITERAL else None
+        return list(json_value(msgspec.json.encode(found)))  # tuples become lists
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError, msgspec.MsgspecError):
+        raise ValueError(f"{brief(written, 60)!r} is no list that can be read; write JSON, or a;b") from None
 
 
 def _unescaped(escape: re.Match[str]) -> str:
@@ -217,7 +239,7 @@ def cell(value: Any) -> Any:
     """
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         joined = ";".join(value)
-        if joined and cell_list(joined) == value:
+        if joined and not joined.lstrip().startswith("[") and cell_list(joined) == value:
             return joined
     if isinstance(value, list | dict):
         return msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""Any records by the names of their columns, and tables with karat's own: CSV, TSV, JSON lines, JSON, Parquet.
+"""Any records by the names of their columns: CSV, TSV, JSON lines, JSON, Parquet.
 
 `id=doc,keyphrases=preds,separator=;` says which column is which. A list is read as it is; a string where a list is due
 is read as a list if it is written as one (`["a", "b"]`), else split at the separator.
@@ -11,25 +11,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from karat.corpus import Batches, Document, Prediction, in_batches
 from karat.errors import InputError, unknown
-from karat.formats.base import Format, Record
-from karat.formats.containers import cell_list, container_at, container_of, json_value, rows, save
-from karat.formats.head import Head
+from karat.formats.base import Record, brief, quoted
+from karat.formats.containers import cell_list, container_at, json_value, rows
+from karat.formats.head import Head, Role
 from karat.formats.records import read_as
-
-Role = Literal["corpus", "run"]
 
 COLUMNS = {
     "corpus": ("id", "title", "text", "keyphrases", "reference_sets"),
     "run": ("id", "keyphrases", "scores", "token_probs", "token_logprobs", "kinds"),
 }
 SET = "references."  # references.author=COLUMN is the reference set `author`
-_SETTING = re.compile(r"(?:^|,)([a-z_]+(?:\.[^=,]+)?)=")
+_SETTING = re.compile(r"(?:^|,)\s*([a-z_]+(?:\.[^=,]+)?)=")
 FIRST_ROWS = 100  # in which a named column must occur
 
 
@@ -41,6 +39,7 @@ class Fields:
     separator: str = ";"
     variants: str | None = None
     role: Role | None = None  # which files they are for; None: those that have the columns
+    needed: tuple[str, ...] = ()  # columns that must be there
 
     def document(self, record: Record) -> Document:
         """The record as a document."""
@@ -61,12 +60,12 @@ class Fields:
         get = partial(self._value, record)
         told = {name: self._list(get(name)) or None for name in COLUMNS["run"][2:]}
         told["scores"] = [_number(score) for score in told["scores"]] if told["scores"] else None
-        made = {"id": _id(get("id")), "keyphrases": [_text(p) for p in self._list(get("keyphrases")) or ()]}
+        phrases = self._list(get("keyphrases")) or []
+        if phrases and all(map(_is_pair, phrases)) and told["scores"] is None:  # as extractors print their lists
+            told["scores"] = [score for _, score in phrases]
+            phrases = [phrase for phrase, _ in phrases]
+        made = {"id": _id(get("id")), "keyphrases": [_phrase(phrase) for phrase in phrases]}
         return msgspec.convert(made | told, Prediction, strict=False)
-
-    def all_columns(self) -> list[str]:
-        """The columns that are read; where several are joined by `+`, each of them."""
-        return [part for column in self.columns.values() for part in column.split("+")]
 
     def _value(self, record: Record, name: str) -> Any:
         """The value of a column; several joined by `+` are one text, a dotted name goes into a record."""
@@ -87,7 +86,7 @@ class Fields:
     def _reference(self, phrase: Any) -> Any:
         if isinstance(phrase, str) and self.variants and self.variants in phrase:
             return [variant.strip() for variant in phrase.split(self.variants)]
-        return phrase if isinstance(phrase, list) else _text(phrase)
+        return [_phrase(variant) for variant in phrase] if isinstance(phrase, list) else _phrase(phrase)
 
 
 def look(record: Record, column: str) -> Any:
@@ -116,13 +115,24 @@ def _text(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else str(value)
 
 
+def _phrase(value: Any) -> str | None:
+    if isinstance(value, list | dict):
+        raise ValueError(f"{brief(repr(value), 80)} stands where a phrase is due; name its column with --fields")
+    return _text(value)
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether a value is a phrase with its score."""
+    return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and type(value[1]) in (int, float)
+
+
 def _number(value: Any) -> float | None:
     if value is None or value == "":
         return None
     try:
         return float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"the score {value!r} is not a number") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"the score {brief(repr(value), 80)} is not a number") from None
 
 
 def _sets(value: Any) -> Any:
@@ -153,6 +163,7 @@ def parse_fields(text: str) -> Fields:
     values = {match[1]: settings[match.end() : end] for match, end in zip(found, ends, strict=True)}
     separator = values.pop("separator", ";").replace("\\t", "\t")
     variants = values.pop("variants", None)
+    values = {name: column.strip() for name, column in values.items()}
     known = {*COLUMNS["corpus"], *COLUMNS["run"]}
     for name, column in values.items():
         if name not in known and not name.startswith(SET):
@@ -161,22 +172,27 @@ def parse_fields(text: str) -> Fields:
             raise InputError(f"--fields {text}: {name} names no column")
     if not separator or variants == "":
         raise InputError(f"--fields {text}: an empty separator parts nothing")
-    return Fields(values, separator, variants, role)  # type: ignore[arg-type]
+    needed = tuple(part for column in values.values() for part in column.split("+")) or ("keyphrases",)
+    values = values or {name: name for names in COLUMNS.values() for name in names}  # a separator alone was given
+    return Fields(values, separator, variants, role, needed)  # type: ignore[arg-type]
 
 
-def choose(given: Iterable[str], role: Role, path: str) -> Fields | None:
+def choose(given: Iterable[str], head: Head) -> Fields | None:
     """The fields that a file is to be read by: those for its role, or those whose columns it has."""
-    everything = [parse_fields(text) for text in given]
-    if not everything or Head(path).container in ("folder", "several"):
+    everything = [fields for fields in map(parse_fields, given) if fields.role in (head.role, None)]
+    if not everything or head.container in ("folder", "several"):
         return None
-    there = [row for _, row in islice(rows(path, _table(path)), FIRST_ROWS)]
+    try:
+        there = [row for _, row in islice(rows(head.path, _table(head.path)), FIRST_ROWS)]
+    except InputError:  # it is no table, and so none of these are for it; its own reader says what it is
+        return None
     for fields in everything:
-        lacking = [column for column in fields.all_columns() if not any(_has(row, column) for row in there)]
-        if not lacking and fields.role in (role, None):
+        lacking = [column for column in fields.needed if not any(_has(row, column) for row in there)]
+        if not lacking:
             return fields
-        if lacking and fields.role == role:
-            names = dict.fromkeys(name for row in there for name in row)
-            raise InputError(f"{path}: no column {lacking[0]!r}; there are {', '.join(map(repr, names))}")
+        if fields.role is not None:
+            names = brief(", ".join(map(quoted, dict.fromkeys(name for row in there for name in row))), 400)
+            raise InputError(f"{head.path}: no column {lacking[0]!r}; there are {names}")
     return None
 
 
@@ -198,33 +214,3 @@ def corpus_by(fields: Fields, path: str) -> Batches[Document]:
 def run_by(fields: Fields, path: str) -> Batches[Prediction]:
     """The predictions of a file whose columns are named."""
     return lambda: in_batches(read_as(path, Record, fields.prediction, _table(path)))
-
-
-# ---------------------------------------------------------------------------------------------- karat's own tables
-
-_OWN = Fields({name: name for names in COLUMNS.values() for name in names})
-
-
-def _save(role: Role, containers: tuple[str, ...], path: str, records: Iterable[Document | Prediction]) -> None:
-    wanted = container_of(path)
-    found = ({name: getattr(record, name) for name in COLUMNS[role]} for record in records)
-    save(path, found, wanted if wanted in containers else containers[0])
-
-
-def _table_format(name: str, summary: str, *containers: str) -> Format:
-    return Format(
-        name=name,
-        summary=summary,
-        fits=lambda head: head.container in containers and not {"keyphrases", "text"}.isdisjoint(head.record),
-        corpus=partial(corpus_by, _OWN),
-        run=partial(run_by, _OWN),
-        save_corpus=partial(_save, "corpus", containers),
-        save_run=partial(_save, "run", containers),
-        general=True,
-    )
-
-
-FORMATS = (
-    _table_format("csv", "CSV or TSV with a header: id, title, text, keyphrases as `a;b`", "csv", "tsv"),
-    _table_format("parquet", "Parquet with columns id, title, text, keyphrases", "parquet"),
-)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from karat.corpus import Document, Reference, text_of_id
 from karat.errors import InputError
+from karat.formats.base import quoted
 from karat.formats.files import BOM, STDIN, decode_utf8, open_bytes, without_compression
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def find(folder: str, suffix: str) -> dict[str, str]:
         for name in names:
             plain = without_compression(name)
             if plain.endswith(suffix) and len(plain) > len(suffix) and name[0] != ".":
+                if len(name.splitlines()) > 1:
+                    raise InputError(f"{folder}: the name of the file {name!r} has a line break; rename it")
                 place = Path(root, plain.removesuffix(suffix)).relative_to(folder).as_posix()
                 found[os.fsencode(place).decode(errors="replace")] = str(Path(root, name))
     return dict(sorted(found.items()))
@@ -86,8 +89,11 @@ def id_of(identifier: str | int | None, number: int) -> str:
 
 def file_name(name: str) -> str:
     """The name, if it can be that of a file and nothing else: what was read is never a path."""
-    if not name or name.startswith(".") or any(mark in name for mark in ("/", "\\", "..", "\0")):
-        raise InputError(f"{name!r} cannot be the name of a file: write an id that is not empty, without / \\ .. in it")
+    marks = any(mark in name for mark in ("/", "\\", "..", "\0"))
+    if marks or name.startswith(".") or name.splitlines() != [name]:
+        raise InputError(
+            f"{name!r} cannot be the name of a file: write an id that is not empty, without / \\ .. and line breaks"
+        )
     return name
 
 
@@ -136,7 +142,9 @@ def read_sets(files: Mapping[str, str], read: Callable[[str], Iterable[tuple[str
         held = sets.setdefault(name if base in names.values() else base, {})
         for identifier, references in read(path):
             if identifier in held:
-                raise InputError(f"{path}: the references of {identifier!r} are there twice; give one file, TEXTS+FILE")
+                raise InputError(
+                    f"{path}: the references of {quoted(identifier)} are there twice; give one file, TEXTS+FILE"
+                )
             held[identifier] = references
     return dict(sorted(sets.items(), key=_rank))
 
@@ -173,9 +181,11 @@ def documents_of(
 def _only(folder: str, identifier: str, paths: Mapping[str, list[str]]) -> str:
     found = paths.get(identifier, [])
     if not found:
-        raise InputError(f"{folder}: no text of the document {identifier!r}, of which there are references")
+        raise InputError(f"{folder}: no text of the document {quoted(identifier)}, of which there are references")
     if len(found) > 1:
-        raise InputError(f"{found[1]}: a second text of {identifier!r}, after {found[0]}; give one folder of texts")
+        raise InputError(
+            f"{found[1]}: a second text of {quoted(identifier)}, after {found[0]}; give one folder of texts"
+        )
     return found[0]
 
 

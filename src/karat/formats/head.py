@@ -7,21 +7,26 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 from karat.errors import InputError
 from karat.formats import hub
-from karat.formats.base import Record
+from karat.formats.base import Record, quoted
 from karat.formats.containers import container_at, json_value, rows
 from karat.formats.files import STDIN, first_line
 
 MOST_NAMES = 5000  # of the files in a folder, that are looked at
 
 
+Role = Literal["corpus", "run"]
+
+
 class Head:
     """What can be seen of a path at a glance: the names in a folder, the first record or line of a file."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, role: Role = "corpus") -> None:
         self.path = path
+        self.role = role  # what is looked for there
 
     @cached_property
     def parts(self) -> list[str]:
@@ -57,13 +62,18 @@ class Head:
             return next((row for _, row in rows(self.path, self.container)), {})
         return {}
 
-    def unknown(self, what: str) -> InputError:
+    def unknown(self) -> InputError:
         """An error for a path that no format fits, with what was seen of it."""
         seen = [*self.record, *self.names] or [self.line]
-        some = ", ".join(name[:40] for name in seen[:10]) + (", ..." if len(seen) > 10 else "")
-        kind = "fields" if self.record else "files" if self.names else "line"
+        some = ", ".join(map(_shown, seen[:10])) + (", ..." if len(seen) > 10 else "")
+        kind = "fields" if self.record else "files" if self.names else "an empty folder" if not self.line else "line"
         hint = "name it with --from" + (", or its columns with --fields" if self.record else "")
-        return InputError(f"{self.path}: no known format of a {what} ({kind} {some}); {hint}")
+        return InputError(f"{self.path}: no known format of a {self.role} ({kind} {some}); {hint}")
+
+
+def _shown(name: str) -> str:
+    """The beginning of a name; what cannot be seen of it is seen in quotes."""
+    return name[:40] if name[:40].isprintable() else quoted(name[:40])
 
 
 def _files(folder: str) -> Iterator[str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.errors import InputError, missing_extra, unknown
-from karat.formats.base import Record
+from karat.formats.base import Record, brief
 
 PREFIX = "datasets:"
 SETTINGS = ("config", "split", "revision")
@@ -78,6 +78,7 @@ def rows(path: str) -> Iterator[tuple[int, Record]]:
     number = 0
     try:
         for batch in dataset.with_format("arrow").iter(ROWS_AT_ONCE):
+            batch.validate(full=True)  # what is wrong in a damaged file would end the process, not raise
             for row in batch.to_pylist():
                 number += 1
                 yield number, row
@@ -202,7 +203,7 @@ def _reason(error: BaseException) -> str:
     """What an error says, in one line; where it only wraps another one, what that says."""
     if type(error).__name__ == "DatasetGenerationError" and error.__cause__ is not None:
         error = error.__cause__
-    said = " ".join(str(error).strip().splitlines()[:2]).strip()
+    said = brief(" ".join(str(error).strip().splitlines()[:2]), 300)
     return (said or type(error).__name__).rstrip(".")
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from karat.corpus import Document, Phrase, Prediction, Reference
-from karat.formats.base import Record
+from karat.formats.base import Record, quoted
 from karat.formats.containers import cell_list
 from karat.formats.records import Layout, record_format
 
@@ -65,7 +65,7 @@ def tagged(words: list[str], tags: list[str]) -> list[str]:
     for word, tag in zip(words, tags, strict=True):
         letter = tag[:1]
         if letter not in ("B", "I", "O"):
-            raise ValueError(f"the tag {tag!r} is not B, I or O")
+            raise ValueError(f"the tag {quoted(tag)} is not B, I or O")
         if letter == "I" and inside:
             found[-1].append(word)
         elif letter != "O":
@@ -334,6 +334,8 @@ def _is_ldkp(record: Record) -> bool:
     return "sec_text" in record
 
 
+_OWN = ("text", "reference_sets")  # fields of karat's own records, which may have an abstract beside them
+
 FORMATS = (
     record_format(
         name="midas",
@@ -361,7 +363,7 @@ FORMATS = (
     record_format(
         name="prmu",
         summary="columns of taln-ls2n/*: title, abstract, keyphrases, prmu",
-        fits=lambda record: "abstract" in record and "keyphrases" in record,
+        fits=lambda record: {"abstract", "keyphrases"} <= record.keys() and record.keys().isdisjoint(_OWN),
         layout=Layout(
             kind=Prmu,
             document=_prmu_document,

@@ -1,10 +1,10 @@
-"""JSON lines of any kind of record, and karat's own: a corpus or a run, one document a line."""
+"""JSON lines of any kind of record; those of karat itself stay undecoded until they are used."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -12,11 +12,8 @@ from numpy.typing import NDArray
 
 from karat.corpus import Batch, Batches, Document, Prediction, text_of_id
 from karat.errors import InputError
-from karat.formats.base import Format
+from karat.formats.base import brief
 from karat.formats.files import Plain, as_plain, blocks, decode_utf8, line_starts, split_lines, writing
-
-if TYPE_CHECKING:
-    from karat.formats.head import Head
 
 R = TypeVar("R", Document, Prediction)
 T = TypeVar("T")
@@ -135,7 +132,7 @@ def _decode_line(path: str, kind: type[T], line: bytes, number: int) -> T:
     try:
         return _decoder(kind).decode(line)  # type: ignore[no-any-return, arg-type]
     except msgspec.ValidationError as error:
-        raise InputError(f"{path}:{number}: {_explain(str(error))}") from None
+        raise InputError(f"{path}:{number}: {_explain(brief(str(error)), kind)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         decode_utf8(line, path, number)
         raise InputError(f"{path}:{number}: not JSON: {_column(str(error), line)}") from None
@@ -167,7 +164,9 @@ def save(path: str, records: Iterable[Any]) -> None:
             file.write(encode(record) + b"\n")
 
 
-def _explain(message: str) -> str:
+def _explain(message: str, kind: Any) -> str:
+    if kind is Prediction and "got `array` - at `$.keyphrases[" in message:
+        return f'{message}; a prediction is one phrase; scores have a list of their own: "scores": [0.9, 0.2]'
     if "`array | null`, got `str`" in message and "keyphrases" in message:
         return f'{message}; write a list of phrases: "keyphrases": ["a b", "c"]'
     return message
@@ -183,25 +182,3 @@ def _column(message: str, line: bytes) -> str:
     if line[at:].lstrip(b"-").startswith((b"NaN", b"Infinity")):
         return f"NaN and Infinity are no numbers there; write null (column {len(before) + 1})"
     return f"{head}(column {len(before) + 1})"
-
-
-_TELLING = {"text", "keyphrases", "reference_sets"}  # of the fields of a record, those that others do not have
-_KNOWN = {*Document.__struct_fields__, *Prediction.__struct_fields__}
-
-
-def _fits(head: Head) -> bool:
-    """Lines of karat's own fields; broken or empty ones too, of which this reader says what is wrong."""
-    own = not _TELLING.isdisjoint(head.record) or _KNOWN.issuperset(head.record)
-    return head.container == "jsonl" and own
-
-
-FORMAT = Format(
-    name="karat",
-    summary="JSON lines (.gz, .zst): id, title, text, keyphrases",
-    fits=_fits,
-    corpus=corpus,
-    run=run,
-    save_corpus=save,
-    save_run=save,
-    general=True,
-)

@@ -15,7 +15,7 @@ import msgspec
 from karat.corpus import Batches, Document, Prediction, in_batches
 from karat.errors import InputError
 from karat.formats import jsonl
-from karat.formats.base import Format, Record
+from karat.formats.base import Format, Record, brief
 from karat.formats.containers import container_at, rows, save
 
 S = TypeVar("S")
@@ -69,7 +69,9 @@ def read_as(
         try:
             made = convert(record)
         except ValueError as error:
-            raise InputError(f"{path}:{place}: {error}") from None
+            raise InputError(f"{path}:{place}: {brief(str(error))}") from None
+        except RecursionError:
+            raise InputError(f"{path}:{place}: nested too deeply") from None
         yield place, made
 
 
@@ -81,4 +83,4 @@ def _typed(path: str, kind: type[S], container: str) -> Iterator[tuple[int, S]]:
         try:
             yield place, msgspec.convert(row, kind, strict=container not in ("csv", "tsv"))
         except msgspec.ValidationError as error:
-            raise InputError(f"{path}:{place}: {error}") from None
+            raise InputError(f"{path}:{place}: {brief(str(error))}") from None

@@ -23,7 +23,8 @@ PAPER, ANSWERS = ".txt.final", ".final"
 SEPARATOR, VARIANT = ",", "+"
 _LINE_FILES = (ANSWERS, ".txt", ".stem")  # a path that ends so is written as one file
 _LINE = re.compile(r"\s*(\S+)\s*:(.*)", re.DOTALL)
-_FIRST_LINE = re.compile(r"[^\s:;,+]*\d[^\s:;,+]* ?:(?:\s[^;]*)?")  # an id with a digit: words before a colon are text
+# An id with a digit: words before a colon are text. The first digit is one place, so that a long line is tried once.
+_FIRST_LINE = re.compile(r"[^\s:;,+\d]*\d[^\s:;,+]* ?:(?:\s[^;]*)?")
 
 
 def corpus(path: str) -> Batches[Document]:

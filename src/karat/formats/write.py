@@ -36,7 +36,8 @@ def write(
     target = str(path)
     form = named(format) if format is not None else _by_suffix(target)
     save, read = _sides(form, records)
-    with _aside(target) as (aside, put_in_place):
+    parts = target.split("+") if form.pair and isinstance(records, Corpus) else [target]
+    with _aside(target, parts) as (aside, put_in_place):
         try:
             save(aside, _counted(records, progress))
             lost = _losses(records, read(aside))
@@ -60,9 +61,13 @@ def _by_suffix(path: str) -> Format:
     return FORMATS[_BY_SUFFIX[suffix]]
 
 
-def writable() -> list[str]:
-    """The names of the formats that can be written."""
-    return [form.name for form in FORMATS.values() if form.save_corpus or form.save_run]
+def writable(role: str | None = None) -> list[str]:
+    """The names of the formats that can be written, as a corpus or as a run."""
+    forms = {
+        "corpus": [form.name for form in FORMATS.values() if form.save_corpus],
+        "run": [form.name for form in FORMATS.values() if form.save_run],
+    }
+    return forms[role] if role else [name for name in FORMATS if name in forms["corpus"] or name in forms["run"]]
 
 
 def _sides(form: Format, records: Corpus | Run) -> tuple[Callable[[str, Any], None], Callable[[str], Any]]:
@@ -72,7 +77,7 @@ def _sides(form: Format, records: Corpus | Run) -> tuple[Callable[[str, Any], No
     else:
         save, read, what = form.save_run, form.run, "run"  # type: ignore[assignment]
     if save is None or read is None:
-        raise InputError(f"the format {form.name} cannot be written as a {what} (known: {', '.join(writable())})")
+        raise InputError(f"the format {form.name} cannot be written as a {what} (known: {', '.join(writable(what))})")
     return save, read
 
 
@@ -84,12 +89,12 @@ def _counted(records: Iterable[Any], progress: Callable[[int], None] | None) -> 
 
 
 @contextmanager
-def _aside(target: str) -> Iterator[tuple[str, Callable[[], None]]]:
+def _aside(target: str, parts: list[str]) -> Iterator[tuple[str, Callable[[], None]]]:
     """(the same path in a folder beside the target, a function that moves what was written there into place).
 
-    A target may be several paths joined by `+`, each of them a file or a folder.
+    A target may have several parts, joined by `+`, each of them a file or a folder.
     """
-    targets = [Path(part).absolute() for part in target.split("+")]
+    targets = [Path(part).absolute() for part in parts]
     with writing_errors(target, targets[0].parent):
         beside = tempfile.mkdtemp(dir=targets[0].parent, prefix=".karat-")
     written = [Path(beside, str(number), each.name) for number, each in enumerate(targets)]
@@ -146,9 +151,24 @@ def _paired(before: Corpus | Run, after: Callable[[], Iterator[Batch[Any]]]) -> 
 def _differing(old: Document | Prediction | None, new: Document | Prediction | None) -> list[str]:
     if old is None or new is None:
         return ["the whole"]
-    return [
-        name for name in old.__struct_fields__ if _plain(name, getattr(old, name)) != _plain(name, getattr(new, name))
-    ]
+    pairs = {
+        name: (_plain(name, getattr(old, name)), _plain(name, getattr(new, name))) for name in old.__struct_fields__
+    }
+    return [_what(name, *pair) for name, pair in pairs.items() if pair[0] != pair[1]]
+
+
+def _what(name: str, old: Any, new: Any) -> str:
+    """What of a field is lost."""
+    if name == "keyphrases":
+        if [_first(phrase) for phrase in old] == [_first(phrase) for phrase in new]:
+            return "variants of keyphrases"
+        if sorted(map(str, old)) == sorted(map(str, new)):
+            return "the order of keyphrases"
+    return name
+
+
+def _first(phrase: Any) -> Any:
+    return phrase[0] if isinstance(phrase, list) else phrase
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -10,6 +10,8 @@ from karat.protocol import option_fields
 from karat.report.tables import WIDTH, line, md, number, short, tex, wrap
 
 EXPERIMENTAL = "* experimental: not yet compared with figures of its script"
+WHY = "Why, found by changing one option at a time:"
+HOW_MUCH = "How much, one option after the other (rounded):"
 VISIBLE = 0.00005  # a change that four printed digits can show
 
 
@@ -41,9 +43,14 @@ def rows(audit: Audit) -> list[tuple[str, list[str]]]:
 
 def findings(audit: Audit) -> Iterator[str]:
     """How far each system's scores are apart, and whether the ranking depends on the protocol."""
+    if len(audit.protocols) < 2:
+        return
     for spread in audit.spreads():
-        low, high = f"{number(spread.low)} ({spread.lowest})", f"{number(spread.high)} ({spread.highest})"
-        yield f"{spread.system}: from {low} to {high}."
+        low, high = number(spread.low), number(spread.high)
+        if low == high:
+            yield f"{spread.system}: {low} under every protocol{'' if spread.low == spread.low else ' (undefined)'}."
+        else:
+            yield f"{spread.system}: from {low} ({spread.lowest}) to {high} ({spread.highest})."
     if len(audit.systems) > 1:
         yield from _rankings(audit)
 
@@ -51,35 +58,64 @@ def findings(audit: Audit) -> Iterator[str]:
 def _rankings(audit: Audit) -> Iterator[str]:
     found = audit.rankings()
     orders = {order: " > ".join(" = ".join(equals) for equals in order) for order in found}
+    ranked = sum(map(len, found.values()))
     if len(found) == 1:
-        yield f"The ranking is the same under all {len(audit.protocols)} protocols: {next(iter(orders.values()))}."
-        return
-    yield "The ranking changes with the protocol:"
-    for order, protocols in found.items():
-        yield f"  {orders[order]} under {', '.join(protocols)}."
+        some = f"all {ranked}" if ranked == len(audit.protocols) else f"the {ranked}"
+        where = "" if ranked == len(audit.protocols) else " under which they are defined"
+        yield f"The ranking is the same under {some} protocols{where}: {next(iter(orders.values()))}."
+    elif found:
+        yield "The ranking changes with the protocol:"
+        for order, protocols in found.items():
+            yield f"  {orders[order]} under {', '.join(protocols)}."
 
 
 def reasons(audit: Audit) -> Iterator[str]:
-    """In words, for each option that matters most to some protocols, what it does to them."""
-    groups: dict[tuple[str, str, str], list[Cause]] = {}
+    """In words, for each option or two that explain most of a difference, whose difference and what they say."""
+    groups: dict[tuple[str, str, tuple[Told, ...]], list[str]] = {}
+    same: dict[str, list[str]] = {}
     for cause in (*audit.causes, *audit.extremes):
-        heaviest = max(cause.steps, key=lambda step: max(map(abs, step.changes)), default=None)
-        if heaviest is not None and _visible(heaviest.changes):
-            groups.setdefault((cause.against, heaviest.option, heaviest.after), []).append(cause)
-    for (against, option, after), causes in groups.items():
-        names, before = ", ".join(cause.protocol for cause in causes), _before(option, causes[0])
-        meaning = option_fields()[option][1].metadata
-        yield (
-            f"{names} against {against}: mostly the option {option}. {meaning['summary'].capitalize()}: "
-            f"{meaning['values'].get(after, after)}; {against}: {meaning['values'].get(before, before)}."
-        )
-    same = [cause.protocol for cause in audit.causes if not any(_visible(step.changes) for step in cause.steps)]
-    if same:
-        yield f"{', '.join(same)}: as {audit.protocols[0]}, to four digits."
+        told = {
+            system: _told(cause, i) for i, system in enumerate(audit.systems) if _visible(cause.differences[i : i + 1])
+        }
+        alike = len(set(told.values())) == 1
+        for system, options in told.items():
+            whose = groups.setdefault((cause.against, "" if alike else f" for {system}", options), [])
+            if cause.protocol not in whose:
+                whose.append(cause.protocol)
+        if not told:
+            cancel = any(_visible(step.changes) for step in cause.steps)
+            same.setdefault(", its options cancelling out" if cancel else "", []).append(cause.protocol)
+    for (against, system, options), protocols in groups.items():
+        yield f"{', '.join(protocols)} against {against}{system}: {_sentence(against, options)}"
+    for how, alike_ones in same.items():
+        yield f"{', '.join(alike_ones)}: as {audit.protocols[0]} to four digits{how}."
 
 
-def _before(option: str, cause: Cause) -> str:
-    return next(step.before for step in cause.steps if step.option == option)
+Told = tuple[str, str, str, bool]  # an option, its value before and after, whether it is most of the difference
+
+
+def _told(cause: Cause, system: int) -> tuple[Told, ...]:
+    """The option that is at least half of a system's difference, or the two that are the most of it."""
+    difference = cause.differences[system]
+    with_it = [s for s in cause.steps if s.changes[system] != s.changes[system] or s.changes[system] * difference > 0]
+    heaviest = sorted(with_it, key=lambda step: -abs(step.changes[system]))[:2]
+    most = bool(heaviest) and not abs(heaviest[0].changes[system]) < abs(difference) / 2
+    return tuple((s.option, s.before, s.after, most) for s in heaviest[: 1 if most else 2])
+
+
+def _sentence(against: str, options: Sequence[Told]) -> str:
+    """Which options it is, and what each says."""
+    if not options:
+        return "many small changes."
+    names = " and ".join(option for option, _, _, _ in options)
+    first = f"mostly the option {names}." if options[0][3] else f"above all the options {names}."
+    return " ".join([first, *(_meaning(against, *told[:3]) for told in options)])
+
+
+def _meaning(against: str, option: str, before: str, after: str) -> str:
+    metadata = option_fields()[option][1].metadata
+    values, summary = metadata["values"], metadata["summary"]
+    return f"{summary[:1].upper()}{summary[1:]}: {values.get(after, after)}; {against}: {values.get(before, before)}."
 
 
 def effects(audit: Audit) -> Iterator[tuple[str, list[str]]]:
@@ -96,7 +132,8 @@ def effects(audit: Audit) -> Iterator[tuple[str, list[str]]]:
 
 
 def _shown(cause: Cause) -> tuple[object, ...]:
-    return tuple((step.option, *map(signed, step.changes)) for step in cause.steps if _visible(step.changes))
+    steps = ((step.option, step.after, *map(signed, step.changes)) for step in cause.steps if _visible(step.changes))
+    return (*map(signed, cause.differences), *steps)
 
 
 def _visible(changes: Values) -> bool:
@@ -111,13 +148,12 @@ def terminal(audit: Audit) -> str:
     parts = ["\n".join(wrap(heading(audit), "  ")), *_grid("protocol", audit.systems, rows(audit))]
     if any(protocol.experimental for protocol in audit.protocols):
         parts[-1] += f"\n{EXPERIMENTAL}"
-    parts.append(_paragraphs(findings(audit)))
+    parts += filter(None, [_paragraphs(findings(audit))])
+    found = list(effects(audit))
     if audit.causes:
-        parts.append("Why, found by changing one option at a time:\n" + _paragraphs(reasons(audit)))
-        against = f"against {audit.protocols[0]}"
-        parts += [
-            f"How much, option by option:\n\n{block}" for block in _grid(against, audit.systems, list(effects(audit)))
-        ]
+        parts.append(f"{WHY}\n{_paragraphs(reasons(audit))}")
+    if found:
+        parts += [HOW_MUCH, *_grid(f"against {audit.protocols[0]}", audit.systems, found)]
     if audit.notes:
         parts.append(_paragraphs(f"note: {note}" for note in audit.notes))
     return "\n\n".join(parts) + "\n"
@@ -131,15 +167,15 @@ def _grid(corner: str, systems: Sequence[str], found: Sequence[tuple[str, list[s
     """A table with a column a system, as many at a time as fit; long names have lines of their own."""
     names = [short(system, 20) for system in systems]
     widths = [max(6, len(name)) for name in names]
-    name_width = min(max((len(name) for name, _ in found), default=0), 40)
+    name_width = min(max(len(corner), *(len(name) for name, _ in found)), 40)
     start = 0
     while start < len(names):
         stop = start + 1
         while stop < len(names) and name_width + sum(2 + width for width in widths[start : stop + 1]) <= WIDTH:
             stop += 1
         part = slice(start, stop)
-        block = [line(corner, names[part], name_width, widths[part])]
-        for name, cells in found:
+        block: list[str] = []
+        for name, cells in [(corner, names), *found]:
             *above, last = wrapped_name(name, name_width)
             block += [*above, line(last, cells[part], name_width, widths[part])]
         yield "\n".join(block)
@@ -147,8 +183,8 @@ def _grid(corner: str, systems: Sequence[str], found: Sequence[tuple[str, list[s
 
 
 def wrapped_name(name: str, width: int) -> list[str]:
-    """A list of names in lines of a width, broken after commas followed by a space, else anywhere."""
-    return textwrap.wrap(name, width, subsequent_indent="", break_on_hyphens=False) if len(name) > width else [name]
+    """A name in lines of a width, broken at spaces where it has any."""
+    return textwrap.wrap(name, width, break_on_hyphens=False) if len(name) > width else [name]
 
 
 def markdown(audit: Audit) -> str:
@@ -156,12 +192,12 @@ def markdown(audit: Audit) -> str:
     parts = [f"**{md(heading(audit))}**", _pipes("protocol", audit.systems, rows(audit))]
     if any(protocol.experimental for protocol in audit.protocols):
         parts.append(md(EXPERIMENTAL))
-    parts.append("\n".join(f"* {md(said.strip())}" for said in findings(audit)))
+    parts += filter(None, ["\n".join(f"* {md(said.strip())}" for said in findings(audit))])
+    found = [(name.replace("  ", "– "), cells) for name, cells in effects(audit)]
     if audit.causes:
-        parts.append("Why, found by changing one option at a time:")
-        parts.append("\n".join(f"* {md(said)}" for said in reasons(audit)))
-        found = [(name.replace("  ", "– "), cells) for name, cells in effects(audit)]
-        parts.append(_pipes(f"against {audit.protocols[0]}", audit.systems, found))
+        parts += [WHY, "\n".join(f"* {md(said)}" for said in reasons(audit))]
+    if found:
+        parts += [HOW_MUCH, _pipes(f"against {audit.protocols[0]}", audit.systems, found)]
     parts += [f"Note: {md(note)}" for note in audit.notes]
     return "\n\n".join(parts) + "\n"
 

@@ -150,8 +150,12 @@ def line(name: str, cells: Sequence[str], name_width: int, widths: Sequence[int]
 
 
 def short(name: str, width: int) -> str:
-    """A name cut to a width."""
-    return name if len(name) <= width else name[: width - 1] + "…"
+    """A name cut to a width in its middle: names that begin alike mostly end differently.
+
+    >>> short("model", 8), short("model-large-1", 8)
+    ('model', 'mode…e-1')
+    """
+    return name if len(name) <= width else name[: width // 2] + "…" + name[len(name) - (width - 1) // 2 :]
 
 
 def wrap(text: str, indent: str) -> list[str]:
