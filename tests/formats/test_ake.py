@@ -497,3 +497,14 @@ def test_two_documents_with_one_id_are_not_written(tmp_path: Path, name: str) ->
     with pytest.raises(InputError, match=r"a\.xml: would be written twice|two documents have the id 'a'"):
         ake.save_corpus(str(tmp_path / name), [Document(id="a"), Document(id="a")])
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("phrases", ["1", '[["a", NaN]]'.replace("NaN", "{}"), '[[["a"]]]'])
+def test_a_long_id_is_cut_where_it_is_repeated(tmp_path: Path, phrases: str) -> None:
+    path = tmp_path / "refs.json"
+    path.write_text(f'{{"{"x" * 5000}": {phrases}}}')
+
+    for read in (documents, predictions):
+        with pytest.raises(InputError, match=r"refs\.json: document 'x+\.\.\.: Expected") as caught:
+            read(path)
+        assert len(str(caught.value)) < 600 + len(str(path))

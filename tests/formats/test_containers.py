@@ -349,3 +349,21 @@ def test_a_table_with_karats_own_columns_is_one_whatever_it_is_called(tmp_path: 
     path = tmp_path / name
     path.write_text("id\tkeyphrases\nd1\ta;b\n")
     assert [prediction.keyphrases for prediction in read_run(path)] == [["a", "b"]]
+
+
+@pytest.mark.parametrize("depth", [*range(800, 1000, 2), 100_000])
+def test_a_list_that_is_nested_too_deeply_is_bad_input_at_any_depth(tmp_path: Path, depth: int) -> None:
+    content = '[{"id": "d1", "x": ' + "[" * depth + "]" * depth + "}]"
+    try:
+        [(_, row)] = rows_of(tmp_path, content, "x.json")
+    except InputError as error:
+        assert str(error) == f"{tmp_path / 'x.json'}:1: nested too deeply"
+    else:
+        assert list(row) == ["id", "x"]
+
+
+def test_a_long_name_of_two_columns_is_cut_where_it_is_repeated(tmp_path: Path) -> None:
+    said = failure_of(tmp_path, f"{'x' * 5000},{'x' * 5000}\n1,2\n")
+
+    assert said.startswith(": two columns are named 'xxx")
+    assert len(said) < 200

@@ -170,3 +170,28 @@ def test_fields_win_over_a_named_format(tmp_path: Path) -> None:
     path = file_of(tmp_path, "r.csv", "doc,preds,keyphrases,id\nd1,right,wrong,d9\n")
     run = karat.read_run(path, format="csv", fields="run:id=doc,keyphrases=preds")
     assert list(run) == [Prediction(id="d1", keyphrases=["right"])]
+
+
+@pytest.mark.parametrize("depth", range(250, 1000, 50))
+def test_a_value_nested_more_deeply_than_can_be_shown_is_bad_input_and_not_a_crash(tmp_path: Path, depth: int) -> None:
+    nested = "[" * depth + "]" * depth
+    path = file_of(tmp_path, "c.jsonl", f'{{"id": "d1", "text": {nested}, "keyphrases": ["a"]}}\n')
+    try:
+        [document] = karat.read(path, fields="id=id,text=text,keyphrases=keyphrases")
+    except karat.InputError as error:
+        assert "nested too deeply" in str(error)
+    else:
+        assert document.text == nested
+
+
+def test_a_whole_number_beyond_all_floats_is_no_score(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "r.jsonl", f'{{"doc": "d1", "kps": ["a"], "weight": [{"9" * 400}]}}\n')
+    with pytest.raises(karat.InputError, match=r"r\.jsonl:1: the score 9+\.\.\. is not a number$"):
+        list(karat.read_run(path, fields="id=doc,keyphrases=kps,scores=weight"))
+
+
+def test_long_names_of_columns_are_cut_where_they_are_repeated(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "r.csv", f"{'x' * 5000},{'y' * 5000}\n1,2\n")
+    with pytest.raises(karat.InputError, match=r"no column 'doc'; there are 'xxx") as caught:
+        list(karat.read_run(path, fields="run:id=doc"))
+    assert len(str(caught.value)) < 600 + len(str(path))

@@ -223,3 +223,12 @@ def test_two_documents_with_one_id_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"7\.txt: would be written twice"):
         folder.save_corpus(str(tmp_path / "written"), [Document(id="7"), Document(id=7)])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_line_break_in_the_name_of_a_file_is_shown_and_to_be_removed(tmp_path: Path) -> None:
+    (tmp_path / "a\nb.key").write_text("swarm\n")
+
+    for read in (documents, predictions):
+        with pytest.raises(InputError) as caught:
+            read(tmp_path)
+        assert str(caught.value) == rf"{tmp_path}: the name of the file 'a\nb.key' has a line break; rename it"

@@ -189,6 +189,32 @@ def test_a_cut_off_table_is_an_error_in_one_sentence(library: Any, tmp_path: Pat
     assert failure_of(folder).startswith(f"{folder}: ")
 
 
+def test_a_flipped_bit_in_a_table_is_an_error_or_another_row_but_does_not_end_the_process(
+    library: Any, tmp_path: Path
+) -> None:
+    folder = saved(library, tmp_path / "set", one=[MIDAS])
+    table = Path(folder) / "data-00000-of-00001.arrow"
+    whole = table.read_bytes()
+    refused = 0
+    for at in range(len(whole) - 200, len(whole)):  # the values, and where each begins
+        table.write_bytes(whole[:at] + bytes([whole[at] ^ 0x40]) + whole[at + 1 :])
+        try:
+            assert len(list(hub.rows(folder))) == 1
+        except InputError as error:
+            assert str(error).startswith(f"{folder}: cannot be read from row 1 on (")
+            refused += 1
+
+    assert 0 < refused < 200
+
+
+def test_a_long_reason_is_cut(library: Any, tmp_path: Path) -> None:
+    folder = saved(library, tmp_path / "set", one=[MIDAS])
+    described = Path(folder) / "dataset_info.json"
+    described.write_text(described.read_text().replace('"Value"', f'"{"x y; " * 5000}"'))
+
+    assert len(failure_of(folder)) < 600 + len(folder)
+
+
 # ---------------------------------------------------------------------------------------------- data files and the hub
 
 

@@ -514,3 +514,10 @@ def test_a_pretty_printed_list_of_records_is_read_too(tmp_path: Path) -> None:
 
     assert MIDAS.fits(Head(str(path)))
     assert [document.id for document in documents(MIDAS, str(path))] == [1001, 1001]
+
+
+def test_a_long_tag_is_cut_where_it_is_repeated(tmp_path: Path) -> None:
+    path = file_of(tmp_path, {"document": ["Trees"], "doc_bio_tags": ["x" * 5000]})
+
+    with pytest.raises(InputError, match=r"x\.jsonl:1: the tag 'x{90,100}\.\.\. is not B, I or O$"):
+        documents(MIDAS, path)

@@ -332,3 +332,37 @@ def test_a_batch_is_the_same_in_another_process(tmp_path: Path, pack: Callable[[
 
     assert again.records() == batch.records()
     assert again.pick([1]).records() == batch.records()[1:]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"id": "d3", "keyphrases": ["a"], "kinds": ["' + b"x" * 9000 + b'"]}',
+        b'{"id": "d3", "keyphrases": ["a"], "kinds": ["' + b"\\n" * 9000 + b'"]}',
+    ],
+)
+def test_a_long_value_is_cut_where_it_is_repeated(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(line)
+
+    with pytest.raises(InputError, match=r"run\.jsonl:1: a kind is `present` or `absent`, not '.{40,80}'") as caught:
+        list(read_run(path))
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_long_way_to_a_wrong_value_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(b'{"doc": ' + b"[" * 500 + b"1e999" + b"]" * 500 + b"}\n")
+
+    with pytest.raises(InputError, match=r"corpus\.jsonl:1: Number out of range - at `.*\.\.\.$") as caught:
+        list(read(path, fields="id=doc"))
+    assert len(str(caught.value)) < 600 + len(str(path))
+
+
+def test_what_cannot_be_seen_in_the_name_of_a_field_is_shown_in_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text('{"key\\nphrases": ["a"], "k\x85": 1, "\\u001b[31m": 2, "doc": 3}\n', encoding="utf-8")
+
+    with pytest.raises(InputError) as caught:
+        read_run(path)
+    assert r"(fields 'key\nphrases', 'k\x85', '\x1b[31m', doc)" in str(caught.value)

@@ -318,3 +318,18 @@ def test_an_id_that_could_be_a_path_is_not_written(tmp_path: Path, name: str) ->
     with pytest.raises(InputError, match="cannot be the name of a file"):
         semeval.save_corpus(str(tmp_path / "written"), [Document(id="a", reference_sets={name: []})])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_long_id_is_cut_where_it_is_repeated(tmp_path: Path) -> None:
+    folder = task(tmp_path)
+    lines(folder / "test_answer", f"C-{'1' * 5000} : honei\n", "test.author.stem.final")
+
+    with pytest.raises(InputError, match=r"no text of the document 'C-1+\.\.\., of which") as caught:
+        documents(folder)
+    assert len(str(caught.value)) < 600 + len(str(folder))
+
+
+def test_a_long_line_of_digits_is_looked_at_once(tmp_path: Path) -> None:
+    # Time in the square of its length would be hours.
+    assert not fits(lines(tmp_path, "1" * 1_000_000, "x.txt"))
+    assert fits(lines(tmp_path, "1" * 1_000_000 + " : honei", "x.txt"))

@@ -93,12 +93,15 @@ def _broken_json(path: str) -> InputError:
     """What is wrong with a file that was to be one JSON value, and in which line."""
     with open_bytes(path) as file:
         content = file.read().removeprefix(BOM)
+    at, reason = 0, "nested too deeply"  # what is so just barely can be decoded here, a frame further up
     try:
         content.decode()
         msgspec.json.decode(content)
+    except RecursionError:
+        pass
     except UnicodeDecodeError as error:
         at, reason = error.start, f"not UTF-8 (0x{content[error.start]:02x})"
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except msgspec.MsgspecError as error:
         reason, _, byte = str(error).partition(" (byte ")
         at = int(byte.rstrip(")")) if byte else len(content.rstrip())
         if content[at:].lstrip(b"-").startswith((b"NaN", b"Infinity")):
