@@ -595,3 +595,172 @@ def test_lines_that_are_lists_are_no_text(folder: Path) -> None:
     said = refusal(folder, "score", "corpus.jsonl", "lists.jsonl")
 
     assert said.startswith("karat: lists.jsonl: no known format of a run")
+
+
+# ---------------------------------------------------------------------------------------------- long lines, odd numbers
+
+
+def with_long_text(line: str) -> str:
+    """The line with 50 MB of text in it."""
+    return line.replace("TEXT", "A swarm of bees leaves the hive. " * (50 * 2**20 // 33))
+
+
+def test_a_line_of_50_megabytes_is_scored(folder: Path) -> None:
+    line = '{"id": "d1", "text": "TEXT", "keyphrases": ["swarm"]}\n'
+    (folder / "long.jsonl").write_text(with_long_text(line))
+    (folder / "one.jsonl").write_text('{"id": "d1", "keyphrases": ["swarm"]}\n')
+
+    done = ran(folder, "score", "long.jsonl", "one.jsonl", "-m", "f1@1:present", "-f", "csv")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ",1.0," in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"id": "d1", "text": "TEXT', "not JSON: Input data was truncated"),
+        ('{"id": "d1" TEXT}', "not JSON: JSON is malformed: expected ',' or '}' (column 13)"),
+        ('{"id": "d1", "text": ["TEXT"]}', "Expected `str | null`, got `array` - at `$.text`"),
+    ],
+    ids=["cut off", "malformed", "of another type"],
+)
+def test_a_broken_line_of_50_megabytes_gets_a_sentence_of_normal_length(folder: Path, line: str, said: str) -> None:
+    (folder / "corpus.jsonl").write_text(with_long_text(line))
+
+    assert refusal(folder, *SCORE) == f"karat: corpus.jsonl:1: {said}"
+
+
+def test_nan_among_the_scores_is_answered_with_null(folder: Path) -> None:
+    (folder / "run.jsonl").write_text(RUN.replace("]}", '], "scores": [0.5, NaN]}'))
+
+    assert refusal(folder, *SCORE) == (
+        "karat: run.jsonl:1: not JSON: NaN and Infinity are no numbers there; write null (column 63)"
+    )
+
+
+def test_probabilities_of_more_or_fewer_phrases_are_counted_and_named(folder: Path) -> None:
+    first, second, rest = RUN.partition("\n")[0], RUN.splitlines()[1], RUN.splitlines()[2:]
+    told = second.replace("]}", '], "token_probs": [[0.5], [0.25], [1]]}')
+    (folder / "run.jsonl").write_text("\n".join([first, told, *rest]))
+
+    assert refusal(folder, *SCORE).startswith("karat: run.jsonl:2: 3 token_probs for 2 keyphrases")
+
+
+# ---------------------------------------------------------------------------------------------- a full disk
+
+FULL = Path("/dev/full")
+MANY = 20_000  # documents, about 2 MB
+
+
+@pytest.fixture
+def much(folder: Path) -> Path:
+    """A folder with a corpus of which the writing takes a while and some space, and a file that was there before."""
+    line = CORPUS.splitlines()[0]
+    (folder / "much.jsonl").write_text("".join(line.replace("d1", f"d{n}") + "\n" for n in range(MANY)))
+    (folder / "old.jsonl").write_text("what was there before\n")
+    return folder
+
+
+def full(folder: Path, *arguments: str) -> str:
+    """The one line of a command that could not write more than 1,000 bytes into any file, as on a full disk."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    done = subprocess.run(
+        command(arguments, limit + COMMAND),
+        cwd=folder,
+        env=environment() | {"PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stdout) == (2, ""), done
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    [said] = done.stderr.splitlines()
+    return said
+
+
+@pytest.mark.parametrize("name", ["old.jsonl", "new.jsonl", "new.jsonl.gz", "new.jsonl.zst", "new.csv", "new.parquet"])
+def test_a_disk_that_is_full_while_converting_leaves_all_as_it_was(much: Path, name: str) -> None:
+    said = full(much, "corpus", "convert", "much.jsonl", "-o", name)
+
+    assert said == f"karat: {name}: could not be written (File too large)"
+
+
+@pytest.mark.parametrize("to", ["folder", "ake", "semeval", "inspec"])
+def test_a_disk_that_is_full_while_a_folder_is_written_leaves_all_as_it_was(folder: Path, to: str) -> None:
+    long = CORPUS.replace("A swarm of bees.", "A swarm of bees. " * 100)
+    (folder / "corpus.jsonl").write_text(long)
+
+    said = full(folder, "corpus", "convert", "corpus.jsonl", "--to", to, "-o", "new", "--lossy")
+
+    assert said == "karat: new: could not be written (File too large)"
+
+
+@pytest.mark.parametrize("name", ["old.jsonl", "old.json", "new.json", "new.karat"])
+def test_a_disk_that_is_full_while_scores_are_written_leaves_all_as_it_was(much: Path, name: str) -> None:
+    (much / "old.json").write_text("what was there before\n")
+
+    flags = ["-f", "json"] if name == "old.jsonl" else []
+    said = full(much, *SCORE, *flags, "--averages", "-o", name)
+
+    assert said == f"karat: {name}: could not be written (File too large)"
+
+
+def test_a_device_that_is_full_is_named(folder: Path) -> None:
+    said = refusal(folder, *SCORE, "-f", "json", "-o", str(FULL))
+
+    assert said == "karat: /dev/full: could not be written (No space left on device)"
+
+
+@pytest.mark.parametrize("arguments", [("corpus", "convert", "corpus.jsonl"), SCORE], ids=" ".join)
+def test_standard_output_that_is_full_is_said_in_one_line(folder: Path, arguments: Sequence[str]) -> None:
+    with FULL.open("wb") as output:
+        done = subprocess.run(
+            command(arguments), cwd=folder, env=environment(), stdout=output, stderr=subprocess.PIPE, timeout=PATIENCE
+        )
+
+    assert done.returncode == 2, done
+    [said] = done.stderr.decode().splitlines()
+    assert said.startswith("karat: ")
+    assert "No space left on device" in said
+
+
+# ---------------------------------------------------------------------------------------------- a conversion that ends
+
+
+@pytest.mark.parametrize("name", ["old.jsonl", "new.jsonl.gz", "new.csv"])
+def test_an_interrupted_conversion_leaves_the_old_file_and_nothing_else(much: Path, name: str) -> None:
+    before = {path.name: path.read_bytes() for path in much.iterdir()}
+    process = started(much, ["corpus", "convert", "much.jsonl", "-o", name])
+    while process.poll() is None and not list(much.glob(".karat-*/*/*")):
+        time.sleep(0.001)
+    assert process.returncode is None, outcome(process)
+
+    os.killpg(process.pid, signal.SIGINT)
+
+    assert outcome(process) == INTERRUPTED
+    assert {path.name: path.read_bytes() for path in much.iterdir()} == before
+
+
+def test_the_first_bytes_of_a_conversion_can_be_taken_alone(much: Path) -> None:
+    process = subprocess.Popen(
+        command(["corpus", "convert", "much.jsonl"]),
+        cwd=much,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process.stdout, process.stderr:
+        assert process.stdout.read(10) == b'{"id":"d0"'
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(PATIENCE) == 0
+
+
+def test_a_conversion_that_nobody_reads_is_no_reason_to_complain(much: Path) -> None:
+    done = into_a_closed_pipe(much, ["corpus", "convert", "much.jsonl"])
+
+    assert (done.returncode, done.stderr) == (0, b"")

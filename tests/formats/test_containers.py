@@ -354,12 +354,14 @@ def test_a_table_with_karats_own_columns_is_one_whatever_it_is_called(tmp_path: 
 @pytest.mark.parametrize("depth", [*range(800, 1000, 2), 100_000])
 def test_a_list_that_is_nested_too_deeply_is_bad_input_at_any_depth(tmp_path: Path, depth: int) -> None:
     content = '[{"id": "d1", "x": ' + "[" * depth + "]" * depth + "}]"
+    said = ""
     try:
-        [(_, row)] = rows_of(tmp_path, content, "x.json")
+        rows_of(tmp_path, content, "x.json")
     except InputError as error:
-        assert str(error) == f"{tmp_path / 'x.json'}:1: nested too deeply"
-    else:
-        assert list(row) == ["id", "x"]
+        said = str(error)
+
+    assert said in ("", f"{tmp_path / 'x.json'}:1: nested too deeply")
+    assert said or depth < 1000
 
 
 def test_a_long_name_of_two_columns_is_cut_where_it_is_repeated(tmp_path: Path) -> None:

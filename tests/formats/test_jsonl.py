@@ -355,7 +355,7 @@ def test_a_long_way_to_a_wrong_value_is_cut(tmp_path: Path) -> None:
     path.write_bytes(b'{"doc": ' + b"[" * 500 + b"1e999" + b"]" * 500 + b"}\n")
 
     with pytest.raises(InputError, match=r"corpus\.jsonl:1: Number out of range - at `.*\.\.\.$") as caught:
-        list(read(path, fields="id=doc"))
+        list(read(path, format="csv"))
     assert len(str(caught.value)) < 600 + len(str(path))
 
 
