@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,9 @@ from hypothesis import strategies as st
 
 from karat.corpus import Document, Prediction
 from karat.errors import InputError
-from karat.formats.base import Format
 from karat.formats.head import Head
 from karat.formats.huggingface import FORMATS
+from tests.formats.through import documents, predictions, saved, saved_run
 
 untimed = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], max_examples=60
@@ -64,28 +63,6 @@ def file_of(folder: Path, *records: Any, name: str = "x.jsonl") -> str:
     path = folder / name
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return str(path)
-
-
-def documents(form: Format, path: str) -> list[Document]:
-    assert form.corpus is not None
-    return [document for batch in form.corpus(path)() for document in batch.records()]
-
-
-def predictions(form: Format, path: str) -> list[Prediction]:
-    assert form.run is not None
-    return [prediction for batch in form.run(path)() for prediction in batch.records()]
-
-
-def saved(form: Format, path: str, given_documents: Iterable[Document]) -> list[Document]:
-    assert form.save_corpus is not None
-    form.save_corpus(path, given_documents)
-    return documents(form, path)
-
-
-def saved_run(form: Format, path: str, given_predictions: Iterable[Prediction]) -> list[Prediction]:
-    assert form.save_run is not None
-    form.save_run(path, given_predictions)
-    return predictions(form, path)
 
 
 def essence(record: Document | Prediction) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ from karat.formats.kp20k import FORMATS
 from karat.formats.kpeval import FORMAT as KPEVAL
 from karat.formats.openkp import FORMAT as OPENKP
 from karat.formats.opennmt import FORMAT as OPENNMT
+from tests.formats.through import documents, predictions, saved, saved_run
 
 KP20K, KPTIMES, STACKEX = FORMATS
 
@@ -65,28 +66,6 @@ def written(folder: Path, records: list[dict[str, Any]], name: str = "test.json"
     path = folder / name
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return str(path)
-
-
-def documents(form: Format, path: str) -> list[Document]:
-    assert form.corpus is not None
-    return [document for batch in form.corpus(path)() for document in batch.records()]
-
-
-def predictions(form: Format, path: str) -> list[Prediction]:
-    assert form.run is not None
-    return [prediction for batch in form.run(path)() for prediction in batch.records()]
-
-
-def saved(form: Format, path: Path, given: list[Document]) -> list[Document]:
-    assert form.save_corpus is not None
-    form.save_corpus(str(path), given)
-    return documents(form, str(path))
-
-
-def saved_run(form: Format, path: Path, given: list[Prediction]) -> list[Prediction]:
-    assert form.save_run is not None
-    form.save_run(str(path), given)
-    return predictions(form, str(path))
 
 
 # ---------------------------------------------------------------------------------------------- reading

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from karat.corpus import Document, Prediction
 from karat.errors import InputError
 from karat.formats.head import Head
 from karat.formats.kpeval import FORMAT
+from tests.formats import through
 
 LINKED: list[dict[str, Any]] = [
     {
@@ -31,26 +33,10 @@ def written(folder: Path, records: list[dict[str, Any]]) -> str:
     return str(path)
 
 
-def documents(path: str) -> list[Document]:
-    assert FORMAT.corpus is not None
-    return [document for batch in FORMAT.corpus(path)() for document in batch.records()]
-
-
-def predictions(path: str) -> list[Prediction]:
-    assert FORMAT.run is not None
-    return [prediction for batch in FORMAT.run(path)() for prediction in batch.records()]
-
-
-def saved(path: Path, given: list[Document]) -> list[Document]:
-    assert FORMAT.save_corpus is not None
-    FORMAT.save_corpus(str(path), given)
-    return documents(str(path))
-
-
-def saved_run(path: Path, given: list[Prediction]) -> list[Prediction]:
-    assert FORMAT.save_run is not None
-    FORMAT.save_run(str(path), given)
-    return predictions(str(path))
+documents = partial(through.documents, FORMAT)
+predictions = partial(through.predictions, FORMAT)
+saved = partial(through.saved, FORMAT)
+saved_run = partial(through.saved_run, FORMAT)
 
 
 # ---------------------------------------------------------------------------------------------- reading

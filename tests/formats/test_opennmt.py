@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from karat.errors import InputError
 from karat.formats.base import Format
 from karat.formats.head import Head
 from karat.formats.opennmt import FORMAT, FORMATS
+from tests.formats import through
 
 TOP = FORMATS[1]
 
@@ -67,26 +69,13 @@ def written(folder: Path, records: list[dict[str, Any]], name: str = "kp20k.pred
     return str(path)
 
 
-def documents(path: str) -> list[Document]:
-    assert FORMAT.corpus is not None
-    return [document for batch in FORMAT.corpus(path)() for document in batch.records()]
+documents = partial(through.documents, FORMAT)
+saved = partial(through.saved, FORMAT)
+saved_run = partial(through.saved_run, FORMAT)
 
 
 def predictions(path: str, form: Format = FORMAT) -> list[Prediction]:
-    assert form.run is not None
-    return [prediction for batch in form.run(path)() for prediction in batch.records()]
-
-
-def saved(path: Path, given: list[Document]) -> list[Document]:
-    assert FORMAT.save_corpus is not None
-    FORMAT.save_corpus(str(path), given)
-    return documents(str(path))
-
-
-def saved_run(path: Path, given: list[Prediction]) -> list[Prediction]:
-    assert FORMAT.save_run is not None
-    FORMAT.save_run(str(path), given)
-    return predictions(str(path))
+    return through.predictions(form, path)
 
 
 # ---------------------------------------------------------------------------------------------- reading
