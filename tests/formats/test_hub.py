@@ -48,6 +48,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield datasets
 
 
+def first_of(path: str) -> dict[str, Any]:
+    """The first row of a dataset."""
+    return next(row for _, row in hub.rows(path))
+
+
 def saved(library: Any, folder: Path, **splits: list[dict[str, Any]]) -> str:
     """A folder as `save_to_disk` writes it: of one dataset if the split has no name, else of several."""
     made = {name: library.Dataset.from_list(records) for name, records in splits.items()}
@@ -82,7 +87,7 @@ def test_a_saved_dataset_is_read_row_by_row(library: Any, tmp_path: Path, prefix
 
     assert hub.is_dataset(path)
     assert list(hub.rows(path)) == [(1, MIDAS), (2, MIDAS | {"id": 8})]
-    assert hub.first(path) == MIDAS
+    assert first_of(path) == MIDAS
 
 
 def test_a_saved_dataset_can_be_read_again_and_sees_what_was_saved_since(library: Any, tmp_path: Path) -> None:
@@ -124,7 +129,7 @@ def test_a_split_that_is_not_there_is_an_error_with_those_that_are(library: Any,
 def test_the_only_split_needs_no_name(library: Any, tmp_path: Path) -> None:
     folder = saved(library, tmp_path / "sets", test=[{"id": 2}])
 
-    assert hub.first(folder) == {"id": 2}
+    assert first_of(folder) == {"id": 2}
 
 
 def test_a_saved_dataset_that_is_no_split_has_none(library: Any, tmp_path: Path) -> None:
@@ -232,7 +237,7 @@ def test_a_folder_of_parquet_is_read(library: Any, tmp_path: Path) -> None:
     library.Dataset.from_list([MIDAS]).to_parquet(tmp_path / "files" / "test.parquet")
     library.enable_progress_bars()
 
-    assert hub.first(f"datasets:{tmp_path / 'files'}") == MIDAS
+    assert first_of(f"datasets:{tmp_path / 'files'}") == MIDAS
 
 
 def test_data_files_of_several_splits_need_a_split(tmp_path: Path) -> None:
@@ -252,8 +257,8 @@ def test_a_configuration_must_be_one_that_is_there(tmp_path: Path) -> None:
     described = "".join(f"- config_name: {name}\n  data_files: {name}/*.jsonl\n" for name in ("raw", "extraction"))
     (folder / "README.md").write_text(f"---\nconfigs:\n{described}---\n")
 
-    assert hub.first(f"datasets:{folder},config=raw") == {"id": 1}
-    assert hub.first(f"datasets:{folder},config=extraction,split=train") == {"id": 2}
+    assert first_of(f"datasets:{folder},config=raw") == {"id": 1}
+    assert first_of(f"datasets:{folder},config=extraction,split=train") == {"id": 2}
     assert failure_of(f"datasets:{folder}").endswith("['raw', 'extraction']; write config=NAME")
     assert "['raw', 'extraction']" in failure_of(f"datasets:{folder},config=generation")
 
@@ -319,7 +324,7 @@ def test_an_empty_folder_and_a_broken_file_are_errors_in_one_sentence(tmp_path: 
 def test_a_folder_may_have_commas_and_equals_signs_in_its_name(library: Any, tmp_path: Path) -> None:
     folder = saved(library, tmp_path / "a,split=b", train=[{"id": 1}], test=[{"id": 2}])
 
-    assert hub.first(f"datasets:{folder},split=test") == {"id": 2}
+    assert first_of(f"datasets:{folder},split=test") == {"id": 2}
 
 
 def test_the_settings_may_stand_in_any_order() -> None:
@@ -354,7 +359,7 @@ def test_reading_shows_nothing_and_leaves_the_library_as_it_was(
     level = logging.getLogger("datasets").level
     capfd.readouterr()
 
-    assert hub.first(f"datasets:{folder}") == {"id": 1}
+    assert first_of(f"datasets:{folder}") == {"id": 1}
     failure_of(f"datasets:{broken}")
 
     assert capfd.readouterr() == ("", "")
@@ -366,7 +371,7 @@ def test_progress_bars_that_were_off_stay_off(library: Any, tmp_path: Path) -> N
     folder = saved(library, tmp_path / "set", one=[{"id": 1}])
     library.disable_progress_bars()
     try:
-        assert hub.first(folder) == {"id": 1}
+        assert first_of(folder) == {"id": 1}
         assert library.are_progress_bars_disabled()
     finally:
         library.enable_progress_bars()
@@ -412,7 +417,7 @@ def test_rows_are_records_like_those_of_json_lines(library: Any, tmp_path: Path)
     midas = FORMATS[0]
     assert midas.corpus is not None
 
-    assert midas.fits(cast(Head, SimpleNamespace(record=hub.first(path))))
+    assert midas.fits(cast(Head, SimpleNamespace(record=first_of(path))))
     assert [document for batch in midas.corpus(lines)() for document in batch.records()] == [
         Document(id=7, text="Trees grow", keyphrases=["trees"]),
         Document(id=8, text="Trees grow", keyphrases=[]),

@@ -42,7 +42,7 @@ def run(path: str) -> Batches[Prediction]:
 
 
 def _documents(path: str) -> Iterator[tuple[int, Document]]:
-    parts = folders.parts_of(path)
+    parts = Head(path).parts
     if len(parts) > 2:
         raise InputError(f"{path}: give two paths, XML_FOLDER+refs.json, not {len(parts)}")
     folder = parts[0]
@@ -70,7 +70,7 @@ def _references(path: str) -> Iterator[tuple[str, References]]:
 
 
 def _predictions(path: str) -> Iterator[tuple[int, Prediction]]:
-    if Path(path).is_dir() or len(folders.parts_of(path)) > 1:
+    if Path(path).is_dir() or len(Head(path).parts) > 1:
         raise InputError(f'{path}: a run is one file, {{"id": [["phrase", 0.9], ...], ...}}')
     number = 0
     for number, (identifier, phrases) in enumerate(_converted(path, list[Phrase | list[str | float | None]]), 1):

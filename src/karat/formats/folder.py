@@ -38,7 +38,7 @@ def _documents(path: str) -> Iterator[tuple[int, Document]]:
     texts, keys = folders.find(in_texts, TEXT), folders.find(in_keys, KEYS)
     if not texts and not keys:
         raise folders.none_found(path, "files X.txt and X.key are looked for")
-    if len(folders.parts_of(path)) == 2 and not texts:
+    if len(Head(path).parts) == 2 and not texts:
         raise folders.none_found(in_texts, "files X.txt are looked for")
     for number, identifier in enumerate(keys or texts, 1):
         if texts and identifier not in texts:
@@ -63,7 +63,7 @@ def _predictions(path: str) -> Iterator[tuple[int, Prediction]]:
 
 def _folders(path: str) -> tuple[str, str]:
     """The folder of the texts and that of the phrases, which may be one."""
-    parts = folders.parts_of(path)
+    parts = Head(path).parts
     if len(parts) > 2:
         raise InputError(f"{path}: give two folders, TEXTS+KEYS, not {len(parts)}")
     if len(parts) == 2:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from karat.corpus import Document, Reference, text_of_id
 from karat.errors import InputError
 from karat.formats.base import quoted
-from karat.formats.files import BOM, STDIN, decode_utf8, open_bytes, without_compression
+from karat.formats.files import BOM, decode_utf8, open_bytes, without_compression
 
 if TYPE_CHECKING:
     from karat.formats.head import Head
@@ -31,11 +31,6 @@ _STEM = ".stem"
 
 
 # ---------------------------------------------------------------------------------------------- reading files
-
-
-def parts_of(path: str) -> list[str]:
-    """The paths themselves: several where they are joined by `+`."""
-    return [path] if path == STDIN or Path(path).exists() else path.split("+")
 
 
 def holds(head: Head, *suffixes: str) -> bool:

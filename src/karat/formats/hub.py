@@ -86,11 +86,6 @@ def rows(path: str) -> Iterator[tuple[int, Record]]:
         raise InputError(f"{path}: cannot be read from row {number + 1} on ({_reason(error)})") from None
 
 
-def first(path: str) -> Record:
-    """The first row of a dataset, with a value for every column; empty where there are no rows."""
-    return next((row for _, row in rows(path)), {})
-
-
 # ---------------------------------------------------------------------------------------------- opening
 
 

@@ -38,7 +38,7 @@ def run(path: str) -> Batches[Prediction]:
 
 
 def _documents(path: str) -> Iterator[tuple[int, Document]]:
-    parts = folders.parts_of(path)
+    parts = Head(path).parts
     if len(parts) > 2:
         raise InputError(f"{path}: give two paths, PAPERS_FOLDER+answers.final, not {len(parts)}")
     folder = parts[0]
@@ -62,7 +62,7 @@ def _documents(path: str) -> Iterator[tuple[int, Document]]:
 
 
 def _predictions(path: str) -> Iterator[tuple[int, Prediction]]:
-    if Path(path).is_dir() or len(folders.parts_of(path)) > 1:
+    if Path(path).is_dir() or len(Head(path).parts) > 1:
         raise InputError(f"{path}: a run is one file of lines `C-1 : a phrase,another`")
     for number, identifier, references in _answers(path):
         yield number, Prediction(id=identifier, keyphrases=list(map(first_variant, references)))
