@@ -163,8 +163,8 @@ class Files:
 
     def check(self) -> None:
         """Says so if fields were given that no file has been read by."""
-        for text in sorted(self.unused):
-            raise InputError(f"--fields {text}: no file has these columns")
+        if self.unused:
+            raise InputError(f"--fields {min(self.unused)}: no file has these columns")
 
     def _note(self, path: str, role: Literal["corpus", "run"]) -> None:
         """Notes which of the fields a file is read by."""
@@ -197,7 +197,7 @@ def check_output(format_: str | None, output: str | None) -> None:
     if output.endswith(".karat") and format_ is not None:
         raise InputError(f"-o {output} writes results for karat itself; leave out -f {format_}")
     suffix = Path(output).suffix
-    if format_ is None and suffix not in ("", ".karat", *_BY_SUFFIX) and Path(output).is_relative_to("/dev") is False:
+    if format_ is None and suffix not in ("", ".karat", *_BY_SUFFIX):
         known = ", ".join([".karat", *_BY_SUFFIX])
         raise InputError(f"-o {output}: {suffix} is the suffix of no format (known: {known}); choose one with -f")
     if Path(output).is_dir():

@@ -15,10 +15,9 @@ from karat.formats.base import Record, quoted
 from karat.formats.containers import container_at, json_value, rows
 from karat.formats.files import STDIN, first_line
 
-MOST_NAMES = 5000  # of the files in a folder, that are looked at
-
-
 Role = Literal["corpus", "run"]
+
+MOST_NAMES = 5000  # of the files in a folder, that are looked at
 
 
 class Head:

@@ -19,23 +19,24 @@ R = TypeVar("R", Document, Prediction)
 # Of the fields of a record, those that others do not have; and all of them.
 _TELLING = {"corpus": {"text", "keyphrases", "reference_sets"}, "run": {"keyphrases"}}
 _KNOWN = {*COLUMNS["corpus"], *COLUMNS["run"]}
+_NO_LINES = ("json", "datasets")  # containers of the same records that are not JSON lines
 _TABLE = Fields({name: name for name in _KNOWN})
 
 
 def _fits(head: Head) -> bool:
     """Records of karat's own fields; broken or empty lines too, of which the reader says what is wrong."""
     own = not _TELLING[head.role].isdisjoint(head.record) or _KNOWN.issuperset(head.record)
-    return (head.container == "jsonl" and own) or (head.container in ("json", "datasets") and bool(head.record) and own)
+    return own and (head.container == "jsonl" or (head.container in _NO_LINES and bool(head.record)))
 
 
 def corpus(path: str) -> Batches[Document]:
     """The documents of JSON lines, of a JSON list, or of a dataset."""
-    return jsonl.corpus(path) if container_at(path) not in ("json", "datasets") else _batches(path, Document)
+    return _batches(path, Document) if container_at(path) in _NO_LINES else jsonl.corpus(path)
 
 
 def run(path: str) -> Batches[Prediction]:
     """The predictions of JSON lines, of a JSON list, or of a dataset."""
-    return jsonl.run(path) if container_at(path) not in ("json", "datasets") else _batches(path, Prediction)
+    return _batches(path, Prediction) if container_at(path) in _NO_LINES else jsonl.run(path)
 
 
 def _batches(path: str, kind: type[R]) -> Batches[R]:
