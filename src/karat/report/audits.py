@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from karat.auditing import Audit, Cause, Values
 from karat.protocol import option_fields
-from karat.report.tables import WIDTH, line, md, number, short, tex, wrap
+from karat.report.grids import booktabs, grid, paragraphs, pipes
+from karat.report.tables import md, number, wrap
 
 EXPERIMENTAL = "* experimental: not yet compared with figures of its script"
 WHY = "Why, found by changing one option at a time:"
@@ -145,51 +145,23 @@ def _visible(changes: Values) -> bool:
 
 def terminal(audit: Audit) -> str:
     """The tables and the reasons, at most 80 columns wide; systems that do not fit go on below."""
-    parts = ["\n".join(wrap(heading(audit), "  ")), *_grid("protocol", audit.systems, rows(audit))]
+    parts = ["\n".join(wrap(heading(audit), "  ")), *grid("protocol", audit.systems, rows(audit))]
     if any(protocol.experimental for protocol in audit.protocols):
         parts[-1] += f"\n{EXPERIMENTAL}"
-    parts += filter(None, [_paragraphs(findings(audit))])
+    parts += filter(None, [paragraphs(findings(audit))])
     found = list(effects(audit))
     if audit.causes:
-        parts.append(f"{WHY}\n{_paragraphs(reasons(audit))}")
+        parts.append(f"{WHY}\n{paragraphs(reasons(audit))}")
     if found:
-        parts += [HOW_MUCH, *_grid(f"against {audit.protocols[0]}", audit.systems, found)]
+        parts += [HOW_MUCH, *grid(f"against {audit.protocols[0]}", audit.systems, found)]
     if audit.notes:
-        parts.append(_paragraphs(f"note: {note}" for note in audit.notes))
+        parts.append(paragraphs(f"note: {note}" for note in audit.notes))
     return "\n\n".join(parts) + "\n"
-
-
-def _paragraphs(texts: Iterable[str]) -> str:
-    return "\n".join(part for text in texts for part in wrap(text, "    " if text.startswith(" ") else "  "))
-
-
-def _grid(corner: str, systems: Sequence[str], found: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
-    """A table with a column a system, as many at a time as fit; long names have lines of their own."""
-    names = [short(system, 20) for system in systems]
-    widths = [max(6, len(name)) for name in names]
-    name_width = min(max(len(corner), *(len(name) for name, _ in found)), 40)
-    start = 0
-    while start < len(names):
-        stop = start + 1
-        while stop < len(names) and name_width + sum(2 + width for width in widths[start : stop + 1]) <= WIDTH:
-            stop += 1
-        part = slice(start, stop)
-        block: list[str] = []
-        for name, cells in [(corner, names), *found]:
-            *above, last = wrapped_name(name, name_width)
-            block += [*above, line(last, cells[part], name_width, widths[part])]
-        yield "\n".join(block)
-        start = stop
-
-
-def wrapped_name(name: str, width: int) -> list[str]:
-    """A name in lines of a width, broken at spaces where it has any."""
-    return textwrap.wrap(name, width, break_on_hyphens=False) if len(name) > width else [name]
 
 
 def markdown(audit: Audit) -> str:
     """Pipe tables and lists of reasons."""
-    parts = [f"**{md(heading(audit))}**", _pipes("protocol", audit.systems, rows(audit))]
+    parts = [f"**{md(heading(audit))}**", pipes("protocol", audit.systems, rows(audit))]
     if any(protocol.experimental for protocol in audit.protocols):
         parts.append(md(EXPERIMENTAL))
     parts += filter(None, ["\n".join(f"* {md(said.strip())}" for said in findings(audit))])
@@ -197,38 +169,13 @@ def markdown(audit: Audit) -> str:
     if audit.causes:
         parts += [WHY, "\n".join(f"* {md(said)}" for said in reasons(audit))]
     if found:
-        parts += [HOW_MUCH, _pipes(f"against {audit.protocols[0]}", audit.systems, found)]
+        parts += [HOW_MUCH, pipes(f"against {audit.protocols[0]}", audit.systems, found)]
     parts += [f"Note: {md(note)}" for note in audit.notes]
     return "\n\n".join(parts) + "\n"
 
 
-def _pipes(corner: str, systems: Sequence[str], found: Sequence[tuple[str, list[str]]]) -> str:
-    lines = [
-        "| " + " | ".join(map(md, [corner, *systems])) + " |",
-        "|:--" + "|--:" * len(systems) + "|",
-        *("| " + " | ".join([md(name), *cells]) + " |" for name, cells in found),
-    ]
-    return "\n".join(lines)
-
-
 def latex(audit: Audit) -> str:
     """A booktabs table, protocols down."""
-    *body, spread = [" & ".join(map(tex, [name, *cells])) + r" \\" for name, cells in rows(audit)]
     mark = f" {EXPERIMENTAL}." if any(protocol.experimental for protocol in audit.protocols) else ""
-    lines = [
-        "% needs \\usepackage{booktabs}",
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{tex(heading(audit) + ' under each protocol.' + mark)}}}",
-        rf"\begin{{tabular}}{{l{'r' * len(audit.systems)}}}",
-        r"\toprule",
-        " & ".join(map(tex, ["protocol", *audit.systems])) + r" \\",
-        r"\midrule",
-        *body,
-        r"\midrule",
-        spread,
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
+    *body, spread = rows(audit)
+    return booktabs(f"{heading(audit)} under each protocol.{mark}", ["protocol", *audit.systems], [body, [spread]])
