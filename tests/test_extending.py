@@ -114,7 +114,7 @@ def test_units_of_pairs_survive_chunks_files_and_merging(monkeypatch: pytest.Mon
 def test_a_fitted_constant_is_found_on_all_documents_and_given_to_the_rows() -> None:
     fit = Fit(
         gather=lambda aligned, subset: rows(aligned.count_references(subset)),
-        settle=lambda gathered: float(gathered[:, 0].max()),
+        settle=lambda gathered: float(max(part.values[:, 0].max() for part in gathered)),
     )
 
     @metric("relative", better=None, fit=fit)

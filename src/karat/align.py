@@ -45,6 +45,21 @@ def _forms(matching: Matching, stemmed: bool = True) -> _Forms:
     return _Forms(normaliser(matching.tokenizer, stem, matching.case), matching.repair)
 
 
+@dataclass(frozen=True, slots=True)
+class _Phrases:
+    """Where phrases get their numbers, by their stems and as they are given."""
+
+    forms: _Forms
+    table: Numbers
+    surfaces: Numbers
+
+    def numbers(self, flat: list[str]) -> tuple[Ints, Ints]:
+        """(the number of each phrase by its stems, its number as it is given)."""
+        distinct = Numbers()
+        which = distinct.of(flat)
+        return self.table.of(self.forms.of(list(distinct)))[which], self.surfaces.of(list(distinct))[which]
+
+
 def _close_digits(form: str) -> str:
     return form.replace("< digit >", "<digit>")
 
@@ -62,10 +77,11 @@ def prepare(
     verbatim = matching.references == "stemmed" or (
         matching.references == "by-name" and corpus_name.split(".")[0].lower() == "semeval"
     )
-    table = Numbers()
+    table, surfaces = Numbers(), Numbers()
     given = [references_of(document, reference_set) for document in documents]
-    references = _references(given, matching, _forms(matching, stemmed=not verbatim), texts, table)
-    return Prepared(matching, table, titles, bodies, texts, references)
+    phrases = _Phrases(_forms(matching, stemmed=not verbatim), table, surfaces)
+    references = _references(given, matching, phrases, texts)
+    return Prepared(documents, matching, table, surfaces, titles, bodies, texts, references)
 
 
 def references_of(document: Document, reference_set: str | None) -> list[Reference]:
@@ -87,11 +103,10 @@ def _texts(
     return titles, bodies, [f" {t}{between}{b} " for t, b in zip(titles, bodies, strict=True)]
 
 
-def _references(
-    given: list[list[Reference]], matching: Matching, forms: _Forms, texts: list[str], table: Numbers
-) -> References:
+def _references(given: list[list[Reference]], matching: Matching, phrases: _Phrases, texts: list[str]) -> References:
+    table = phrases.table
     first, document, further = _first_variants(given, matching)
-    phrase = _numbers(first, forms, table)
+    phrase, surface = phrases.numbers(first)
     kept = np.ones(len(phrase), dtype=bool)
     if matching.blank_references == "drop":
         kept &= phrase != table.get("", -1)
@@ -99,7 +114,7 @@ def _references(
         kept &= ~_repeats(document, phrase, table, matching.reference_duplicates)
     renumber = np.cumsum(kept) - 1
     further = [(reference, text) for reference, text in further if kept[reference]]
-    more = _numbers([text for _, text in further], forms, table)
+    more, more_surfaces = phrases.numbers([text for _, text in further])
     document, phrase = document[kept], phrase[kept]
     owner = np.r_[np.arange(len(phrase)), renumber[[reference for reference, _ in further]]]
     variant_phrase = np.r_[phrase, more]
@@ -108,7 +123,8 @@ def _references(
         variant_present |= variant_phrase == table.get("", -1)
     present = np.zeros(len(phrase), dtype=bool)
     np.logical_or.at(present, owner, variant_present)
-    return References(document, phrase, present, owner, variant_phrase, variant_present)
+    variant_surface = np.r_[surface[kept], more_surfaces]
+    return References(document, phrase, present, owner, variant_phrase, variant_present, variant_surface)
 
 
 def _first_variants(given: list[list[Reference]], matching: Matching) -> tuple[list[str], Ints, list[tuple[int, str]]]:
@@ -150,20 +166,22 @@ def align(prepared: Prepared, predictions: Sequence[Prediction], counting: Count
     flat, document, source = split_phrases(
         [prediction.keyphrases or [] for prediction in predictions], matching.separators, matching.blank
     )
-    surface = Numbers()
-    which = surface.of(flat)
-    forms = _forms(matching).of(list(surface))
-    phrase, valid = table.of(forms)[which], valid_rule(matching)(list(surface), forms)[which]
+    distinct = Numbers()
+    which = distinct.of(flat)
+    forms = _forms(matching).of(list(distinct))
+    phrase, valid = table.of(forms)[which], valid_rule(matching)(list(distinct), forms)[which]
+    surface = prepared.surfaces.of(list(distinct))[which]
     if matching.blank == "drop":
         valid &= phrase != table.get("", -1)
     read = _read(document, phrase, matching, table)
-    document, phrase, source, valid = document[read], phrase[read], source[read], valid[read]
+    document, phrase, source, surface = (column[read] for column in (document, phrase, source, surface))
+    valid = valid[read]
     repeat = _repeats(document, phrase, table, matching.duplicates)
     hit, present = _find(prepared, document, phrase)
     if matching.kinds == "run":
         present = _by_slot(present, predictions, document, source)
     kept = valid & ~repeat if matching.duplicates != "keep" else valid
-    columns = Predictions(document, phrase, source, valid, repeat, kept, present, hit)
+    columns = Predictions(document, phrase, source, valid, repeat, kept, present, hit, surface)
     return Aligned(prepared, columns, counting)
 
 
@@ -190,12 +208,6 @@ def _read(document: Ints, phrase: Ints, matching: Matching, table: Numbers) -> B
         singles = np.flatnonzero(single)
         read[singles[position(document[singles]) > 0]] = False
     return read
-
-
-def _numbers(flat: list[str], forms: _Forms, table: Numbers) -> Ints:
-    surface = Numbers()
-    which = surface.of(flat)
-    return table.of(forms.of(list(surface)))[which]
 
 
 def _repeats(document: Ints, phrase: Ints, table: Numbers, rule: str) -> Bools:

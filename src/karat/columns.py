@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.corpus import Document
 from karat.protocol import Counting, Matching
 
 Ints = NDArray[np.int64]
@@ -53,6 +54,7 @@ class References:
     variant_reference: Ints
     variant_phrase: Ints
     variant_present: Bools
+    variant_surface: Ints  # as it was given, among the prepared surfaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class Predictions:
     kept: Bools
     present: Bools
     hit: Ints  # the first reference that it is a variant of, or -1
+    surface: Ints  # as it was given, among the prepared surfaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,10 @@ class Ranked:
 class Prepared:
     """The documents' side of a chunk: normalised texts and references."""
 
+    given: Sequence[Document]
     matching: Matching
     table: Numbers  # the distinct phrases of the chunk, a phrase being its joined stems
+    surfaces: Numbers  # the distinct phrases as they were given
     titles: list[str]
     bodies: list[str]
     texts: list[str]

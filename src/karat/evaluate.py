@@ -306,7 +306,7 @@ def _results(plans: Sequence[Plan], parts: list[Scored], shard: Shard, remarks: 
         tallies.append(tally)
         for m, request in enumerate(plans[s].requests[p]):
             rows = _concatenate([part.rows[n][m] for part in parts], [len(part.ids) for part in parts])
-            scores.append(Score(plan.corpus, plan.systems[s], str(plan.protocols[p]), request, rows))
+            scores.append(Score(plan.corpus, plan.systems[s], str(plan.protocols[p]), request.kept(), rows))
     if shard.count == 1 and not any(tally.references for tally in tallies):
         chosen = f"the reference set {plan.reference_set!r}" if plan.reference_set else "keyphrases"
         hint = "" if plan.reference_set else "; name their column with --fields keyphrases=COLUMN"
@@ -334,23 +334,36 @@ def _fitted(
     plan: Plan, corpus: Corpus, runs: Sequence[Run], join: Join, options: Options
 ) -> tuple[list[Plan], list[str]]:
     """A plan for each system, with the constants found for it: on development documents, or on all scored ones."""
-    if not any(request.needs_fit() for requests in plan.requests for request in requests):
-        return [plan] * len(runs), []
-    remarks: list[str] = []
-    if options.development is None:
-        remarks.append("the k of @V was fitted on the scored documents themselves; --dev-corpus fits it on others")
-        fit_corpus, fit_runs = corpus, list(runs)
-    else:
-        fit_corpus, fit_runs = as_corpus(options.development[0]), as_runs(options.development[1])
-        _same_systems(fit_runs, runs)
+    fits = [fit for requests in plan.requests for request in requests if (fit := request.needs_fit())]
+    plans, remarks = [plan] * len(runs), []
     everything = replace(join, shard=Shard())
-    sums: dict[tuple[int, int, int], list[Floats]] = {}
-    gather = partial(_gather_chunk, replace(plan, corpus=fit_corpus.name))
-    for part in ordered_map(gather, chunks(fit_corpus, fit_runs, everything), options.jobs):
+    if any(not fit.development for fit in fits):
+        found = _gathered(plan, corpus, runs, everything, options.jobs, development=False)
+        plans = [_with_constants(each, found, s) for s, each in enumerate(plans)]
+    if any(fit.development for fit in fits):
+        if options.development is None:
+            remarks.append("the k of @V was fitted on the scored documents themselves; --dev-corpus fits it on others")
+            fit_corpus, fit_runs = corpus, list(runs)
+        else:
+            fit_corpus, fit_runs = as_corpus(options.development[0]), as_runs(options.development[1])
+            _same_systems(fit_runs, runs)
+        found = _gathered(plan, fit_corpus, fit_runs, everything, options.jobs, development=True)
+        order = [[run.name for run in fit_runs].index(run.name) for run in runs]
+        plans = [_with_constants(each, found, s) for s, each in zip(order, plans, strict=True)]
+    return plans, remarks
+
+
+Gathered = dict[tuple[int, int, int], list[Any]]  # by system, protocol and request: what each chunk gave
+
+
+def _gathered(plan: Plan, corpus: Corpus, runs: Sequence[Run], join: Join, jobs: int, *, development: bool) -> Gathered:
+    """What the fits gather from all chunks: those of development documents, or the others."""
+    found: Gathered = {}
+    gather = partial(_gather_chunk, replace(plan, corpus=corpus.name), development)
+    for part in ordered_map(gather, chunks(corpus, runs, join), jobs):
         for key, values in part.items():
-            sums.setdefault(key, []).append(values)
-    order = [[run.name for run in fit_runs].index(run.name) for run in runs]
-    return [_with_constants(plan, sums, s) for s in order], remarks
+            found.setdefault(key, []).append(values)
+    return found
 
 
 def _same_systems(development: Sequence[Run], runs: Sequence[Run]) -> None:
@@ -360,21 +373,21 @@ def _same_systems(development: Sequence[Run], runs: Sequence[Run]) -> None:
             raise InputError(f"no development run is named {run.name!r}; name it: {run.name}=PATH")
 
 
-def _gather_chunk(plan: Plan, chunk: Chunk) -> dict[tuple[int, int, int], Floats]:
-    gathered: dict[tuple[int, int, int], Floats] = {}
+def _gather_chunk(plan: Plan, development: bool, chunk: Chunk) -> dict[tuple[int, int, int], Any]:
+    gathered: dict[tuple[int, int, int], Any] = {}
     for s, p, aligned in _aligned(plan, chunk.documents.records(), chunk):
         for m, request in enumerate(plan.requests[p]):
-            if (fit := request.needs_fit()) is not None:
-                gathered[s, p, m] = fit.gather(aligned, request.subset).values
+            if (fit := request.needs_fit()) is not None and fit.development == development:
+                gathered[s, p, m] = fit.gather(aligned, request.subset)
     return gathered
 
 
-def _with_constants(plan: Plan, gathered: dict[tuple[int, int, int], list[Floats]], system: int) -> Plan:
+def _with_constants(plan: Plan, gathered: Gathered, system: int) -> Plan:
     def settle(p: int, m: int, request: Request) -> Request:
         fit = request.needs_fit()
-        if fit is None:
+        if fit is None or (system, p, m) not in gathered:
             return request
-        return request.with_fitted(fit.settle(np.concatenate(gathered[system, p, m])))
+        return request.with_fitted(fit.settle(gathered[system, p, m]))
 
     requests = tuple(
         tuple(settle(p, m, request) for m, request in enumerate(asked)) for p, asked in enumerate(plan.requests)

@@ -104,10 +104,11 @@ def _nan_if_undefined(sums: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A constant found on the whole corpus before scoring: gather rows, settle on a value of all of them."""
+    """A constant found on the whole corpus before scoring: gather from each chunk, settle on a value for all."""
 
-    gather: Callable[[Aligned, Subset], Rows]
-    settle: Callable[[Floats], int | float]  # gets the rows of all documents, [rows, width]
+    gather: Callable[[Aligned, Subset], Any]  # of one chunk
+    settle: Callable[[Sequence[Any]], Any]  # gets what all chunks gave, in the order of the corpus
+    development: bool = True  # whether it is found on the development documents where there are such
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +121,11 @@ class Metric:
     better: Literal["higher", "lower"] | None
     cutoff: Literal["required", "optional", "none"] = "none"
     default_average: Callable[[Counting], str] | None = None
-    fit: Fit | None = None
+    fit: Fit | Callable[[Mapping[str, Any]], Fit | None] | None = None  # or what finds it from the options
     items: ItemsFinish | None = None
     bounds: tuple[float, float] = (0.0, 1.0)
     also: Mapping[str, str] = field(default_factory=dict)  # further names of averages
+    read_options: Callable[[Mapping[str, str]], Mapping[str, Any]] | None = None  # where not by the defaults' types
     defaults: Mapping[str, Any] = field(default_factory=dict)
     told: frozenset[str] = frozenset()  # which of TOLD its function wants to be told
 
@@ -150,15 +152,17 @@ def metric(
     cutoff: bool | Literal["optional"] = False,
     averages: Mapping[str, Finish] | None = None,
     default_average: Callable[[Counting], str] | None = None,
-    fit: Fit | None = None,
+    fit: Fit | Callable[[Mapping[str, Any]], Fit | None] | None = None,
     items: ItemsFinish | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     also: Mapping[str, str] | None = None,
+    read_options: Callable[[Mapping[str, str]], Mapping[str, Any]] | None = None,
 ) -> Callable[[Callable[..., Rows]], Callable[..., Rows]]:
     """Registers a metric; its keyword arguments with defaults become its options.
 
     The function is `f(aligned, cutoff, subset, *, option=default...) -> Rows`. A keyword `average` receives the average
-    that is wanted, `fitted` the constant that `fit` found.
+    that is wanted, `fitted` the constant that `fit` found. `read_options` turns written options into values and says
+    what is wrong with them; without it a value is of its default's type.
     """
 
     def register(function: Callable[..., Rows]) -> Callable[..., Rows]:
@@ -177,6 +181,7 @@ def metric(
             items=items,
             bounds=bounds,
             also=also or {},
+            read_options=read_options,
             defaults={k: v for k, v in keywords.items() if k not in TOLD},
             told=TOLD & keywords.keys(),
         )
@@ -197,7 +202,7 @@ class Request:
     subset: Subset = "all"
     average: str | None = None
     options: tuple[tuple[str, Any], ...] = ()
-    fitted: int | float | None = None
+    fitted: Any = None
 
     @property
     def label(self) -> str:
@@ -215,13 +220,18 @@ class Request:
             return None
         if self.cutoff is not None and self.cutoff.kind == "V":
             return best_cutoff(self.average or "")
-        return self.spec.fit
+        fit = self.spec.fit
+        return fit if fit is None or isinstance(fit, Fit) else fit(dict(self.options))
 
-    def with_fitted(self, value: int | float) -> Request:
+    def with_fitted(self, value: Any) -> Request:
         """The same request with the constant that was found."""
         if self.cutoff is not None and self.cutoff.kind == "V":
             return replace(self, cutoff=Cutoff("V", int(value)), fitted=value)
         return replace(self, fitted=value)
+
+    def kept(self) -> Request:
+        """The request as results keep it: of what was fitted, numbers alone."""
+        return self if isinstance(self.fitted, int | float) else replace(self, fitted=None)
 
     def rows(self, aligned: Aligned) -> Rows:
         """The metric's rows for these documents."""
@@ -288,19 +298,28 @@ def _average(spec: Metric, given: str | None) -> str | None:
 
 
 def _options(spec: Metric, given: str) -> tuple[tuple[str, Any], ...]:
-    options: dict[str, Any] = {}
+    written: dict[str, str] = {}
     for setting in given.split(",")[1:]:
         name, equals, value = setting.partition("=")
         if not equals:
             raise InputError(f"{setting!r} is not option=value")
-        if name not in spec.defaults:
-            raise unknown(f"option of {spec.name}", name, spec.defaults)
-        kind = type(spec.defaults[name])
+        written[name] = value
+    options = spec.read_options(written) if spec.read_options else typed_options(spec.name, spec.defaults, written)
+    return tuple(sorted(options.items()))
+
+
+def typed_options(owner: str, defaults: Mapping[str, Any], written: Mapping[str, str]) -> dict[str, Any]:
+    """The values of written options, each of its default's type."""
+    options: dict[str, Any] = {}
+    for name, value in written.items():
+        if name not in defaults:
+            raise unknown(f"option of {owner}", name, defaults)
+        kind = type(defaults[name])
         try:
             options[name] = kind(value)
         except ValueError:
-            raise InputError(f"option {name} of {spec.name} is a {kind.__name__}, not {value!r}") from None
-    return tuple(sorted(options.items()))
+            raise InputError(f"option {name} of {owner} is a {kind.__name__}, not {value!r}") from None
+    return options
 
 
 DEFAULT_METRICS = tuple(f"f1@{k}:{s}" for s in ("present", "absent", "all") for k in ("5", "M", "O"))
@@ -327,15 +346,15 @@ def best_cutoff(average: str) -> Fit:
     f1 = METRICS["f1"]
     kind = average if average in f1.averages else "mean-of-f"
 
-    def gather(aligned: Aligned, subset: Subset) -> Rows:
+    def gather(aligned: Aligned, subset: Subset) -> Floats:
         each = [
             f1.function(aligned, Cutoff("k", k), subset, average=kind).values
             for k in range(1, LARGEST_FITTED_CUTOFF + 1)
         ]
-        return Rows(np.concatenate(each, axis=1))
+        return np.concatenate(each, axis=1)
 
-    def settle(gathered: Floats) -> int:
-        scores = f1.averages[kind](gathered.sum(axis=0).reshape(LARGEST_FITTED_CUTOFF, -1))
+    def settle(gathered: Sequence[Floats]) -> int:
+        scores = f1.averages[kind](np.concatenate(gathered).sum(axis=0).reshape(LARGEST_FITTED_CUTOFF, -1))
         return int(np.argmax(np.nan_to_num(scores))) + 1
 
     return Fit(gather, settle)
