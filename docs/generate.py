@@ -20,6 +20,7 @@ from karat.cli import karat as command
 from karat.formats import FORMATS
 from karat.metrics.base import METRICS, Metric
 from karat.protocol import PRESETS, option_fields
+from karat.similarity import SIMILARITIES, Similarity
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -145,6 +146,22 @@ def _without_tags(paragraph: str) -> str:
     return "`".join(piece if i % 2 else piece.replace("<", "\\<") for i, piece in enumerate(pieces))
 
 
+# ---------------------------------------------------------------------------------------------- similarities
+
+
+def similarities() -> str:
+    """A table of the similarities of two phrases: what each is, what it compares, what it can be told."""
+    rows = (
+        [f"`{name}`", _cell(found.summary), found.form, ", ".join(f"`{option}`" for option in _settable(found))]
+        for name, found in SIMILARITIES.items()
+    )
+    return "\n".join(_table(["similarity", "what it is", "compares", "options"], rows)) + "\n"
+
+
+def _settable(found: Similarity) -> Iterator[str]:
+    return (f"{option}={own}" for option, own in found.options.items() if isinstance(own, str | int | float))
+
+
 # ---------------------------------------------------------------------------------------------- the command
 
 WIDTH = 78  # what click leaves of a terminal of 80 columns
@@ -172,7 +189,13 @@ def walk(
                 yield from walk(found, f"{name} {below}", context)
 
 
-PARTS: dict[str, Callable[[], str]] = {"options": options, "formats": formats, "metrics": metrics, "verbs": verbs}
+PARTS: dict[str, Callable[[], str]] = {
+    "options": options,
+    "formats": formats,
+    "metrics": metrics,
+    "similarities": similarities,
+    "verbs": verbs,
+}
 
 
 if __name__ == "__main__":

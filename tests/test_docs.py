@@ -46,9 +46,13 @@ SAMPLES = {
     "predictions.txt": GOLDEN / "edge.pred.txt",
     "preds.csv": GOLDEN / "synthetic.alpha.csv",
     "both.csv": GOLDEN / "both.csv",
+    "pairs.jsonl": GOLDEN / "human.pairs.jsonl",
+    "scores.jsonl": GOLDEN / "human.sets.jsonl",
 }
 # Commands that are not run: they install, or take as long as the tests themselves.
 NOT_RUN = ("pip install", "python -m venv", "python -m benchmarks", "make ", "pytest", "KARAT_REWRITE=1 pytest")
+# Commands that need a model, which a test of its own runs.
+NEURAL = "model=package:"
 # What stands for more than the samples hold.
 INSTEAD = {"--shard 3/16": "--shard 1/1"}
 # Languages of blocks that are only shown.
@@ -214,7 +218,7 @@ def act_pycon(block: Block, story: Story) -> None:
 
 def act_sh(block: Block, story: Story) -> None:
     for line in command_lines(block.text):
-        if line.startswith(NOT_RUN):
+        if line.startswith(NOT_RUN) or NEURAL in line:
             continue
         for shown, run in INSTEAD.items():
             line = line.replace(shown, run)
@@ -267,6 +271,18 @@ def test_every_block_does_what_it_says(path: Path, tmp_path: Path, monkeypatch: 
         if block.file is not None:
             (story.folder / block.file).write_text(block.text)
         ACTS[block.language](block, story)
+
+
+@pytest.mark.neural
+def test_commands_that_need_a_model_work(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    story = begin(tmp_path)
+    shown = [block for path in DOCUMENTS for block in blocks(path) if block.language == "sh"]
+    lines = [line for block in shown for line in command_lines(block.text) if NEURAL in line]
+    assert lines
+    for line in lines:
+        done = story.sh(line)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
 
 
 def test_the_records_that_the_readme_shows_can_be_scored(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from karat.formats import read, read_run
     from karat.formats.write import write
     from karat.metrics.base import metric
+    from karat.nearmisses import NearMisses, nearmiss
+    from karat.people import Human, human
     from karat.protocol import Protocol, parse_protocol
     from karat.results import Results, load, merge
 
@@ -30,16 +32,20 @@ _HOME = {
     "Audit": "auditing",
     "Corpus": "corpus",
     "Document": "corpus",
+    "Human": "people",
     "InputError": "errors",
     "KaratError": "errors",
+    "NearMisses": "nearmisses",
     "Prediction": "corpus",
     "Protocol": "protocol",
     "Results": "results",
     "Run": "corpus",
     "audit": "auditing",
+    "human": "people",
     "load": "results",
     "merge": "results",
     "metric": "metrics.base",
+    "nearmiss": "nearmisses",
     "parse_protocol": "protocol",
     "prmu": "evaluate",
     "read": "formats",
@@ -52,16 +58,20 @@ __all__ = [
     "Audit",
     "Corpus",
     "Document",
+    "Human",
     "InputError",
     "KaratError",
+    "NearMisses",
     "Prediction",
     "Protocol",
     "Results",
     "Run",
     "audit",
+    "human",
     "load",
     "merge",
     "metric",
+    "nearmiss",
     "parse_protocol",
     "prmu",
     "read",

@@ -123,15 +123,15 @@ class Aligned:
     @property
     def forms(self) -> list[str]:
         """A phrase's joined stems, by its number."""
-        return self._once("forms", lambda: list(self.prepared.table))
+        return self.once("forms", lambda: list(self.prepared.table))
 
     def count_references(self, subset: Subset) -> Ints:
         """References of the subset, by document."""
-        return self._once(("references", subset), lambda: self._tally(self.references_in(subset)))
+        return self.once(("references", subset), lambda: self._tally(self.references_in(subset)))
 
     def count_predictions(self, subset: Subset) -> Ints:
         """Kept predictions of the subset, by document."""
-        return self._once(
+        return self.once(
             ("predictions", subset),
             lambda: np.bincount(self.ranked(subset).document, minlength=self.documents),
         )
@@ -155,16 +155,16 @@ class Aligned:
 
     def ranked(self, subset: Subset) -> Ranked:
         """The kept predictions of the subset in their order."""
-        return self._once(("ranked", subset), lambda: self._rank(subset))
+        return self.once(("ranked", subset), lambda: self._rank(subset))
 
     def pairs(self, subset: Subset) -> tuple[Ints, Ints]:
         """Every (row of `ranked(subset)`, variant row) of the same document, the reference being in the subset."""
-        return self._once(("pairs", subset), lambda: self._pair(subset))
+        return self.once(("pairs", subset), lambda: self._pair(subset))
 
     def prediction_prmu(self) -> Ints:
         """The class of each prediction row: 0 P, 1 R, 2 M, 3 U."""
         p = self.predictions
-        return self._once("prmu", lambda: _prmu(self.prepared, p.document, p.phrase))
+        return self.once("prmu", lambda: _prmu(self.prepared, p.document, p.phrase))
 
     def reference_prmu(self) -> Ints:
         """The class of each reference, its best variant's."""
@@ -176,9 +176,10 @@ class Aligned:
             np.minimum.at(result, r.variant_reference, classes)
             return result
 
-        return self._once("reference prmu", best)
+        return self.once("reference prmu", best)
 
-    def _once(self, key: Any, compute: Callable[[], T]) -> T:
+    def once(self, key: Any, compute: Callable[[], T]) -> T:
+        """What the function computes, kept under a key."""
         if key not in self._known:
             self._known[key] = compute()
         found: T = self._known[key]

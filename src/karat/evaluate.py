@@ -23,7 +23,7 @@ from karat.engine.chunks import By, Chunk, Join, Missing, Shard, chunks, has_id,
 from karat.engine.processes import ordered_map
 from karat.errors import InputError, unknown
 from karat.formats import read, read_run
-from karat.metrics.base import DEFAULT_METRICS, Floats, Request, Rows, parse_request, plan_requests
+from karat.metrics.base import DEFAULT_METRICS, Request, Rows, parse_request, plan_requests
 from karat.protocol import Matching, Protocol, change, parse_protocol, signature_facts, whole_number
 from karat.results import Part, Results, Score, Tally, hash_text
 
@@ -114,7 +114,8 @@ def _score(
     found = hash_text(sum(part.hash for part in parts))
     if join.shard.count == 1 and facts.get("hash", found) != found:
         remarks.append(f"the references of {corpus.name} are not those of the signature: their hash is {found}")
-    return _results(plans, parts, join.shard, [*remarks, *remark, *fit_remark])
+    told = dict.fromkeys(filter(None, (request.remark for requests in plan.requests for request in requests)))
+    return _results(plans, parts, join.shard, [*remarks, *remark, *fit_remark, *told])
 
 
 # ---------------------------------------------------------------------------------------------- what is asked

@@ -225,6 +225,24 @@ class Counting:
             "kpeval": "substring of characters either way; present predictions before absent ones",
         },
     )
+    soft_stems: str = _option(
+        "once",
+        "the stems that soft scores compare",
+        {"once": "those that are matched", "twice": "those that are matched, stemmed once more"},
+    )
+    semantic_match: str = _option(
+        "both",
+        "where equal stems count 1 in semantic scores, whatever their cosine",
+        {"both": "in precision and recall", "precision": "in precision alone"},
+    )
+    diversity: str = _option(
+        "skip",
+        "a document with too few predictions for a measure of diversity",
+        {
+            "skip": "is left out and counted",
+            "score": "none: dup_token_ratio 1 and the others 0; one: self_bleu 0 and emb_sim 1",
+        },
+    )
     repeats: str = _option(
         "valid",
         "what duplicate_ratio looks at",
@@ -460,6 +478,22 @@ PRESETS: dict[str, Protocol] = {
             repair="wordpieces",
             invalid="none",
             limit="all",
+            semantic_match="precision",
+            diversity="score",
+        ),
+        # The document's stems are searched for the stemmed phrase as a string; KMR stems what was stemmed before.
+        _preset(
+            "kundu2023",
+            "Kundu et al. 2023, an analysis of neural keyphrase generation: SoftKeyScore with KMR",
+            "the authors' analysis code",
+            tokenizer="split",
+            boundary="eos",
+            present="characters",
+            invalid="none",
+            reference_duplicates="keep",
+            hits="each",
+            empty="zero",
+            soft_stems="twice",
         ),
         _preset(
             "thomas2024",

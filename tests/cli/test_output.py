@@ -15,6 +15,7 @@ GOLDEN = Path(__file__).parent / "golden"
 DATA = Path(__file__).parents[1] / "golden"
 ROOT = Path(__file__).parents[2]
 SYNTHETIC = ("synthetic.corpus.jsonl", "synthetic.alpha.jsonl", "synthetic.beta.jsonl")
+HUMAN_SETS = ("--corpus", SYNTHETIC[0], "--run", f"alpha={SYNTHETIC[1]}", "--run", f"beta={SYNTHETIC[2]}")
 
 COMMANDS = {
     "demo.txt": ("demo",),
@@ -25,6 +26,17 @@ COMMANDS = {
     "audit.tex": ("audit", *SYNTHETIC, "--protocol", "gallina2020", "-f", "latex", "--no-causes"),
     "audit.json": ("audit", *SYNTHETIC[:2], "--protocol", "ye2021", "-f", "json"),
     "convert.csv": ("corpus", "convert", "edge.src.txt+edge.trg.txt", "--to", "csv"),
+    "nearmiss.txt": ("nearmiss", *SYNTHETIC),
+    "nearmiss.md": ("nearmiss", *SYNTHETIC[:2], "--subset", "absent", "--both", "--examples", "1", "-f", "md"),
+    "nearmiss.tex": ("nearmiss", *SYNTHETIC[:2], "--score", "chrf", "--threshold", "0.5", "--every", "-f", "latex"),
+    "nearmiss.csv": ("nearmiss", *SYNTHETIC[:2], "--cutoff", "5", "--examples", "2", "-f", "csv"),
+    "human_pairs.txt": ("human", "human.pairs.jsonl", "-m", "exact", "-m", "overlap", "-m", "bleu,reference=given"),
+    "human_pairs.tex": ("human", "human.pairs.jsonl", "--resamples", "200", "-m", "kmr", "-m", "chrf", "-f", "latex"),
+    "human_sets.txt": ("human", "human.sets.jsonl", *HUMAN_SETS, "-m", "f1@M", "-m", "p@5:absent"),
+    "human_sets.md": ("human", "human.sets.jsonl", *HUMAN_SETS, "--combine", "majority", "-f", "md"),
+    "human.csv": ("human", "human.pairs.jsonl", "--resamples", "200", "-m", "overlap", "-m", "kmr", "-f", "csv"),
+    "human.json": ("human", "human.sets.jsonl", *HUMAN_SETS, "--resamples", "200", "-f", "json"),
+    "nearmiss.json": ("nearmiss", *SYNTHETIC[:2], "--protocol", "chan2019", "--examples", "1", "-f", "json"),
     "score.txt": ("score", *SYNTHETIC),
     "score.md": ("score", *SYNTHETIC, "-f", "md", "--protocol", "chan2019"),
     "score.tex": ("score", *SYNTHETIC, "-f", "latex", "--protocol", "ye2021", "-m", "f1@M:present", "-m", "p@5:absent"),
@@ -46,6 +58,7 @@ COMMANDS = {
     "protocols.txt": ("list", "protocols"),
     "protocol.txt": ("list", "protocols", "chan2019"),
     "metrics.txt": ("list", "metrics"),
+    "similarities.txt": ("list", "similarities"),
     "formats.txt": ("list", "formats"),
 }
 
@@ -82,6 +95,8 @@ def test_every_verb_shows_two_examples() -> None:
         ("demo",),
         ("score",),
         ("audit",),
+        ("nearmiss",),
+        ("human",),
         ("corpus", "convert"),
         ("run", "convert"),
         ("list",),

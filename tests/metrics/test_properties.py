@@ -17,6 +17,9 @@ from karat.protocol import PRESETS
 
 WORDS = ["graph", "graphs", "neural", "nets", "deep", "a", "ai", "train", "data/base", ",", "<unk>", "x_y"]
 PROTOCOLS = sorted(PRESETS)
+# What is said of predictions alone; two of them say nothing of a single prediction.
+OF_PREDICTIONS = {"count_mae", "duplicate_ratio", "dup_token_ratio", "unique_phrase_ratio", "self_bleu", "emb_sim"}
+OF_TWO_PREDICTIONS = {"self_bleu", "emb_sim"}
 SUBSETS = ["all", "present", "absent", "P", "R", "M", "U"]
 
 phrases = st.lists(st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join), max_size=6)
@@ -52,7 +55,8 @@ def some_references(given: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_no_metric_is_left_out() -> None:
     expected = "p r f1 map mrr ndcg alpha_ndcg substring_precision substring_recall substring_f1 r_precision"
-    assert set(METRICS) >= {*expected.split(), "count_mae", "duplicate_ratio"}
+    soft = "soft_p soft_r soft_f sem_p sem_r sem_f"
+    assert set(METRICS) >= {*expected.split(), *soft.split(), *OF_PREDICTIONS}
     for metric in METRICS.values():
         assert metric.summary.endswith("."), f"{metric.name} says nothing of itself"
         assert metric.better in ("higher", "lower", None)
@@ -127,6 +131,11 @@ def test_a_perfect_run_is_perfect(name: str, protocol: str) -> None:
             value = results.rows()[0]["value"]
             if name == "mrr" and PRESETS[protocol].counting.reciprocal == "all":
                 assert 0.5 < value <= 1.0  # the mean over all hits, which cannot all be first
+            elif name in OF_TWO_PREDICTIONS and subset == "absent":  # one in each document
+                expected = {"skip": None, "score": 1.0 if name == "emb_sim" else 0.0}
+                assert value == expected[PRESETS[protocol].counting.diversity]
+            elif name == "emb_sim":
+                assert value < (0.4 if subset == "all" else 1.0)  # unlike phrases still share letters
             else:
                 assert value == pytest.approx(best)
 
@@ -137,20 +146,23 @@ def test_an_empty_run_scores_nothing(name: str, protocol: str) -> None:
     metric = METRICS[name]
     given = [d | {"predicted": []} for d in PERFECT]
     cutoff = "@M" if metric.cutoff == "required" else ""
+    # KPEval gives a number to documents without predictions too.
+    scored = PRESETS[protocol].counting.diversity == "score" and name != "duplicate_ratio"
     for average in metric.averages:
         [row] = scores(given, [f"{name}{cutoff}:present/{average}"], protocol).rows()
         if name == "count_mae":
             assert row["value"] == 1.5
-        elif name == "duplicate_ratio" and average == "mean":
+        elif name in OF_PREDICTIONS and average == "mean" and not scored:
             assert row["value"] is None
             assert row["undefined"] == 2
+        elif name == "dup_token_ratio":
+            assert row["value"] == 1.0
         else:
             assert row["value"] == 0.0
 
 
-# Counts and repeats, of which less is better, are defined without references.
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("name", sorted(name for name, metric in METRICS.items() if metric.better == "higher"))
+@pytest.mark.parametrize("name", sorted(METRICS.keys() - OF_PREDICTIONS))
 def test_documents_without_references_of_a_kind_are_zero_or_left_out_as_the_protocol_says(
     name: str, protocol: str
 ) -> None:

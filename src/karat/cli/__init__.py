@@ -12,7 +12,9 @@ from karat import __version__
 from karat.cli.audit import audit
 from karat.cli.convert import corpus_group, run_group
 from karat.cli.demo import demo
+from karat.cli.human import human
 from karat.cli.lists import list_
+from karat.cli.nearmiss import nearmiss
 from karat.cli.results import results
 from karat.cli.score import score
 from karat.errors import KaratError
@@ -32,7 +34,7 @@ def karat() -> None:
     """
 
 
-for command in (demo, score, audit, corpus_group, run_group, list_, results):
+for command in (demo, score, audit, nearmiss, human, corpus_group, run_group, list_, results):
     karat.add_command(command)
 
 

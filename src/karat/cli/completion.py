@@ -68,9 +68,26 @@ def metrics(_context: click.Context, _parameter: click.Parameter, incomplete: st
     following = {
         ":": SUBSETS,
         "/": metric.averages,
-        ",": [f"{option}={value}" for option, value in metric.defaults.items()],
+        ",": [f"{option}={value}" for option, own in metric.defaults.items() for value in _values(option, own)],
     }[mark]
     return _starting(incomplete, dict.fromkeys((f"{given}{mark}{part}" for part in following), ""))
+
+
+def _values(option: str, own: object) -> Iterator[object]:
+    """What can follow `option=`: the names of similarities, or an example."""
+    if option != "score":
+        yield own
+        return
+    from karat.similarity import SIMILARITIES
+
+    yield from SIMILARITIES
+
+
+def similarities(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of similarities of two phrases."""
+    from karat.similarity import SIMILARITIES
+
+    return _starting(incomplete, {name: found.summary for name, found in SIMILARITIES.items()})
 
 
 def _cut(metric: Metric, asked: bool) -> Iterator[str]:
@@ -105,7 +122,7 @@ def listed(context: click.Context, parameter: click.Parameter, incomplete: str) 
     what = context.params.get("what")
     if what == "metrics":
         return _starting(incomplete, {name: metric.summary for name, metric in METRICS.items()})
-    known = {"protocols": protocols, "formats": formats}
+    known = {"protocols": protocols, "formats": formats, "similarities": similarities}
     return known[what](context, parameter, incomplete) if what in known else []
 
 

@@ -1,4 +1,4 @@
-"""karat list: the protocols, metrics and formats there are."""
+"""karat list: the protocols, metrics, similarities and formats there are."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ Examples:
 
 
 @click.command("list", epilog=EPILOG)
-@click.argument("what", type=click.Choice(["protocols", "metrics", "formats"]))
+@click.argument("what", type=click.Choice(["protocols", "metrics", "similarities", "formats"]))
 @click.argument("name", required=False, shell_complete=completion.listed)
 @click.option("-f", "--format", "format_", type=click.Choice(["table", "json"]), default="table")
 def list_(what: str, name: str | None, format_: str) -> None:
-    """List protocols, metrics or formats.
+    """List protocols, metrics, similarities or formats.
 
     With the NAME of a protocol: its options, what each says, and what else
     they could say.
     """
-    entries = {"protocols": _protocols, "metrics": _metrics, "formats": _formats}[what]()
+    lists = {"protocols": _protocols, "metrics": _metrics, "similarities": _similarities, "formats": _formats}
+    entries = lists[what]()
     if name is not None:
         if name not in entries:
-            raise unknown(what[:-1], name, entries)
+            raise unknown("similarity" if what == "similarities" else what[:-1], name, entries)
         entries = {name: entries[name]}
     if format_ == "json":
         write_out(json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
@@ -73,6 +74,22 @@ def _metrics() -> dict[str, Any]:
     }
 
 
+def _similarities() -> dict[str, Any]:
+    from karat.similarity import SIMILARITIES
+    from karat.similarity.base import FILE
+
+    listed = {
+        name: {
+            "summary": found.summary,
+            "form": found.form,
+            "options": {option: own for option, own in found.options.items() if isinstance(own, str | int | float)},
+        }
+        for name, found in SIMILARITIES.items()
+    }
+    theirs = "Scores that were computed elsewhere: lines of prediction, reference and score, JSON or separated by tabs."
+    return {**listed, f"{FILE}PATH": {"summary": theirs, "form": "surface", "options": {}}}
+
+
 def _formats() -> dict[str, Any]:
     from karat.formats import FORMATS
 
@@ -91,14 +108,21 @@ def _lines(entries: dict[str, Any]) -> Iterator[str]:
     for name, entry in entries.items():
         first, *rest = textwrap.wrap(entry["summary"], 80 - width)
         yield f"{name:<{width}}{first}"
-        yield from (f"{'':<{width}}{line}" for line in rest)
-        if "reads" in entry:
-            writes = f"; writes {' and '.join(entry['writes'])}" if entry["writes"] else ""
-            yield f"{'':<{width}}reads {' and '.join(entry['reads'])}{writes}"
-        if "averages" in entry:
-            takes = {"required": "@k needed", "optional": "@k possible", "none": "no cutoff"}[entry["cutoff"]]
-            options = "".join(f"; {option}={value}" for option, value in entry["options"].items())
-            yield f"{'':<{width}}{takes}; averages {', '.join(entry['averages'])}{options}"
+        for text in [*rest, *(part for fact in _facts(entry) for part in textwrap.wrap(fact, 80 - width))]:
+            yield f"{'':<{width}}{text}"
+
+
+def _facts(entry: dict[str, Any]) -> Iterator[str]:
+    """What is said below a summary."""
+    options = "".join(f"; {option}={value}" for option, value in entry.get("options", {}).items())
+    if "reads" in entry:
+        writes = f"; writes {' and '.join(entry['writes'])}" if entry["writes"] else ""
+        yield f"reads {' and '.join(entry['reads'])}{writes}"
+    if "form" in entry:
+        yield f"compares {'stems' if entry['form'] == 'stems' else 'words as they are'}{options}"
+    if "averages" in entry:
+        takes = {"required": "@k needed", "optional": "@k possible", "none": "no cutoff"}[entry["cutoff"]]
+        yield f"{takes}; averages {', '.join(entry['averages'])}{options}"
 
 
 def _one_protocol(name: str, entry: dict[str, Any]) -> Iterator[str]:

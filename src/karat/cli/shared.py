@@ -17,6 +17,8 @@ from karat.errors import InputError
 if TYPE_CHECKING:
     from karat.auditing import Audit
     from karat.corpus import Corpus, Run
+    from karat.nearmisses import NearMisses
+    from karat.people import Human
     from karat.results import Results
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -190,15 +192,18 @@ class Files:
         return next(iter([*reversed(own), *(text for text in reversed(self.from_) if ":" not in text)]), None)
 
 
-def check_output(format_: str | None, output: str | None) -> None:
-    """Says at once, before any work, when the results could not be written."""
+def check_output(format_: str | None, output: str | None, saves: bool = True) -> None:
+    """Says at once, before any work, when the results could not be written; a verb that saves has `.karat` files."""
     if output is None:
         return
+    if output.endswith(".karat") and not saves:
+        known = ", ".join(_BY_SUFFIX)
+        raise InputError(f"-o {output}: this verb writes no .karat file; choose another suffix (known: {known})")
     if output.endswith(".karat") and format_ is not None:
         raise InputError(f"-o {output} writes results for karat itself; leave out -f {format_}")
     suffix = Path(output).suffix
     if format_ is None and suffix not in ("", ".karat", *_BY_SUFFIX):
-        known = ", ".join([".karat", *_BY_SUFFIX])
+        known = ", ".join([*([".karat"] if saves else []), *_BY_SUFFIX])
         raise InputError(f"-o {output}: {suffix} is the suffix of no format (known: {known}); choose one with -f")
     if Path(output).is_dir():
         raise InputError(f"{output}: is a directory, not a file")
@@ -206,15 +211,19 @@ def check_output(format_: str | None, output: str | None) -> None:
         raise InputError(f"{Path(output).parent}: there is no such folder")
 
 
-def deliver(results: Results | Audit, format_: str | None, output: str | None, quiet: bool) -> None:
+def deliver(
+    results: Results | Audit | NearMisses | Human, format_: str | None, output: str | None, quiet: bool
+) -> None:
     """Writes results to standard output, or to a file in the format that its suffix or -f names."""
     from karat.formats.files import write_beside
+    from karat.nearmisses import NearMisses
+    from karat.people import Human
     from karat.report import render
 
     chosen = format_ or _BY_SUFFIX.get(Path(output or "").suffix, "table")
     if output is None:
         write_out(render(results, chosen))
-    elif output.endswith(".karat"):
+    elif output.endswith(".karat") and not isinstance(results, NearMisses | Human):
         results.save(output)
     else:
         write_beside(output, render(results, chosen).encode())

@@ -126,6 +126,7 @@ class Metric:
     bounds: tuple[float, float] = (0.0, 1.0)
     also: Mapping[str, str] = field(default_factory=dict)  # further names of averages
     read_options: Callable[[Mapping[str, str]], Mapping[str, Any]] | None = None  # where not by the defaults' types
+    remark: Callable[[Mapping[str, Any]], str | None] | None = None  # what readers should know, given the options
     defaults: Mapping[str, Any] = field(default_factory=dict)
     told: frozenset[str] = frozenset()  # which of TOLD its function wants to be told
 
@@ -157,12 +158,14 @@ def metric(
     bounds: tuple[float, float] = (0.0, 1.0),
     also: Mapping[str, str] | None = None,
     read_options: Callable[[Mapping[str, str]], Mapping[str, Any]] | None = None,
+    remark: Callable[[Mapping[str, Any]], str | None] | None = None,
 ) -> Callable[[Callable[..., Rows]], Callable[..., Rows]]:
     """Registers a metric; its keyword arguments with defaults become its options.
 
     The function is `f(aligned, cutoff, subset, *, option=default...) -> Rows`. A keyword `average` receives the average
     that is wanted, `fitted` the constant that `fit` found. `read_options` turns written options into values and says
-    what is wrong with them; without it a value is of its default's type.
+    what is wrong with them; without it a value is of its default's type. `remark` gets the options and gives a note for
+    those who read the score.
     """
 
     def register(function: Callable[..., Rows]) -> Callable[..., Rows]:
@@ -182,6 +185,7 @@ def metric(
             bounds=bounds,
             also=also or {},
             read_options=read_options,
+            remark=remark,
             defaults={k: v for k, v in keywords.items() if k not in TOLD},
             told=TOLD & keywords.keys(),
         )
@@ -228,6 +232,11 @@ class Request:
         if self.cutoff is not None and self.cutoff.kind == "V":
             return replace(self, cutoff=Cutoff("V", int(value)), fitted=value)
         return replace(self, fitted=value)
+
+    @property
+    def remark(self) -> str | None:
+        """What a reader of the score should know, if anything."""
+        return self.spec.remark(dict(self.spec.defaults) | dict(self.options)) if self.spec.remark else None
 
     def kept(self) -> Request:
         """The request as results keep it: of what was fitted, numbers alone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from karat.columns import Aligned, Cutoff, Subset
+from karat.columns import Aligned, Bools, Cutoff, Subset
 from karat.metrics.base import Rows, divide, mean, metric, ratio_of_sums, rows
 from karat.protocol import Counting
 
@@ -13,6 +13,12 @@ from karat.protocol import Counting
 def count_mae(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
     """Mean difference, without sign, of the numbers of predictions and of references."""
     return rows(np.abs(aligned.count_references(subset) - aligned.count_predictions(subset)))
+
+
+def looked_at(aligned: Aligned, subset: Subset) -> Bools:
+    """Which predictions measures of repetition look at: repeats too, and invalid ones where the protocol says so."""
+    chosen = aligned.predictions_in(subset)
+    return chosen & aligned.predictions.valid if aligned.counting.repeats == "valid" else chosen
 
 
 def _own_average(counting: Counting) -> str:
@@ -27,10 +33,7 @@ def _own_average(counting: Counting) -> str:
 )
 def duplicate_ratio(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str = "mean") -> Rows:
     """Share of the predictions that repeat the stems of an earlier one of the document."""
-    p = aligned.predictions
-    chosen = aligned.predictions_in(subset)
-    if aligned.counting.repeats == "valid":
-        chosen = chosen & p.valid
+    p, chosen = aligned.predictions, looked_at(aligned, subset)
     total = np.bincount(p.document[chosen], minlength=aligned.documents)
     repeats = np.bincount(p.document[chosen & p.repeat], minlength=aligned.documents)
     if average == "micro":

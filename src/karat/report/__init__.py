@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from karat.auditing import Audit
-from karat.report import audits
+from karat.nearmisses import NearMisses
+from karat.people import Human
+from karat.report import audits, nearmisses, people
 from karat.report.tables import latex, markdown, terminal
 from karat.results import Results
 
@@ -28,19 +30,27 @@ CSV_FIELDS = (
 )
 
 
-def as_json(results: Results | Audit) -> str:
+def as_json(results: Results | Audit | NearMisses | Human) -> str:
     """The whole of it; floats in full, null where undefined."""
     return msgspec.json.format(msgspec.json.encode(results.as_dict()), indent=1).decode() + "\n"
 
 
 def as_csv(results: Results) -> str:
     """One line a score, for spreadsheets: no cell can be taken for a formula."""
+
+    def options(row: dict[str, Any]) -> str:
+        return ",".join(f"{name}={value}" for name, value in row["options"].items())
+
+    return csv_lines(CSV_FIELDS, (row | {"options": options(row)} for row in results.rows()))
+
+
+def csv_lines(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """The fields of each row as CSV, below their names."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CSV_FIELDS)
-    for row in results.rows():
-        options = ",".join(f"{name}={value}" for name, value in row["options"].items())
-        writer.writerow([_cell((row | {"options": options})[name]) for name in CSV_FIELDS])
+    writer.writerow(fields)
+    for row in rows:
+        writer.writerow([_cell(row[name]) for name in fields])
     return out.getvalue()
 
 
@@ -59,9 +69,23 @@ FORMATS: dict[type, dict[str, Callable[[Any], str]]] = {
         "csv": lambda audit: as_csv(audit.results),
         "json": as_json,
     },
+    NearMisses: {
+        "table": nearmisses.terminal,
+        "md": nearmisses.markdown,
+        "latex": nearmisses.latex,
+        "csv": lambda found: csv_lines(nearmisses.CSV_FIELDS, nearmisses.csv_rows(found)),
+        "json": as_json,
+    },
+    Human: {
+        "table": people.terminal,
+        "md": people.markdown,
+        "latex": people.latex,
+        "csv": lambda found: csv_lines(people.CSV_FIELDS, people.csv_rows(found)),
+        "json": as_json,
+    },
 }
 
 
-def render(result: Results | Audit, format: str = "table") -> str:
+def render(result: Results | Audit | NearMisses | Human, format: str = "table") -> str:
     """What a verb found, as text in one of its FORMATS."""
     return FORMATS[type(result)][format](result)

@@ -1,0 +1,1 @@
+"""Statistics of columns of numbers, whatever they are of."""

@@ -1,0 +1,51 @@
+"""Measures of diversity: by hand, and self-BLEU as NLTK computes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
+import karat
+from karat.metrics.diversity import own_bleu
+
+
+def value(predictions: list[str], metric: str, protocol: str = "karat") -> Any:
+    corpus = karat.Corpus.of([{"id": "1", "text": "x", "keyphrases": ["x"]}])
+    run = karat.Run.of([{"id": "1", "keyphrases": predictions}])
+    return karat.score(corpus, run, metrics=[metric], protocol=protocol).rows()[0]["value"]
+
+
+def test_repeats_are_counted_by_stems() -> None:
+    # deep net, deep network, deep nets: deep thrice, net twice, network once; two distinct phrases of three
+    predictions = ["deep net", "deep network", "Deep nets"]
+    assert value(predictions, "dup_token_ratio") == pytest.approx(1 - 3 / 6)
+    assert value(predictions, "unique_phrase_ratio") == pytest.approx(2 / 3)
+
+
+phrase = st.lists(st.sampled_from("abcd"), min_size=1, max_size=5).map(tuple)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(phrase, min_size=2, max_size=5))
+def test_self_bleu_is_that_of_nltk(phrases: list[tuple[str, ...]]) -> None:
+    smooth = SmoothingFunction().method1
+    each = [
+        sentence_bleu(phrases[:i] + phrases[i + 1 :], words, (1 / 3, 1 / 3, 1 / 3), smoothing_function=smooth)
+        for i, words in enumerate(phrases)
+    ]
+    assert own_bleu(phrases) == pytest.approx(sum(each) / len(each), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("metric", "none", "one"),
+    [("dup_token_ratio", 1, 0), ("unique_phrase_ratio", 0, 1), ("self_bleu", 0, 0), ("emb_sim", 0, 1)],
+)
+def test_too_few_predictions_are_left_out_or_scored_as_kpeval_does(metric: str, none: int, one: int) -> None:
+    assert value([], metric) is None
+    assert value([], metric, "kpeval2024,blank=drop") == none
+    assert value(["deep net"], metric, "kpeval2024") == one
+    assert (value(["deep net"], metric) is None) == (metric in ("self_bleu", "emb_sim"))
