@@ -36,8 +36,8 @@ Examples:
   karat nearmiss corpus.jsonl t5.jsonl --score kmr --threshold 0.4
   karat nearmiss corpus.jsonl t5.jsonl --every --all-pairs pairs.jsonl
 
-The kinds are those of Kim (2010), location, complexity and words, told of the
-longer of the two phrases, and the relation of Zesch and Gurevych (2009).
+The kinds are those of Kim (2010), location in the longer phrase, complexity
+and words of the reference, and the relation of Zesch and Gurevych (2009).
 """
 
 
@@ -86,7 +86,7 @@ def nearmiss(
 
     A near miss is a prediction that is no hit but shares a word with a
     missed reference, or with --threshold has such a score with one. Counted
-    by where the shared words stand, by what the longer phrase is made of, and
+    by where the shared words stand, by what the reference is made of, and
     by how the two phrases are related, with examples.
     """
     check_output(format_, output, saves=False)

@@ -50,7 +50,7 @@ output_option = click.option(
     "-o",
     "--output",
     metavar="FILE",
-    help="Write to FILE; its suffix chooses the format: .karat .json .csv .md .tex .txt",
+    help="Write to FILE; its suffix chooses the format: .json .csv .md .tex .txt, and .karat where scores are kept.",
     shell_complete=completion.paths,
 )
 corpus_argument = click.argument("corpus", shell_complete=completion.paths)
