@@ -15,6 +15,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.stats.corrections import holm as holm  # where several correlations are compared
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Scale = Literal["nominal", "ordinal", "interval"]
@@ -240,20 +242,6 @@ def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
         return np.nan, np.nan
     t = (r12 - r13) * sqrt(max((n - 1) * (1 + r23), 0.0) / below)
     return t, float(2 * stdtr(n - 3, -abs(t)))
-
-
-def holm(p: Sequence[float]) -> list[float]:
-    """The p of several tests, adjusted for their number (Holm 1979); what is undefined was no test.
-
-    >>> holm([0.01, 0.04, 0.03, float("nan")])
-    [0.03, 0.06, 0.06, nan]
-    """
-    adjusted, largest = list(p), 0.0
-    tested = sorted((i for i in range(len(p)) if p[i] == p[i]), key=lambda i: p[i])
-    for rank, i in enumerate(tested):
-        largest = max(largest, min(1.0, (len(tested) - rank) * p[i]))
-        adjusted[i] = largest
-    return adjusted
 
 
 # ---------------------------------------------------------------------------------------------- agreement

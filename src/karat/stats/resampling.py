@@ -1,0 +1,391 @@
+"""Resamples of documents: bootstrap and jackknife of any statistic, and the intervals that they give.
+
+A statistic is a `Sample`: rows of numbers, and a function that finishes their weighted sums. Documents are drawn, and
+a row counts as often as its document was drawn; so what is resampled is the number that is printed, F1 of means too,
+and thousands of resamples are one call.
+
+Resamples come in blocks. A block's random numbers depend on the seed, the number of documents and the block's own
+number alone, and a block is always computed whole; so the digits are the same however blocks are spread over processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import exp, sqrt
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.errors import InputError, unknown
+from karat.stats.correlation import ALIKE, Floats, Ints, interval
+
+Bytes = NDArray[np.uint8]
+Method = Literal["bca", "percentile"]
+
+METHODS: tuple[Method, ...] = ("bca", "percentile")
+RESAMPLES = 10_000
+
+CELLS = 1 << 20  # numbers in one array: what is drawn and computed at a time
+LEAST_BLOCK, LARGEST_BLOCK = 32, 512  # resamples of a block
+MULTIPLIED = 1 << 18  # multiplications of one matrix product: up to here OpenBLAS starts no threads, which cost more
+LARGEST_JACKKNIFE = 200  # how many times items are finished anew without some of their documents
+UNSETTLED = 255  # stands for a count that a byte leaves open
+PURPOSES = {"documents": 0, "signs": 1, "seeds": 2}  # streams of random numbers that have nothing to do with each other
+
+
+# ---------------------------------------------------------------------------------------------- samples
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A statistic of some documents: its rows, and what turns them into a number.
+
+    `finish` takes sums[..., width] and gives [...]; with `items` it takes (values, weights[..., rows]) instead. `units`
+    tells the document of each row, [rows], or its two documents, [rows, 2]; without it row i is document i.
+    """
+
+    values: Floats  # [rows, width]
+    finish: Callable[..., Floats]
+    units: Ints | None = None
+    items: bool = False
+    documents: int | None = None  # how many there are, where `units` does not name the last one
+
+    @property
+    def size(self) -> int:
+        """How many documents there are."""
+        if self.documents is not None:
+            return self.documents
+        return len(self.values) if self.units is None else int(self.units.max(initial=-1)) + 1
+
+    def by_document(self) -> Floats | None:
+        """The sums of each document's rows, [documents, width]; None for items and for pairs of documents."""
+        if self.items or (self.units is not None and self.units.ndim == 2):
+            return None
+        return self.values if self.units is None else grouped_sums(self.values, self.units, self.size)
+
+    def at(self, weights: NDArray[Any]) -> Floats:
+        """The statistic of each resample, given how often each document is in it, weights[resamples, documents].
+
+        >>> sample = Sample(np.array([[0.5, 1.0], [1.0, 1.0]]), lambda sums: sums[..., 0] / sums[..., 1])
+        >>> sample.at(np.array([[1, 1], [2, 0]], dtype=np.uint8)).tolist()
+        [0.75, 0.5]
+        """
+        rows = self.by_document()
+        if rows is not None:
+            return self.finish(weighted_sums(weights, rows))
+        step = max(CELLS // max(len(self.values), 1), 1)
+        parts = [self._at(weights[start : start + step]) for start in range(0, len(weights), step)]
+        return np.concatenate(parts)
+
+    def _at(self, weights: NDArray[Any]) -> Floats:
+        units = np.arange(self.size) if self.units is None else self.units
+        weights = weights.astype(np.float64)
+        # What is drawn twice with what is drawn three times are six pairs.
+        each = weights[:, units] if units.ndim == 1 else weights[:, units[:, 0]] * weights[:, units[:, 1]]
+        return self.finish(self.values, each) if self.items else self.finish(weighted_sums(each, self.values))
+
+    def value(self) -> float:
+        """The statistic of the documents as they are."""
+        if self.items:
+            return float(self.finish(self.values, np.ones(len(self.values))))
+        return float(self.finish(self.values.sum(axis=0)))
+
+    def each(self) -> Floats:
+        """The statistic of each document by itself, [documents]; NaN where it is undefined."""
+        rows = self.by_document()
+        if rows is None:
+            raise InputError("phrases and pairs of documents do not make one value a document: test by randomisation")
+        return self.finish(rows)
+
+
+def grouped_sums(values: Floats, group: Ints, count: int) -> Floats:
+    """The sums of each group of rows, [count, width].
+
+    >>> grouped_sums(np.array([[1.0], [2.0], [4.0]]), np.array([1, 0, 1]), 3).tolist()
+    [[2.0], [5.0], [0.0]]
+    """
+    columns = [np.bincount(group, column, minlength=count) for column in values.T]
+    return np.stack(columns, axis=1).astype(np.float64) if columns else np.zeros((count, 0))
+
+
+def weighted_sums(weights: NDArray[Any], values: Floats) -> Floats:
+    """weights[resamples, rows] @ values[rows, width], the weights being of any type.
+
+    In parts that stay in the processor's cache when they are widened to float64. The parts depend on the shapes alone,
+    and so do the last digits.
+    """
+    rows, width = max(len(values), 1), max(values.shape[1], 1)
+    out = np.zeros((len(weights), values.shape[1]))
+    some = max(LEAST_BLOCK, MULTIPLIED // (rows * width))
+    step = max(MULTIPLIED // (min(some, len(weights) or 1) * width), 1)
+    for top in range(0, len(weights), some):
+        part = weights[top : top + some]
+        for start in range(0, rows, step):
+            out[top : top + some] += part[:, start : start + step].astype(np.float64) @ values[start : start + step]
+    return out
+
+
+def stacked(parts: Sequence[Floats | None], rows: int) -> tuple[Floats, list[int]]:
+    """(the parts beside each other, so that one product does for all; where to split it), nothing standing for None."""
+    there = [np.zeros((rows, 0)) if part is None else part for part in parts]
+    return np.concatenate(there, axis=1), np.cumsum([part.shape[1] for part in there])[:-1].tolist()
+
+
+def same_size(samples: Sequence[Sample]) -> int:
+    """How many documents all the samples have; it is an error if they differ."""
+    sizes = sorted({sample.size for sample in samples})
+    if len(sizes) != 1:
+        found = " and ".join(f"{size:,}" for size in sizes) or "no"
+        raise InputError(f"samples of {found} documents cannot be compared: give the same documents in the same order")
+    return sizes[0]
+
+
+# ---------------------------------------------------------------------------------------------- random numbers
+
+
+def generator_of(seed: int, purpose: str, *place: int) -> np.random.Generator:
+    """The random numbers of a block, or of whatever else the place stands for."""
+    if seed < 0:
+        raise InputError(f"seed {seed} is below 0: write a whole number from 0 on")
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(PURPOSES[purpose], *place))))
+
+
+def block_size(units: int) -> int:
+    """How many resamples a block has: the more, the fewer the documents."""
+    fit = CELLS // max(units, 1) // LEAST_BLOCK * LEAST_BLOCK
+    return min(max(fit, LEAST_BLOCK), LARGEST_BLOCK)
+
+
+def blocks(units: int, resamples: int, start: int = 0) -> Iterator[tuple[int, slice]]:
+    """(number of a block, which of its resamples are wanted), for the resamples from `start` on."""
+    if resamples < 1:
+        raise InputError(f"{resamples} resamples are too few: write a whole number from 1 on")
+    size, end = block_size(units), start + resamples
+    for block in range(start // size, -(-end // size)):
+        first = block * size
+        yield block, slice(max(start - first, 0), min(end - first, size))
+
+
+def draws(documents: int, block: int, seed: int) -> Bytes:
+    """How often each document is drawn in each resample of a block, [resamples, documents].
+
+    A resample is as many draws with replacement as there are documents, so its counts are multinomial. One draw at a
+    time would take long; but independent Poisson counts are multinomial as well once their sum is given. So each
+    document gets a Poisson count with a mean somewhat below 1, and the draws that are missing then are made one by
+    one. In the rare resample where the counts are too many already, all draws are made one by one.
+    """
+    generator = generator_of(seed, "documents", block)
+    size = block_size(documents)
+    drawn = _poisson(generator, documents, size * documents).reshape(size, documents)
+    total = drawn.sum(axis=1, dtype=np.int64)
+    over = total > documents
+    drawn[over], total[over] = 0, 0
+    missing = documents - total
+    place = np.repeat(np.arange(size) * documents, missing)
+    place += generator.integers(documents, size=len(place))
+    np.add.at(drawn.reshape(-1), place, np.uint8(1))
+    return drawn
+
+
+def _poisson(generator: np.random.Generator, documents: int, count: int) -> Bytes:
+    """Poisson counts. A random byte settles most of them; where it does not, further bits do."""
+    table, until = _poisson_table(documents)
+    random = generator.bytes(count)
+    found = np.frombuffer(bytearray(random.translate(table)), dtype=np.uint8)
+    open_ = np.flatnonzero(found == UNSETTLED)
+    first = np.frombuffer(random, dtype=np.uint8)[open_]
+    found[open_] = np.searchsorted(until, (first + generator.random(len(open_))) / 256, side="right")
+    return found
+
+
+@lru_cache(maxsize=16)
+def _poisson_table(documents: int) -> tuple[bytes, Floats]:
+    """(the count that each byte settles, the probability of each count or a lower one)."""
+    mean = max(1 - 4 / sqrt(documents), 0.0)  # four standard deviations of the sum below the number of draws
+    share = [exp(-mean)]
+    while len(share) < 30:
+        share.append(share[-1] * mean / len(share))
+    until = np.cumsum(share)
+    lowest = np.searchsorted(until, np.arange(256) / 256, side="right")
+    highest = np.searchsorted(until, np.arange(1, 257) / 256, side="left")
+    return np.where(lowest == highest, lowest, UNSETTLED).astype(np.uint8).tobytes(), until
+
+
+# ---------------------------------------------------------------------------------------------- bootstrap and jackknife
+
+
+def bootstrap(samples: Sequence[Sample], resamples: int = RESAMPLES, seed: int = 0, start: int = 0) -> Floats:
+    """The statistic of every sample on every resample of the documents, [samples, resamples].
+
+    All samples see the same resamples, and so does whatever is bootstrapped elsewhere with this seed over as many
+    documents. `start` skips resamples: two halves computed apart are the whole.
+    """
+    documents = same_size(samples)
+    if not documents:
+        return np.full((len(samples), resamples), np.nan)
+    rows = [sample.by_document() for sample in samples]
+    stack, edges = stacked(rows, documents)
+    found = []
+    for block, wanted in blocks(documents, resamples, start):
+        weights = draws(documents, block, seed)
+        sums = np.split(weighted_sums(weights, stack), edges, axis=1)
+        each = [
+            sample.at(weights) if own is None else sample.finish(sums[i])
+            for i, (sample, own) in enumerate(zip(samples, rows, strict=True))
+        ]
+        found.append(np.stack(each)[:, wanted])
+    return np.concatenate(found, axis=1)
+
+
+def left_out(sample: Sample) -> Floats:
+    """The statistic without each document in turn, [documents].
+
+    Items are finished anew each time; so of many documents every 200th is left out together, [200].
+    """
+    if sample.items:
+        return _items_left_out(sample)
+    rows = sample.by_document()
+    if rows is None:
+        assert sample.units is not None
+        first, second = sample.units.T
+        rows = grouped_sums(sample.values, first, sample.size) + grouped_sums(sample.values, second, sample.size)
+        return sample.finish(sample.values.sum(axis=0) - rows)
+    return sample.finish(rows.sum(axis=0) - rows)
+
+
+def _items_left_out(sample: Sample) -> Floats:
+    groups = min(sample.size, LARGEST_JACKKNIFE)
+    group = np.arange(sample.size) % groups
+    step = max(CELLS // max(sample.size, 1), 1)
+    parts = [np.arange(start, min(start + step, groups)) for start in range(0, groups, step)]
+    return np.concatenate([sample.at((part[:, None] != group).astype(np.uint8)) for part in parts])
+
+
+# ---------------------------------------------------------------------------------------------- estimates
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number and how it varies: its value, that of every resample, and that without each thing in turn."""
+
+    value: float
+    resampled: Floats  # [resamples]
+    left_out: tuple[Floats, ...]  # of the documents, and where seeds were drawn too, of these
+    documents: int
+
+    @property
+    def undefined(self) -> int:
+        """How many resamples are undefined, and left out."""
+        return int(np.isnan(self.resampled).sum())
+
+
+def estimate(samples: Sequence[Sample], resamples: int = RESAMPLES, seed: int = 0) -> list[Estimate]:
+    """An estimate of each sample, all on the same resamples, so that they can be compared."""
+    found = bootstrap(samples, resamples, seed)
+    return [
+        Estimate(sample.value(), resampled, (left_out(sample),), sample.size)
+        for sample, resampled in zip(samples, found, strict=True)
+    ]
+
+
+def difference(x: Estimate, y: Estimate) -> Estimate:
+    """The estimate of x − y, where both are of the same resamples of documents; seeds were drawn apart."""
+    if len(x.resampled) != len(y.resampled) or x.documents != y.documents:
+        raise InputError("estimates of different resamples or documents have no difference: estimate them together")
+    shared = x.left_out[0] - y.left_out[0]
+    own = [each - y.value for each in x.left_out[1:]] + [x.value - each for each in y.left_out[1:]]
+    return Estimate(x.value - y.value, x.resampled - y.resampled, (shared, *own), x.documents)
+
+
+def over_seeds(estimates: Sequence[Estimate], seed: int = 0, system: int = 0) -> Estimate:
+    """The estimate of a system's mean over its seeds, from that of each, with seeds and documents drawn.
+
+    In each resample as many seeds are drawn, with replacement, as there are; then documents, the same for all of
+    them, as all seeds were run on the same. `system` numbers the systems, whose seeds are drawn apart.
+    """
+    if not estimates or len({(len(each.resampled), each.documents) for each in estimates}) > 1:
+        raise InputError("the seeds of a system must be one or more, estimated on the same documents and resamples")
+    count, resamples = len(estimates), len(estimates[0].resampled)
+    drawn = generator_of(seed, "seeds", system).integers(count, size=(resamples, count))
+    each = np.stack([one.resampled for one in estimates], axis=1)  # [resamples, seeds]
+    values = np.array([one.value for one in estimates])
+    documents = np.stack([one.left_out[0] for one in estimates]).mean(axis=0)
+    # A seed's own value is known exactly here; leaving out the only one would leave nothing.
+    seeds = ((values.sum() - values) / (count - 1),) if count > 1 else ()
+    resampled = np.take_along_axis(each, drawn, axis=1).mean(axis=1)
+    return Estimate(float(values.mean()), resampled, (documents, *seeds), estimates[0].documents)
+
+
+# ---------------------------------------------------------------------------------------------- intervals
+
+
+def interval_of(found: Estimate, level: float = 0.95, method: Method = "bca") -> tuple[float, float]:
+    """(low, high) of an estimate by its resamples; NaN where it is undefined.
+
+    `percentile` cuts the resamples at both ends alike. `bca` moves the cuts by the bias of the resamples and by how
+    the spread changes with the value (Efron 1987). Where these cannot be found, its interval is that of percentiles.
+    """
+    if method not in METHODS:
+        raise unknown("interval", method, METHODS)
+    if not 0 < level < 1:
+        raise InputError(f"level {level} is not between 0 and 1: write .95 for an interval of 95 %")
+    if np.isnan(found.value):
+        return np.nan, np.nan
+    ends = _bca_ends(found, level) if method == "bca" else None
+    defined = found.resampled[~np.isnan(found.resampled)]
+    if ends is None or not len(defined):
+        return interval(found.resampled, level)
+    low, high = np.quantile(defined, ends).tolist()
+    return low, high
+
+
+def _bca_ends(found: Estimate, level: float) -> Floats | None:
+    """Where BCa cuts the resamples, [2] of shares; None where all are on one side, or nothing varies.
+
+    z₀ is the normal quantile of the share of resamples below the value, ties half. Each end z of the normal interval
+    becomes z₀ + (z₀ + z) / (1 − a (z₀ + z)), with the acceleration a.
+    """
+    from scipy.special import ndtr, ndtri
+
+    defined = found.resampled[~np.isnan(found.resampled)]
+    near = ALIKE * max(abs(found.value), np.abs(defined).max(initial=0.0))
+    share = ((defined < found.value - near).mean() + (defined <= found.value + near).mean()) / 2 if len(defined) else 0
+    a = acceleration(found)
+    if not 0 < share < 1 or np.isnan(a):
+        return None
+    moved = ndtri(share) + ndtri([(1 - level) / 2, (1 + level) / 2])
+    if (1 - a * moved <= 0).any():
+        return None
+    return np.asarray(ndtr(ndtri(share) + moved / (1 - a * moved)))
+
+
+def acceleration(found: Estimate) -> float:
+    """How quickly the standard error changes with the value: Σu³ / (6 (Σu²)^1.5); NaN where nothing varies.
+
+    u is the pull of each document: the mean of all values with one left out, less the value without this one. Where
+    seeds are drawn too, these have a pull as well, and each u is times (m − 1)/m, m being how many there are.
+    """
+    cubes = squares = 0.0
+    for each in found.left_out:
+        some = each[~np.isnan(each)]
+        if len(some) < 2:
+            continue
+        pull = (some.mean() - some) * (len(some) - 1) / len(some)
+        cubes, squares = cubes + (pull**3).sum(), squares + (pull**2).sum()
+    if sqrt(squares) <= ALIKE * abs(found.value):
+        return np.nan
+    return float(cubes / (6 * squares**1.5))
+
+
+def standard_error(found: Estimate) -> float:
+    """The standard error by the jackknife, √((n − 1)/n Σ(left out − their mean)²); NaN with fewer than two documents.
+
+    Where seeds are drawn too, their squares are added.
+    """
+    parts = [each[~np.isnan(each)] for each in found.left_out]
+    if len(parts[0]) < 2:
+        return np.nan
+    return sqrt(sum((len(some) - 1) * float(some.var()) for some in parts if len(some) > 1))

@@ -1,0 +1,373 @@
+"""Tests of two systems on the same documents: whether their difference is more than chance.
+
+Every test is two-sided. Randomisation and the bootstrap test the number that is printed, whatever it is; t and Wilcoxon
+test values of documents, McNemar hits of phrases.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.errors import InputError
+from karat.stats.correlation import ALIKE, Floats, Ints
+from karat.stats.resampling import (
+    CELLS,
+    RESAMPLES,
+    Bytes,
+    Estimate,
+    Sample,
+    block_size,
+    blocks,
+    generator_of,
+    grouped_sums,
+    same_size,
+    stacked,
+    weighted_sums,
+)
+
+LARGEST_EXACT = 14  # documents whose swaps are all tried: 16,384 of them
+LARGEST_EXACT_RANKS = 50  # differences whose ranks are given every sign
+LARGEST_SHAPIRO = 5000  # values up to which the p of Shapiro and Wilk's test holds
+ALPHA = 0.05
+EQUAL = "the two are equal on every document, so p is 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What a test found."""
+
+    p: float  # NaN where there is nothing to go by
+    statistic: float  # the difference, or the test's own (t, W)
+    n: int  # what the test goes by: documents (or groups of them) that differ, values, phrases
+    exact: bool = False  # whether every possible outcome was looked at
+    resamples: int = 0  # how many outcomes were looked at, those that are undefined left out
+    notes: tuple[str, ...] = ()
+
+
+def _extreme(outcomes: Floats, observed: float, scale: float) -> tuple[int, int]:
+    """(how many outcomes are at least as far from zero as the observed one, how many are defined)."""
+    defined = outcomes[~np.isnan(outcomes)]
+    return int((np.abs(defined) >= abs(observed) - ALIKE * scale).sum()), len(defined)
+
+
+def _undefined(outcomes: Floats) -> tuple[str, ...]:
+    count = int(np.isnan(outcomes).sum())
+    return (f"{count:,} of {len(outcomes):,} resamples are undefined and left out",) if count else ()
+
+
+# ---------------------------------------------------------------------------------------------- randomisation
+
+
+def randomisation(a: Sample, b: Sample, resamples: int = RESAMPLES, seed: int = 0) -> Tested:
+    """The test that it does not matter which system a document's rows are of, by swapping them (Noreen 1989; Yeh 2000).
+
+    Each document's rows change places with probability 1/2, and the difference of the two statistics is computed anew.
+    Of R such differences c are at least as far from zero as the one that was found: p = (c + 1) / (R + 1). Where no
+    more than 14 documents differ, all their swaps are tried, that of none among them: p = c / 2^n. Rows that belong to
+    two documents are swapped together with all rows that hang together with them by shared documents.
+    """
+    return randomisations([(a, b)], resamples, seed)[0]
+
+
+def randomisations(pairs: Sequence[tuple[Sample, Sample]], resamples: int = RESAMPLES, seed: int = 0) -> list[Tested]:
+    """The same for several pairs at once, quicker than one by one; pairs of equally many documents share the swaps."""
+    swaps = [_swap(a, b) for a, b in pairs]
+    outcomes: dict[int, Floats] = {}
+    alike: dict[int, list[int]] = defaultdict(list)
+    for i, swap in enumerate(swaps):
+        if len(swap.moving) <= LARGEST_EXACT:
+            outcomes[i] = _exact(swap)
+        else:
+            alike[swap.groups].append(i)
+    for groups, some in alike.items():
+        outcomes.update(zip(some, _random([swaps[i] for i in some], groups, resamples, seed), strict=True))
+    return [_randomised(swap, outcomes[i]) for i, swap in enumerate(swaps)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Swap:
+    """Two systems, and what can change places: groups of documents."""
+
+    a: Sample
+    b: Sample
+    groups: int
+    group: Ints  # of each document
+    moving: Ints  # the groups whose swap makes a difference
+    moves: Floats | None = None  # by how much a group's swap lowers the sums of a and raises those of b; None for items
+    sums: tuple[Floats, Floats] | None = None
+
+    def by_sums(self, moved: Floats) -> Floats:
+        """The differences, given by how much the sums are moved, [..., width]."""
+        assert self.sums is not None
+        of_a, of_b = self.sums
+        return np.asarray(self.a.finish(of_a - moved) - self.b.finish(of_b + moved))
+
+    def by_items(self, swapped: Bytes) -> Floats:
+        """The differences, given which groups are swapped, [swaps, groups]: items of both, of which each has some."""
+        values = np.concatenate([self.a.values, self.b.values])
+        place = np.concatenate([_group_of_rows(self.a, self.group), _group_of_rows(self.b, self.group)])
+        own = np.arange(len(values)) < len(self.a.values)
+        step, found = max(CELLS // max(len(values), 1), 1), []
+        for start in range(0, len(swapped), step):
+            in_a = (swapped[start : start + step, place] != own).astype(np.float64)  # [swaps, items]
+            found.append(self.a.finish(values, in_a) - self.b.finish(values, 1 - in_a))
+        return np.concatenate(found)
+
+
+def _swap(a: Sample, b: Sample) -> _Swap:
+    documents = same_size([a, b])
+    if a.items != b.items or a.values.shape[1] != b.values.shape[1]:
+        raise InputError("samples of different statistics cannot be compared: give the same metric of both systems")
+    group = _groups([a, b], documents)
+    groups = int(group.max(initial=-1)) + 1
+    if a.items:
+        equal = np.array_equal(a.values, b.values) and np.array_equal(_rows_of(a), _rows_of(b))
+        return _Swap(a, b, groups, group, np.arange(0 if equal else groups))
+    of_a, of_b = (grouped_sums(one.values, _group_of_rows(one, group), groups) for one in (a, b))
+    moving = np.flatnonzero((of_a != of_b).any(axis=1))
+    return _Swap(a, b, groups, group, moving, of_a - of_b, (a.values.sum(axis=0), b.values.sum(axis=0)))
+
+
+def _rows_of(sample: Sample) -> Ints:
+    """The document(s) of each row."""
+    return np.arange(len(sample.values)) if sample.units is None else sample.units
+
+
+def _group_of_rows(sample: Sample, group: Ints) -> Ints:
+    units = _rows_of(sample)
+    return group[units if units.ndim == 1 else units[:, 0]]
+
+
+def _groups(samples: Sequence[Sample], documents: int) -> Ints:
+    """Which group each document is in: by itself, unless rows belong to two documents, which are then in one group."""
+    pairs = [sample.units for sample in samples if sample.units is not None and sample.units.ndim == 2]
+    if not pairs:
+        return np.arange(documents)
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    first, second = np.concatenate(pairs).T
+    graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(documents, documents))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+
+
+def _exact(swap: _Swap) -> Floats:
+    """The difference after each possible swap."""
+    count = len(swap.moving)
+    every = (np.arange(2**count)[:, None] >> np.arange(count) & 1).astype(np.uint8)  # [swaps, groups]
+    if swap.moves is not None:
+        return swap.by_sums(weighted_sums(every, swap.moves[swap.moving]))
+    whole = np.zeros((len(every), swap.groups), dtype=np.uint8)
+    whole[:, swap.moving] = every
+    return swap.by_items(whole)
+
+
+def _random(swaps: Sequence[_Swap], groups: int, resamples: int, seed: int) -> list[Floats]:
+    """The differences of each pair after random swaps, which are the same for all."""
+    stack, edges = stacked([swap.moves for swap in swaps], groups)
+    found: list[list[Floats]] = [[] for _ in swaps]
+    for block, wanted in blocks(groups, resamples):
+        swapped = coins(groups, block, seed)
+        moved = np.split(weighted_sums(swapped, stack), edges, axis=1)
+        for i, swap in enumerate(swaps):
+            found[i].append((swap.by_items(swapped) if swap.moves is None else swap.by_sums(moved[i]))[wanted])
+    return [np.concatenate(parts) for parts in found]
+
+
+def coins(groups: int, block: int, seed: int) -> Bytes:
+    """0 or 1, equally likely, for each group in each resample of a block, [resamples, groups]."""
+    size = block_size(groups)
+    bits = np.frombuffer(generator_of(seed, "signs", block).bytes(size * -(-groups // 8)), dtype=np.uint8)
+    return np.unpackbits(bits.reshape(size, -1), axis=1, count=groups)
+
+
+def _randomised(swap: _Swap, outcomes: Floats) -> Tested:
+    of_a, of_b = swap.a.value(), swap.b.value()
+    n, exact = len(swap.moving), len(swap.moving) <= LARGEST_EXACT
+    count, defined = _extreme(outcomes, of_a - of_b, max(abs(of_a), abs(of_b)))
+    p = np.nan if np.isnan(of_a - of_b) or not defined else count / defined if exact else (count + 1) / (defined + 1)
+    notes = _undefined(outcomes)
+    if n == 0:
+        notes += (EQUAL,)
+    elif 2 / 2**n > ALPHA:
+        what = "documents" if len(swap.group) == swap.groups else "groups of documents that hang together"
+        notes += (f"only {n} {what} differ, so p cannot be below {2 / 2**n:.4g}",)
+    return Tested(p, of_a - of_b, n, exact, defined, notes)
+
+
+# ---------------------------------------------------------------------------------------------- bootstrap
+
+
+def shift(found: Estimate) -> Tested:
+    """The test that a difference is zero, by shifting its resamples so that they lie around zero (Noreen 1989).
+
+    Of R resamples c are at least as far from the difference d as this is from zero, |d* − d| ≥ |d|:
+    p = (c + 1) / (R + 1).
+    """
+    resampled = found.resampled[~np.isnan(found.resampled)]
+    notes = _undefined(found.resampled)
+    if np.isnan(found.value) or not len(resampled):
+        return Tested(np.nan, found.value, found.documents, notes=notes)
+    if max(abs(found.value), np.abs(resampled).max()) <= ALIKE:
+        notes += (EQUAL,)
+    count, defined = _extreme(resampled - found.value, found.value, np.abs(resampled).max())
+    return Tested((count + 1) / (defined + 1), found.value, found.documents, resamples=defined, notes=notes)
+
+
+def smallest_p(resamples: int) -> float:
+    """The smallest p that so many resamples can give, 1 / (R + 1)."""
+    return 1 / (resamples + 1)
+
+
+def too_few(resamples: int, alpha: float = ALPHA, comparisons: int = 1) -> str | None:
+    """A sentence, if so many resamples cannot give a p of alpha after Holm's correction for the comparisons.
+
+    >>> too_few(99, alpha=0.01), too_few(99, alpha=0.001)
+    (None, '99 resamples cannot give a p below 0.01: take 999 or more')
+    """
+    needed = ceil(comparisons / alpha * (1 - ALIKE) - 1)
+    if resamples >= needed:
+        return None
+    smallest = min(smallest_p(resamples) * comparisons, 1.0)
+    over = f" over {comparisons:,} comparisons" if comparisons > 1 else ""
+    return f"{resamples:,} resamples cannot give a p below {smallest:.4g}{over}: take {needed:,} or more"
+
+
+# ---------------------------------------------------------------------------------------------- values of documents
+
+
+def differences(x: Floats, y: Floats) -> Floats:
+    """x − y of the documents on which both are defined, those that only rounding sets apart being 0.
+
+    >>> differences(np.array([0.3, np.nan, 1.0]), np.array([0.1 + 0.2, 0.5, 0.5])).tolist()
+    [0.0, 0.5]
+    """
+    if x.shape != y.shape:
+        raise InputError(f"{len(x):,} and {len(y):,} values are no pairs: give those of the same documents")
+    both = ~np.isnan(x) & ~np.isnan(y)
+    x, y = x[both], y[both]
+    return np.where(np.abs(x - y) <= ALIKE * np.maximum(np.abs(x), np.abs(y)), 0.0, x - y)
+
+
+def paired_t(x: Floats, y: Floats) -> Tested:
+    """Student's paired t test: t = mean / (sd / √n) of the differences, with n − 1 degrees of freedom."""
+    d = differences(x, y)
+    if len(d) < 2:
+        return Tested(np.nan, np.nan, len(d), notes=("a t test needs two documents or more",))
+    if not d.any():
+        return Tested(1.0, 0.0, len(d), notes=(EQUAL,))
+    from scipy.special import stdtr
+
+    error = float(d.std(ddof=1)) / sqrt(len(d))
+    t = float(d.mean()) / error if error > ALIKE * abs(float(d.mean())) else float(np.copysign(np.inf, d.mean()))
+    return Tested(float(2 * stdtr(len(d) - 1, -abs(t))), t, len(d))
+
+
+def wilcoxon(x: Floats, y: Floats) -> Tested:
+    """Wilcoxon's signed-rank test: W is the smaller of the sums of ranks of positive and of negative differences.
+
+    Documents that do not differ are left out, and equal differences share their mean rank. Where up to 50 documents are
+    left, p is exact, ties or not: twice the share of all 2^n signs with so small a W. For more it is that of the normal
+    approximation, with mean n(n + 1)/4 and variance n(n + 1)(2n + 1)/24 − Σ(t³ − t)/48 over sets of t ties.
+    """
+    d = differences(x, y)
+    if not len(d):
+        return Tested(np.nan, np.nan, 0, notes=("Wilcoxon's test needs a document or more",))
+    d = d[d != 0]
+    n = len(d)
+    if not n:
+        return Tested(1.0, 0.0, 0, notes=(EQUAL,))
+    size = np.round(np.abs(d) / np.abs(d).max(), 12)  # what rounding alone sets apart is tied
+    _, level, ties = np.unique(size, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(ties) - (ties - 1) / 2)[level]
+    above = float(ranks[d > 0].sum())
+    w = min(above, n * (n + 1) / 2 - above)
+    if n <= LARGEST_EXACT_RANKS:
+        return Tested(min(1.0, 2 * _share_of_signs(ranks, w)), w, n, exact=True)
+    from scipy.special import ndtr
+
+    variance = n * (n + 1) * (2 * n + 1) / 24 - float((ties**3 - ties).sum()) / 48
+    return Tested(float(2 * ndtr((w - n * (n + 1) / 4) / sqrt(variance))), w, n)
+
+
+def _share_of_signs(ranks: Floats, most: float) -> float:
+    """The share of all choices of ranks whose sum is no more than `most`, by adding one rank after the other."""
+    twice = np.round(2 * ranks).astype(np.int64)  # mean ranks are halves
+    share = np.zeros(int(twice.sum()) + 1)
+    share[0] = 1.0
+    for rank in twice.tolist():
+        share[rank:] = share[rank:] / 2 + share[:-rank] / 2
+        share[:rank] /= 2
+    return float(share[: round(2 * most) + 1].sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Normality:
+    """Shapiro and Wilk's verdict: whether differences may come from a normal distribution."""
+
+    w: float
+    p: float
+    n: int
+    normal: bool | None  # None where it cannot be told
+
+
+def normality(x: Floats, y: Floats, alpha: float = ALPHA) -> Normality:
+    """Shapiro and Wilk's test of the differences: where they are not normal, Wilcoxon's test is to be preferred to t.
+
+    Of more than 5,000 differences, 5,000 at equal distances are taken, since the p of more is not known to hold.
+    """
+    d = differences(x, y)
+    d = d[np.linspace(0, len(d) - 1, LARGEST_SHAPIRO).astype(np.int64)] if len(d) > LARGEST_SHAPIRO else d
+    if len(d) < 3 or np.ptp(d) <= ALIKE * np.abs(d).max():
+        return Normality(np.nan, np.nan, len(d), None)
+    from scipy import stats
+
+    found = stats.shapiro(d)
+    return Normality(float(found.statistic), float(found.pvalue), len(d), bool(found.pvalue >= alpha))
+
+
+# ---------------------------------------------------------------------------------------------- hits of phrases
+
+
+@dataclass(frozen=True, slots=True)
+class McNemar:
+    """Phrases that one system alone hits, and how likely so uneven a split is."""
+
+    only_a: int
+    only_b: int
+    exact: float
+    mid_p: float
+
+
+def mcnemar(a: NDArray[Any], b: NDArray[Any]) -> McNemar:
+    """McNemar's test of two systems' hits of the same phrases, two columns of booleans.
+
+    Of n phrases that one system alone hits, how many are this one's is Binomial(n, 1/2) if both are equally good. With
+    k of the system that has fewer, the exact p is 2 P(K ≤ k), at most 1. Mid-p counts outcomes that are just as extreme
+    by half: 2 P(K ≤ k) − P(K = k), and 1 − P(K = k) / 2 where both have as many (Fagerland and others 2013). Phrases
+    are taken to be independent.
+
+    >>> found = mcnemar(np.array([1, 1, 1, 1, 0, 1], dtype=bool), np.array([0, 0, 0, 0, 1, 1], dtype=bool))
+    >>> found.only_a, found.only_b, round(found.exact, 4), round(found.mid_p, 4)
+    (4, 1, 0.375, 0.2188)
+    """
+    if a.shape != b.shape:
+        raise InputError(f"{len(a):,} and {len(b):,} hits are no pairs: give those of the same phrases")
+    a, b = a.astype(np.bool_), b.astype(np.bool_)
+    only_a, only_b = int((a & ~b).sum()), int((b & ~a).sum())
+    n, k = only_a + only_b, min(only_a, only_b)
+    if not n:
+        return McNemar(0, 0, 1.0, 1.0)
+    from scipy.special import bdtr
+
+    upto = float(bdtr(k, n, 0.5))
+    just = upto - (float(bdtr(k - 1, n, 0.5)) if k else 0.0)
+    mid = 1 - just / 2 if only_a == only_b else 2 * upto - just
+    return McNemar(only_a, only_b, min(1.0, 2 * upto), mid)
