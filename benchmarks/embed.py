@@ -1,110 +1,148 @@
 """Phrases a second through an encoder, and seconds for BERTScore, of karat and of the libraries that people use.
 
-    python -m benchmarks.embed MODEL [--phrases 4000] [--pairs 10000] [--batch 64] [--seed 0] [--repeat 1]
+    python -m benchmarks.embed MODEL [--phrases 4000] [--pairs 10000] [--seed 0] [--repeat 3]
 
-MODEL is a directory, or package:NAME. Phrases are made from a seed: 1 to 4 words, as keyphrases are. Models are loaded
-and warm before the clock starts; the cache is off. Needs karat[neural], sentence-transformers and bert-score.
+MODEL is a directory, or package:NAME. Phrases have 1 to 4 words, and words are made of the model's own pieces, 1.3 on
+average, as those of real keyphrases are. BERTScore is of two lots of pairs: one of distinct phrases, each in one pair
+only, and one of a made corpus, each prediction with each reference of its document. Both libraries compute a phrase
+once however many pairs it is in. Models are loaded and warm before the clock starts, the cache is off, and the others
+have the batch sizes that they come with. Runs take turns, the fastest of each counts. Needs karat[neural],
+sentence-transformers and bert-score.
 """
 
 import argparse
 import os
-from collections import defaultdict
 from collections.abc import Callable, Sequence
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.embed import Embedder, embedder
+from benchmarks.made_corpus import write_corpus
+from benchmarks.similarity import read_lists
+from karat.embed import embedder
 from karat.embed.model import package_directory
-from karat.similarity.embedded import greedy_f
+from karat.similarity.embedded import bertscore
 
-PREFIXES = ("neuro", "graph", "data", "meta", "hyper", "text", "auto", "inter", "multi", "sub")
-ROOTS = (
-    "network",
-    "mining",
-    "learning",
-    "retrieval",
-    "search",
-    "model",
-    "cluster",
-    "query",
-    "index",
-    "kernel",
-    "graph",
-)
-SUFFIXES = ("", "s", "ing", "al", "ation")
+PIECES = (0.80, 0.10, 0.07, 0.03)  # how many words of keyphrases a tokenizer cuts into 1, 2, ... pieces
+LENGTHS = (0.25, 0.52, 0.18, 0.05)  # how many keyphrases have 1, 2, ... words
+WORDS = 8000
+CHECKED = 100  # pairs that are also scored one by one
+
+Pair = tuple[str, str]
 
 
-def made_phrases(count: int, seed: int) -> list[str]:
-    """Distinct phrases of 1 to 4 words."""
-    draw = np.random.default_rng(seed)
-    words = [f"{p}{r}{s}" if len(r) % 2 else f"{r}{s}" for p in PREFIXES for r in ROOTS for s in SUFFIXES]
-    found: dict[str, None] = {}
+def made_words(directory: str, count: int, seed: int) -> list[str]:
+    """Distinct words, put together from the pieces that a model's tokenizer knows."""
+    from transformers import AutoTokenizer
+
+    known = sorted(AutoTokenizer.from_pretrained(directory, local_files_only=True).get_vocab())
+    plain = [piece for piece in known if piece.lstrip("#Ġ▁").isalpha() and piece.isascii() and len(piece) > 3]
+    starts = [piece.lstrip("Ġ▁") for piece in plain if not piece.startswith("##")]
+    ends = [piece.lstrip("#") for piece in plain if piece.startswith("##")] or starts
+    draw, found = np.random.default_rng(seed), dict[str, None]()
     while len(found) < count:
-        length = draw.choice([1, 2, 3, 4], p=[0.25, 0.52, 0.18, 0.05])
+        more = draw.choice(len(PIECES), p=PIECES)
+        found["".join([draw.choice(starts), *draw.choice(ends, size=more)])] = None
+    return list(found)
+
+
+def made_phrases(words: list[str], count: int, seed: int) -> list[str]:
+    """Distinct phrases."""
+    draw, found = np.random.default_rng(seed), dict[str, None]()
+    while len(found) < count:
+        length = 1 + draw.choice(len(LENGTHS), p=LENGTHS)
         found[" ".join(draw.choice(words, size=length))] = None
     return list(found)
 
 
-def seconds(work: Callable[[], Any], repeat: int) -> float:
-    """The fastest of some runs."""
-
-    def once() -> float:
-        start = perf_counter()
-        work()
-        return perf_counter() - start
-
-    return min(once() for _ in range(repeat))
+def distinct_pairs(words: list[str], count: int, seed: int) -> list[Pair]:
+    """Pairs of phrases, all of them distinct."""
+    phrases = made_phrases(words, 2 * count, seed)
+    return list(zip(phrases[:count], phrases[count:], strict=True))
 
 
-def compare_phrases(model: Embedder, directory: str, phrases: list[str], batch: int, repeat: int) -> list[str]:
+def corpus_pairs(words: list[str], count: int, seed: int) -> list[Pair]:
+    """Pairs of a prediction and a reference of the first documents of a made corpus, 13 predictions a document.
+
+    For the corpus's own words, which no tokenizer has seen, stand the given ones, each for one.
+    """
+    with TemporaryDirectory() as folder:
+        write_corpus(Path(folder), max(count // 25, 10), seed)
+        lists, _ = read_lists(Path(folder), 13)
+    pairs = [pair for predictions, references in lists for pair in product(predictions, references)][:count]
+    fresh, instead = iter(words), dict[str, str]()
+
+    def replaced(phrase: str) -> str:
+        return " ".join(instead.get(word) or instead.setdefault(word, next(fresh)) for word in phrase.split())
+
+    return [(replaced(a), replaced(b)) for a, b in pairs]
+
+
+def taking_turns(works: Sequence[Callable[[], Any]], repeat: int) -> list[float]:
+    """The seconds of the fastest run of each."""
+    found: list[list[float]] = [[] for _ in works]
+    for _ in range(repeat):
+        for work, taken in zip(works, found, strict=True):
+            start = perf_counter()
+            work()
+            taken.append(perf_counter() - start)
+    return [min(taken) for taken in found]
+
+
+def compare_phrases(directory: str, phrases: list[str], repeat: int) -> list[str]:
     from sentence_transformers import SentenceTransformer
 
-    peer = SentenceTransformer(directory, device="cpu", local_files_only=True)
-    theirs = peer.encode(phrases[:200], batch_size=batch, show_progress_bar=False)
-    difference = float(np.abs(model.embed(phrases[:200]) - theirs).max())
-    ours = seconds(lambda: model.embed(phrases), repeat)
-    their = seconds(lambda: peer.encode(phrases, batch_size=batch, show_progress_bar=False), repeat)
+    peer, model = SentenceTransformer(directory, device="cpu", local_files_only=True), embedder(directory)
+
+    def their(some: list[str]) -> NDArray[Any]:
+        return np.asarray(peer.encode(some, show_progress_bar=False))
+
+    difference = float(np.abs(model.embed(phrases[:200]) - their(phrases[:200])).max())
+    ours, theirs = taking_turns([lambda: model.embed(phrases), lambda: their(phrases)], repeat)
     return [
-        line("phrases, karat", ours, len(phrases)),
-        line(f"phrases, sentence-transformers ({batch})", their, len(phrases)),
-        f"{'':<44}{their / ours:>8.2f} times as fast; largest difference {difference:.1e}",
+        f"{len(phrases):,} phrases",
+        line("karat", ours, len(phrases)),
+        line("sentence-transformers", theirs, len(phrases)),
+        f"  {theirs / ours:.2f} times as fast; largest difference {difference:.1e}",
     ]
 
 
-def compare_pairs(model: Embedder, directory: str, phrases: list[str], sizes: Sequence[int], repeat: int) -> list[str]:
-    from bert_score.utils import bert_cos_score_idf, get_model, get_tokenizer  # type: ignore[import-untyped]
+def compare_pairs(directory: str, title: str, pairs: list[Pair], repeat: int) -> list[str]:
+    from bert_score import BERTScorer
     from transformers import AutoConfig
 
-    pairs, batch = sizes
-    left, right = np.random.default_rng(0).integers(0, len(phrases), size=(2, pairs))
     layers = AutoConfig.from_pretrained(directory, local_files_only=True).num_hidden_layers
-    tokenizer, peer = get_tokenizer(directory), get_model(directory, layers)
-    idf: dict[int, float] = defaultdict(lambda: 1.0)
-    idf[tokenizer.sep_token_id] = idf[tokenizer.cls_token_id] = 0
+    peer = BERTScorer(model_type=directory, num_layers=layers, device="cpu")
 
-    def their(count: int, size: int) -> NDArray[Any]:
-        references, candidates = [phrases[i] for i in right[:count]], [phrases[i] for i in left[:count]]
-        scores = bert_cos_score_idf(peer, references, candidates, tokenizer, idf, batch_size=size, device="cpu")
-        return np.asarray(scores[:, 2].numpy())
+    def their(some: list[Pair]) -> NDArray[Any]:
+        return np.asarray(peer.score([a for a, _ in some], [b for _, b in some])[2].numpy())
 
-    def our(count: int) -> NDArray[Any]:
-        used, places = np.unique(np.concatenate([left[:count], right[:count]]), return_inverse=True)
-        return greedy_f(model.tokens([phrases[i] for i in used]), places[:count], places[count:])
-
-    difference = float(np.abs(our(100) - their(100, 1)).max())
-    ours, theirs = seconds(lambda: our(pairs), repeat), seconds(lambda: their(pairs, batch), repeat)
+    one_by_one = np.concatenate([their([pair]) for pair in pairs[:CHECKED]])
+    difference = float(np.abs(our_scores(directory, pairs[:CHECKED]) - one_by_one).max())
+    ours, theirs = taking_turns([lambda: our_scores(directory, pairs), lambda: their(pairs)], repeat)
+    phrases = len({phrase for pair in pairs for phrase in pair})
     return [
-        line("BERTScore pairs, karat", ours, pairs),
-        line(f"BERTScore pairs, bert-score ({batch})", theirs, pairs),
-        f"{'':<44}{theirs / ours:>8.2f} times as fast; largest difference, one by one, {difference:.1e}",
+        f"{len(pairs):,} pairs of {phrases:,} phrases, {title}",
+        line("karat", ours, len(pairs)),
+        line("bert-score", theirs, len(pairs)),
+        f"  {theirs / ours:.2f} times as fast; largest difference, one by one, {difference:.1e}",
     ]
+
+
+def our_scores(directory: str, pairs: list[Pair]) -> NDArray[Any]:
+    number: dict[str, int] = {}
+    sides = [[number.setdefault(phrase, len(number)) for phrase in side] for side in zip(*pairs, strict=True)]
+    left, right = np.array(sides, dtype=np.int64)
+    return bertscore([tuple(phrase.split()) for phrase in number], left, right, model=directory)
 
 
 def line(name: str, taken: float, count: int) -> str:
-    return f"{name:<44}{taken:>8.2f} s{count / taken:>12,.0f} /s"
+    return f"  {name:<24}{taken:>8.2f} s{count / taken:>12,.0f} /s"
 
 
 def main() -> None:
@@ -112,18 +150,21 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("--phrases", type=int, default=4000)
     parser.add_argument("--pairs", type=int, default=10_000)
-    parser.add_argument("--batch", type=int, default=64, help="batch size of the others")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--repeat", type=int, default=3)
     given = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ |= {"HF_HUB_OFFLINE": "1", "KARAT_CACHE": "off"}
     name = given.model
     directory = package_directory(name.removeprefix("package:")) if name.startswith("package:") else name
-    model, phrases = embedder(directory, cache=False), made_phrases(given.phrases, given.seed)
-    for text in compare_phrases(model, directory, phrases, given.batch, given.repeat):
-        print(text, flush=True)
-    for text in compare_pairs(model, directory, phrases, (given.pairs, given.batch), given.repeat):
-        print(text, flush=True)
+    words = made_words(directory, max(WORDS, given.pairs), given.seed)
+    phrases = made_phrases(words, given.phrases, given.seed)
+    print("\n".join(compare_phrases(directory, phrases, given.repeat)), flush=True)
+    lots = {
+        "all distinct": distinct_pairs(words, given.pairs, given.seed),
+        "predictions × references of documents": corpus_pairs(words, given.pairs, given.seed),
+    }
+    for title, pairs in lots.items():
+        print("\n".join(compare_pairs(directory, title, pairs, given.repeat)), flush=True)
 
 
 if __name__ == "__main__":

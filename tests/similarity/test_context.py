@@ -5,9 +5,11 @@ from __future__ import annotations
 from math import log, sqrt
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from karat.similarity import compare
-from karat.similarity.context import sentences_of
+from karat.similarity import Words, compare
+from karat.similarity.context import Contexts, sentences_of
 
 TEXTS = ["Graphs grow. Deep graphs shrink!", "Trees grow? Nothing\nholds nets."]
 
@@ -37,3 +39,23 @@ def test_a_phrase_that_no_sentence_holds_is_near_to_itself_alone() -> None:
     assert compare("context", "deep shrink", "graph", sentences=sentences) == 0
     assert compare("context", "deep shrink", "deep shrink", sentences=sentences) == 1
     assert compare("context", "deep graph", "graph", sentences=sentences) > 0.5
+
+
+words = st.sampled_from("abcd")
+sentence = st.lists(words, min_size=1, max_size=7).map(tuple)
+
+
+@given(st.lists(sentence, min_size=1, max_size=6), st.lists(st.lists(words | st.just("x"), max_size=5).map(tuple)))
+@settings(max_examples=100, deadline=None)
+def test_a_sentence_holds_a_phrase_where_its_words_follow_each_other(
+    sentences: list[Words], phrases: list[Words]
+) -> None:
+    expected = {
+        (p, s)
+        for p, phrase in enumerate(phrases)
+        for s, sentence in enumerate(sentences)
+        if phrase and any(sentence[i : i + len(phrase)] == phrase for i in range(len(sentence)))
+    }
+    found = list(zip(*(side.tolist() for side in Contexts.of(sentences).holding(phrases)), strict=True))
+    assert set(found) == expected
+    assert len(found) == len(expected)

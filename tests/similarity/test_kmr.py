@@ -31,8 +31,8 @@ def outcomes(prediction: list[str], reference: list[str]) -> set[int]:
     return {1 + n for words, d in after.items() if d == best for n in outcomes(list(words), reference)}
 
 
-def test_kmr_is_that_of_pyter_on_all_of_100_000_random_pairs() -> None:
-    pairs = made_pairs(100_000)
+def test_kmr_is_that_of_pyter_on_random_pairs() -> None:
+    pairs = made_pairs(3_000)  # benchmarks.kmr does it on 100,000
     found = scores("kmr", pairs)
     different = [pair for pair, score in zip(pairs, found, strict=True) if abs(score - by_pyter(*pair)) > 1e-9]
     assert different == []
@@ -40,7 +40,7 @@ def test_kmr_is_that_of_pyter_on_all_of_100_000_random_pairs() -> None:
 
 @pytest.mark.parametrize("pad", ["<pad>", "\0", ""])
 def test_kmr_does_not_depend_on_how_a_pad_before_all_words_is_written(pad: str) -> None:
-    pairs = made_pairs(5_000, seed=1, words=list("abcd"), longest=8)
+    pairs = made_pairs(1_000, seed=1, words=list("abcd"), longest=8)
     assert scores("kmr", pairs) == pytest.approx([by_pyter(*pair, pad) for pair in pairs], abs=1e-9)
 
 

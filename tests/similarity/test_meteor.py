@@ -65,7 +65,7 @@ def lemmas() -> list[str]:
 
 
 def test_exact_and_stem_matches_are_those_of_nltk() -> None:
-    pairs = made_pairs(5_000, seed=6, words=INFLECTED)
+    pairs = made_pairs(2_000, seed=6, words=INFLECTED)
     expected = [by_nltk(pair, NoSynonyms(), PorterStemmer()) for pair in pairs]
     found = scores("meteor", pairs, reference="given", synonyms="none", perfect="nltk")
     assert found == pytest.approx(expected, abs=1e-9)
@@ -73,11 +73,11 @@ def test_exact_and_stem_matches_are_those_of_nltk() -> None:
 
 def test_synonym_matches_are_those_of_nltk_where_it_does_not_stem(nltk_wordnet: Any) -> None:
     # Base forms with one stem each: there the stages and the one-sided look-up of nltk cannot differ from ours.
-    pairs = made_pairs(5_000, seed=7, words=SYNONYMS, longest=5)
+    pairs = made_pairs(2_000, seed=7, words=SYNONYMS, longest=5)
     expected = [by_nltk(pair, nltk_wordnet, NoStems()) for pair in pairs]
     assert scores("meteor", pairs, reference="given", perfect="nltk") == pytest.approx(expected, abs=1e-9)
     without = scores("meteor", pairs, reference="given", perfect="nltk", synonyms="none")
-    assert sum(a > b for a, b in zip(expected, without, strict=True)) > 1_000
+    assert sum(a > b for a, b in zip(expected, without, strict=True)) > 400
 
 
 def test_synsets_of_words_and_of_inflected_words_are_those_of_nltk(nltk_wordnet: Any, lemmas: list[str]) -> None:

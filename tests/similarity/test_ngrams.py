@@ -14,8 +14,8 @@ from karat.similarity import Words, compare
 from karat.similarity.ngrams import plain_nist
 from tests.similarity.made import Pair, made_pairs, scores
 
-PAIRS = made_pairs(3_000, seed=3) + made_pairs(3_000, seed=4, words=list("abc"), longest=9)
-LETTERS = made_pairs(3_000, seed=5, words=["network", "networks", "netting", "work", "aaaa", "a", "é", "x-ray", ","])
+PAIRS = made_pairs(800, seed=3) + made_pairs(800, seed=4, words=list("abc"), longest=9)
+LETTERS = made_pairs(1_000, seed=5, words=["network", "networks", "netting", "work", "aaaa", "a", "é", "x-ray", ","])
 
 
 def longer_last(pair: Pair) -> Pair:
@@ -40,6 +40,15 @@ def test_chrf_is_that_of_sacrebleu(reference: str) -> None:
     pairs = PAIRS + LETTERS
     expected = [sacrebleu.sentence_chrf(" ".join(a), [" ".join(b)]).score / 100 for a, b in in_roles(pairs, reference)]
     assert scores("chrf", pairs, reference=reference) == pytest.approx(expected, abs=1e-9)
+
+
+def test_chrf_of_many_letters_is_that_of_sacrebleu() -> None:
+    # With as many letters as this, n-grams have to be numbered anew.
+    words = [chr(0x4E00 + i) + chr(0x4E00 + i * 7 % 3000) for i in range(3000)]
+    pairs = made_pairs(300, seed=6, words=words, longest=8) + made_pairs(300, seed=7, words=words[:5], longest=8)
+    expected = [sacrebleu.sentence_chrf(" ".join(a), [" ".join(b)]).score / 100 for a, b in pairs]
+    assert scores("chrf", pairs, reference="given") == pytest.approx(expected, abs=1e-9)
+    assert sum(score > 0 for score in expected) > 200
 
 
 def by_nltk(judged: Words, reference: Words) -> float:

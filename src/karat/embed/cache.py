@@ -69,6 +69,8 @@ class Cache:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self.path, timeout=WAIT_SECONDS)) as connection:
+                # Not waiting for the disk: a file that a loss of power leaves damaged is replaced.
+                connection.execute("PRAGMA synchronous = OFF")
                 connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, checksum, value)")
                 action(connection)
         except sqlite3.DatabaseError as error:

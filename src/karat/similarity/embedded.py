@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.embed import Embedder, Tokens, embedder
-from karat.embed.base import without_tokens
+from karat.embed.base import distinct, without_tokens
 from karat.embed.encoder import Encoder
 from karat.errors import InputError
 from karat.formats.files import lines
@@ -34,12 +34,14 @@ def cosine(phrases: Sequence[Words], left: Ints, right: Ints, *, model: str = "h
 
     A phrase and itself have 1, also where no word of it is known; otherwise what has no vector has 0.
     """
-    vectors = _embedder(model, layer).embed([" ".join(phrase) for phrase in phrases]).astype(np.float64)
-    lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
+    texts, left, right = _numbered(phrases, left, right)
+    vectors = _embedder(model, layer).embed(texts).astype(np.float64)
+    # Summed row by row: with einsum the last digit would depend on how many rows there are.
+    lengths = np.sqrt((vectors * vectors).sum(axis=1))
     vectors /= np.where(lengths > 0, lengths, 1)[:, None]
     scores = np.empty(len(left))
     for some in _parts(len(left), PAIRS_AT_ONCE):
-        scores[some] = np.einsum("nd,nd->n", vectors[left[some]], vectors[right[some]])
+        scores[some] = (vectors[left[some]] * vectors[right[some]]).sum(axis=1)
     scores[left == right] = 1.0
     return np.clip(scores, 0.0, 1.0)
 
@@ -61,7 +63,10 @@ def bertscore(
     are those of the bert-score package when it scores one pair at a time: there, in larger batches, padding can win.
 
     `baseline` is off, published (known for a few models), a number b, or a file of bert-score (LAYER,P,R,F); F becomes
-    (F − b) / (1 − b), and can be negative then.
+    (F − b) / (1 − b).
+
+    Alone among the similarities this one can be negative, mostly where it is rescaled: values are given as bert-score
+    prints them, and soft scores take what is below 0 as 0.
     """
     if not model:
         raise InputError("bertscore needs a model: bertscore,model=DIR with the directory of an encoder")
@@ -69,8 +74,16 @@ def bertscore(
     if not isinstance(encoder, Encoder):
         raise without_tokens(encoder.name)
     rescaled = _baseline(baseline, encoder)
-    scores = greedy_f(encoder.tokens([" ".join(phrase) for phrase in phrases]), left, right)
+    texts, left, right = _numbered(phrases, left, right)
+    scores = greedy_f(encoder.tokens(texts), left, right)
     return scores if rescaled is None else (scores - rescaled) / (1.0 - rescaled)
+
+
+def _numbered(phrases: Sequence[Words], left: Ints, right: Ints) -> tuple[list[str], Ints, Ints]:
+    """(the phrases that pairs have, as texts, each once; both sides of the pairs by number among these)."""
+    used, place = np.unique(np.concatenate([left, right]), return_inverse=True)
+    texts, numbers = distinct([" ".join(phrases[i]) for i in used.tolist()])
+    return texts, numbers[place[: len(left)]], numbers[place[len(left) :]]
 
 
 # ---------------------------------------------------------------------------------------------- matching

@@ -14,10 +14,11 @@ import numpy as np
 from karat.similarity.base import Floats, Ints, Role, Words, in_roles, similarity
 from karat.similarity.overlap import common
 from karat.similarity.patterns import Labels, by_pattern, table
-from karat.similarity.sparse import Matrix, matrix, row_dots
+from karat.similarity.sparse import Matrix, row_dots, rows_of
 
 _BLEU_ORDER, _NIST_ORDER, _CHRF_ORDER = 4, 5, 6
 _CHRF_BETA = 2
+_WHOLE = 1 << 56  # how large numbers get, with some room to 64 bits
 _NIST_BETA = log(0.5) / log(1.5) ** 2  # half the score when two thirds of the words are there
 
 
@@ -143,22 +144,24 @@ def _characters(texts: Sequence[str], length: Ints) -> Iterator[Matrix]:
     distinct, letters = np.unique(codes, return_inverse=True)
     phrase = np.repeat(np.arange(len(texts)), length)
     room = np.repeat(np.cumsum(length), length) - np.arange(len(codes))  # letters from here to the phrase's end
-    gram, at = np.zeros(len(codes), dtype=np.int64), np.arange(len(codes))
+    gram, kinds, at = np.zeros(len(codes), dtype=np.int64), 1, np.arange(len(codes))
     for n in range(1, _CHRF_ORDER + 1):
         at = at[room[at] >= n]
-        gram[at] = np.unique(gram[at] * len(distinct) + letters[at + n - 1], return_inverse=True)[1]
-        column = _numbered(phrase[at], gram[at])
-        shape = len(texts), int(column.max(initial=-1)) + 1
-        yield matrix(np.ones(len(at), dtype=np.float32), phrase[at], column, shape)
+        if kinds * len(distinct) * len(texts) > _WHOLE:  # numbers of phrases and n-grams together would not fit
+            values, gram[at] = np.unique(gram[at], return_inverse=True)
+            kinds = len(values)
+        gram[at] = gram[at] * len(distinct) + letters[at + n - 1]
+        kinds *= len(distinct)
+        yield _sets(phrase[at], gram[at], (len(texts), kinds))
 
 
-def _numbered(phrase: Ints, gram: Ints) -> Ints:
-    """A number for each distinct (n-gram, how often it came before in its phrase)."""
-    key = phrase * (int(gram.max(initial=0)) + 1) + gram
-    order = np.argsort(key, kind="stable")
-    starts = np.ones(len(order), dtype=bool)
-    starts[1:] = np.diff(key[order]) != 0
-    place = np.arange(len(order))
-    before = np.empty(len(order), dtype=np.int64)
-    before[order] = place - np.maximum.accumulate(np.where(starts, place, 0))
-    return gram * (int(before.max(initial=0)) + 1) + before
+def _sets(phrase: Ints, gram: Ints, shape: tuple[int, int]) -> Matrix:
+    """Which (n-gram, how often it came before in its phrase) each phrase has; phrases are in order."""
+    key = np.sort(phrase * shape[1] + gram)
+    place = np.arange(len(key))
+    new = np.ones(len(key), dtype=bool)
+    new[1:] = np.diff(key) != 0
+    before = place - np.maximum.accumulate(np.where(new, place, 0))
+    often = int(before.max(initial=0)) + 1
+    starts = np.searchsorted(phrase, np.arange(shape[0] + 1))
+    return rows_of((key % shape[1]) * often + before, starts, shape[1] * often)

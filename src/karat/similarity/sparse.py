@@ -23,6 +23,13 @@ def matrix(values: NDArray[Any], rows: Ints, columns: Ints, shape: tuple[int, in
     return found
 
 
+def rows_of(columns: Ints, starts: Ints, width: int) -> Matrix:
+    """The sparse matrix of ones at these columns, of which a row has those from one start to the next, in order."""
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(len(columns), dtype=np.float32), columns, starts), shape=(len(starts) - 1, width))
+
+
 def row_dots(a: Matrix, b: Matrix, left: Ints, right: Ints) -> Floats:
     """The dot product of row left[i] of one matrix with row right[i] of the other, for each i."""
     found = np.zeros(len(left))
