@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,11 +23,24 @@ from karat.engine.chunks import By, Chunk, Join, Missing, Shard, chunks, has_id,
 from karat.engine.processes import ordered_map
 from karat.errors import InputError, unknown
 from karat.formats import read, read_run
+from karat.formats.reviews import NONE_ACCEPTED, Accepted, read_accepted
 from karat.metrics.base import DEFAULT_METRICS, Request, Rows, parse_request, plan_requests
 from karat.protocol import Matching, Protocol, change, parse_protocol, signature_facts, whole_number
 from karat.results import Part, Results, Score, Tally, hash_text
 
 Progress = Callable[[int], None]  # called with the number of documents just done
+Columns = Mapping[tuple[int, int], Aligned]  # by system and protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Something else that is wanted of the columns while they are at hand.
+
+    `look` gets them chunk by chunk, possibly in another process; `take` is called with what it gives, in corpus order.
+    """
+
+    look: Callable[[Chunk, Columns], Any]
+    take: Callable[[Any], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +56,8 @@ class Options:
     jobs: int = 1
     development: tuple[str | Path | Corpus, Sequence[str | Path | Run]] | None = None
     progress: Progress | None = None
+    extra_references: str | Path | None = None  # a review, whose accepted phrases are references too
+    beside: Beside | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +70,8 @@ class Plan:
     protocols: tuple[Protocol, ...]
     requests: tuple[tuple[Request, ...], ...]
     leave_out: bool = False  # documents that a run lacks, instead of taking them as empty
+    extra: Accepted = NONE_ACCEPTED
+    look: Callable[[Chunk, Columns], Any] | None = None
 
 
 def score(
@@ -96,7 +113,7 @@ def _score(
         raise InputError("nothing to score: give at least one run")
     corpus, systems = as_corpus(corpus), as_runs(runs)
     remarks = _by_line_remarks(corpus, systems, options.by)
-    wanted, remark = _wanted(corpus, metrics)
+    wanted, remark = wanted_metrics(corpus, metrics)
     listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
     protocols, facts = as_protocols(listed, options.language), _facts(listed)
     chosen = facts.get("set", "keyphrases")
@@ -107,7 +124,10 @@ def _score(
         protocols,
         tuple(tuple(plan_requests(wanted, p.counting, options.averages)) for p in protocols),
         options.missing == "skip",
+        _extra(corpus, options.extra_references),
+        options.beside.look if options.beside else None,
     )
+    remarks += _extra_remarks(plan.extra, options.extra_references, facts.get("extra"))
     join = Join(options.by, options.missing, _shard(options.shard))
     plans, fit_remark = _fitted(plan, corpus, systems, join, options)
     parts = _collect(plans, corpus, systems, join, options)
@@ -159,7 +179,7 @@ def _shard(given: str | None) -> Shard:
     return Shard(index, count)
 
 
-def _wanted(corpus: Corpus, metrics: Sequence[str] | None) -> tuple[Sequence[str], list[str]]:
+def wanted_metrics(corpus: Corpus, metrics: Sequence[str] | None) -> tuple[Sequence[str], list[str]]:
     """The metrics to compute: without texts only those of the subset `all`."""
     has_text = any(document.title or document.text for document in corpus)  # the first one settles it
     chosen = list(DEFAULT_METRICS) if metrics is None else list(metrics)
@@ -185,6 +205,26 @@ def _reference_set(corpus: Corpus, name: str | None) -> str | None:
     if not known:
         raise InputError(f"{corpus.origin} has no reference sets, so --references {name} cannot choose one")
     raise unknown("reference set", name, known)
+
+
+def _extra(corpus: Corpus, review: str | Path | None) -> Accepted:
+    if review is None:
+        return NONE_ACCEPTED
+    has_ids = has_id(corpus)
+    known = (i if has_ids else str(at) for b in corpus.batches() for i, at in zip(b.ids, b.places, strict=True))
+    return read_accepted(review, set(filter(None, known)), corpus.origin)
+
+
+def _extra_remarks(extra: Accepted, review: str | Path | None, signed: str | None) -> list[str]:
+    remarks = []
+    if extra.phrases:
+        count = sum(map(len, extra.phrases.values()))
+        remarks.append(f"with {count:,} extra references for {len(extra.phrases):,} documents ({review})")
+    elif review is not None:
+        remarks.append(f'{review}: no phrase is accepted, so no reference is added; write "accept": true')
+    if signed is not None and signed != extra.hash:
+        remarks.append(f"the signature is of other extra references (extra={signed}); --extra-references gives them")
+    return remarks
 
 
 def _by_line_remarks(corpus: Corpus, runs: Sequence[Run], by: By | None) -> list[str]:
@@ -213,11 +253,13 @@ class Scored:
     rows: list[list[Rows]]
     tallies: list[Tally]
     hash: int
+    beside: Any = None
 
 
 def _aligned(plan: Plan, documents: Sequence[Document], chunk: Chunk) -> Iterator[tuple[int, int, Aligned]]:
     """(system, protocol, its columns); documents and predictions are aligned once for each way of matching."""
     predictions: list[list[Prediction]] = [batch.records() for batch in chunk.predictions]
+    documents = plan.extra.added_to(chunk.ids, documents, plan.reference_set)
     numbers: dict[Matching, list[int]] = {}
     for p, protocol in enumerate(plan.protocols):
         numbers.setdefault(protocol.matching, []).append(p)
@@ -234,16 +276,21 @@ def _score_chunk(plans: Sequence[Plan], chunk: Chunk) -> Scored:
     documents = chunk.documents.records()
     found: dict[tuple[int, int], list[Rows]] = {}
     tallies: dict[tuple[int, int], Tally] = {}
+    columns: dict[tuple[int, int], Aligned] = {}
+    look = plans[0].look
     for s, p, aligned in _aligned(plans[0], documents, chunk):
         left_out = chunk.missing[s] if plans[s].leave_out else []
         found[s, p] = [_without(request.rows(aligned), left_out) for request in plans[s].requests[p]]
         tallies[s, p] = _tally(plans[s], s, p, aligned, len(chunk.missing[s]))
+        if look is not None:
+            columns[s, p] = aligned
     order = sorted(found)
     return Scored(
         chunk.ids,
         [found[key] for key in order],
         [tallies[key] for key in order],
         _hash(chunk.ids, documents, plans[0].reference_set),
+        None if look is None else look(chunk, columns),
     )
 
 
@@ -288,6 +335,8 @@ def _collect(plans: Sequence[Plan], corpus: Corpus, runs: Sequence[Run], join: J
     parts: list[Scored] = []
     for part in ordered_map(partial(_score_chunk, plans), chunks(corpus, runs, join), options.jobs):
         parts.append(part)
+        if options.beside is not None:
+            options.beside.take(part.beside)
         if options.progress is not None:
             options.progress(len(part.ids))
     return parts
@@ -314,6 +363,8 @@ def _results(plans: Sequence[Plan], parts: list[Scored], shard: Shard, remarks: 
         raise InputError(f"{plan.corpus}: no document has references ({chosen}){hint}")
     ids = tuple(identifier for part in parts for identifier in part.ids)
     facts = {"set": plan.reference_set or "keyphrases", "hash": hash_text(sum(part.hash for part in parts))}
+    if plan.extra.hash is not None:
+        facts["extra"] = plan.extra.hash
     signatures = {str(p): p.signature(**facts, karat=__version__) for p in plan.protocols}
     whole = Part(shard.index, shard.count)
     return Results(tuple(scores), ids, signatures, tuple(tallies), tuple(remarks), whole)
@@ -347,6 +398,7 @@ def _fitted(
             fit_corpus, fit_runs = corpus, list(runs)
         else:
             fit_corpus, fit_runs = as_corpus(options.development[0]), as_runs(options.development[1])
+            plan = replace(plan, extra=NONE_ACCEPTED)  # which are of the scored documents
             _same_systems(fit_runs, runs)
         found = _gathered(plan, fit_corpus, fit_runs, everything, options.jobs, development=True)
         order = [[run.name for run in fit_runs].index(run.name) for run in runs]

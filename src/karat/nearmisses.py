@@ -28,7 +28,7 @@ from karat.metrics.soft import ROUNDING, checked_threshold
 from karat.protocol import Protocol, signature_facts, whole_number
 from karat.similarity import Similarity, Words, find, find_once
 from karat.similarity.classes import CLASSES, PARTICLES, Classes, all_words, classify, is_word
-from karat.similarity.context import sentences_of
+from karat.similarity.context import Contexts, sentences_in
 
 CROSSED = "location"  # the kind that is told apart by direction
 
@@ -253,11 +253,11 @@ def _checked(corpus: Corpus, options: Options) -> Request:
     return request
 
 
-def _sentences(corpus: Corpus, similarity: str) -> list[Words] | None:
+def _sentences(corpus: Corpus, similarity: str) -> Contexts | None:
     """All sentences of the corpus, for the one similarity that looks at them."""
     if "sentences" not in find(similarity).options:
         return None
-    return sentences_of(text for document in corpus for text in (document.title, document.text) if text)
+    return Contexts.of(sentences_in(corpus))
 
 
 def _notes(found: Sequence[Found], options: Options) -> list[str]:
@@ -286,7 +286,7 @@ class _Plan:
     request: Request
     options: Options
     all_pairs: bool  # whether each pair is wanted, not only what is counted
-    sentences: list[Words] | None
+    sentences: Contexts | None
 
     def similarity(self) -> Similarity:
         """The similarity, here rather than sent to every process: a file is read and a model loaded once in each."""

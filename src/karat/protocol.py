@@ -285,7 +285,7 @@ class Protocol:
         return ",".join([self.name, *(f"{name}={value}" for name, value in everything.items())])
 
 
-FACTS = ("set", "hash", "karat")  # what a signature says of the data and of the program, beside the options
+FACTS = ("set", "hash", "extra", "karat")  # what a signature says of the data and of the program, beside options
 
 
 def option_fields() -> dict[str, tuple[str, Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -62,6 +62,25 @@ class Score:
             "documents": documents,
             "undefined": self.undefined,
         }
+
+
+class Found(Protocol):
+    """What a verb finds, whichever it is: notes for its reader, and the whole as plain values."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole JSON output."""
+
+
+@runtime_checkable
+class Kept(Found, Protocol):
+    """What can also be kept in a `.karat` file."""
+
+    def save(self, path: str | Path) -> None:
+        """Writes the file."""
 
 
 class Tally(msgspec.Struct, frozen=True):

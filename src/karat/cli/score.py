@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from karat.cli import completion
 from karat.cli.shared import (
     Files,
     check_output,
@@ -45,6 +46,12 @@ are joined by `+`.
 @protocol_option
 @metric_option
 @click.option("--averages", is_flag=True, help="Every average of each metric, not the protocol's own alone.")
+@click.option(
+    "--extra-references",
+    metavar="FILE",
+    help="Add the references that a review accepts; `karat overlap --review` writes one.",
+    shell_complete=completion.paths,
+)
 @matching_options
 @development_options
 @jobs_option

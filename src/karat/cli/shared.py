@@ -15,11 +15,8 @@ from karat.cli import completion
 from karat.errors import InputError
 
 if TYPE_CHECKING:
-    from karat.auditing import Audit
     from karat.corpus import Corpus, Run
-    from karat.nearmisses import NearMisses
-    from karat.people import Human
-    from karat.results import Results
+    from karat.results import Found
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -205,25 +202,27 @@ def check_output(format_: str | None, output: str | None, saves: bool = True) ->
     if format_ is None and suffix not in ("", ".karat", *_BY_SUFFIX):
         known = ", ".join([*([".karat"] if saves else []), *_BY_SUFFIX])
         raise InputError(f"-o {output}: {suffix} is the suffix of no format (known: {known}); choose one with -f")
-    if Path(output).is_dir():
-        raise InputError(f"{output}: is a directory, not a file")
-    if not Path(output).parent.is_dir():
-        raise InputError(f"{Path(output).parent}: there is no such folder")
+    check_file(output)
 
 
-def deliver(
-    results: Results | Audit | NearMisses | Human, format_: str | None, output: str | None, quiet: bool
-) -> None:
+def check_file(path: str | None) -> None:
+    """Says at once, before any work, when a file could not be written."""
+    if path is not None and Path(path).is_dir():
+        raise InputError(f"{path}: is a directory, not a file")
+    if path is not None and not Path(path).parent.is_dir():
+        raise InputError(f"{Path(path).parent}: there is no such folder")
+
+
+def deliver(results: Found, format_: str | None, output: str | None, quiet: bool) -> None:
     """Writes results to standard output, or to a file in the format that its suffix or -f names."""
     from karat.formats.files import write_beside
-    from karat.nearmisses import NearMisses
-    from karat.people import Human
     from karat.report import render
+    from karat.results import Kept
 
     chosen = format_ or _BY_SUFFIX.get(Path(output or "").suffix, "table")
     if output is None:
         write_out(render(results, chosen))
-    elif output.endswith(".karat") and not isinstance(results, NearMisses | Human):
+    elif output.endswith(".karat") and isinstance(results, Kept):
         results.save(output)
     else:
         write_beside(output, render(results, chosen).encode())

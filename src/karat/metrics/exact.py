@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from karat.columns import Aligned, Bools, Cutoff, Ints, Subset
+from karat.columns import Aligned, Bools, Cutoff, Ints, Subset, lookup
 from karat.metrics.base import (
     Rows,
     divide,
@@ -73,6 +73,22 @@ def _micro_predictions(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Ints
     if rule == "predicted":
         return np.where(there > 0, depth, 0)
     return np.minimum(depth, there)
+
+
+@metric("found", better="higher", cutoff=True)
+def found(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
+    """Share of all references that are among the first k predictions; each is a row, as McNemar's test wants it."""
+    ranked, r = aligned.ranked(subset), aligned.references
+    within = ranked.rank < aligned.depth(cutoff, subset)[ranked.document]
+    width = len(aligned.prepared.table)
+    hit, _ = lookup(
+        r.document[r.variant_reference] * width + r.variant_phrase,
+        ranked.document[within] * width + ranked.phrase[within],
+    )
+    there = np.zeros(len(r.document), dtype=bool)
+    np.logical_or.at(there, r.variant_reference, hit)
+    chosen = aligned.references_in(subset)
+    return replace(rows(there[chosen]), units=r.document[chosen])
 
 
 _MEANS = {"mean-of-f": "mean", "f-of-means": "mean"}  # the two differ for F1 alone

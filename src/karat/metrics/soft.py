@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import isfinite
 from typing import Any
 
@@ -19,7 +20,7 @@ from karat.metrics.base import Fit, Floats, Rows, divide, harmonic, metric, rows
 from karat.metrics.exact import judged
 from karat.similarity import Similarity, Words, find, find_once
 from karat.similarity.base import FILE
-from karat.similarity.context import sentences_of
+from karat.similarity.context import Contexts, sentences_in
 from karat.text.normalise import normaliser
 from karat.text.stems import stemmer
 
@@ -68,12 +69,12 @@ def _fit(options: Mapping[str, Any]) -> Fit | None:
     """What has to be known of the whole corpus: for `context`, its sentences."""
     if options.get("score") != "context":
         return None
-    return Fit(_sentences, lambda parts: [sentence for part in parts for sentence in part], development=False)
+    return Fit(_sentences, lambda parts: Contexts.of(list(chain.from_iterable(parts))), development=False)
 
 
 def _sentences(aligned: Aligned, subset: Subset) -> list[Words]:
-    given = aligned.prepared.given
-    return sentences_of(text for document in given for text in (document.title, document.text) if text)
+    matching = aligned.prepared.matching
+    return sentences_in(aligned.prepared.given, normaliser(matching.tokenizer, matching.stemmer, matching.case))
 
 
 # ---------------------------------------------------------------------------------------------- the frame
@@ -145,7 +146,7 @@ class _Asked:
     score: str
     threshold: float
     options: dict[str, Any]
-    sentences: Sequence[Words] | None
+    sentences: Contexts | None
 
     def similarity(self) -> Similarity:
         if self.sentences is not None:

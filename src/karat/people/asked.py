@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from karat.results import Results
 from karat.similarity import Similarity, Words, find, words_of
 from karat.similarity.base import FILE
 from karat.similarity.classes import CLASSES, Classes, classify, is_word
-from karat.similarity.context import sentences_of
+from karat.similarity.context import sentences_in
 from karat.stats.correlation import COEFFICIENTS, COMBINATIONS, SCALES, Combination, Floats, Ints, Scale
 
 Bools = NDArray[np.bool_]
@@ -270,8 +269,7 @@ def _similarity(name: str, corpus: str | Path | Corpus | None) -> Similarity:
         return find(name)
     if corpus is None:
         raise InputError("context compares the sentences that phrases stand in: give the documents with --corpus")
-    texts = ((document.title, document.text) for document in as_corpus(corpus))
-    return find(name, sentences=sentences_of(filter(None, chain.from_iterable(texts))))
+    return find(name, sentences=sentences_in(as_corpus(corpus)))
 
 
 def _pair_scores(found: Similarity, judged: Judged) -> Floats:

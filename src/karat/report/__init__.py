@@ -10,11 +10,14 @@ from typing import Any
 import msgspec
 
 from karat.auditing import Audit
+from karat.comparing import Comparison
 from karat.nearmisses import NearMisses
+from karat.overlapping import Overlap
 from karat.people import Human
-from karat.report import audits, nearmisses, people
+from karat.report import audits, comparisons, nearmisses, overlaps, people, shown
 from karat.report.tables import latex, markdown, terminal
-from karat.results import Results
+from karat.results import Found, Results
+from karat.runs import Shown
 
 CSV_FIELDS = (
     "corpus",
@@ -30,7 +33,7 @@ CSV_FIELDS = (
 )
 
 
-def as_json(results: Results | Audit | NearMisses | Human) -> str:
+def as_json(results: Found) -> str:
     """The whole of it; floats in full, null where undefined."""
     return msgspec.json.format(msgspec.json.encode(results.as_dict()), indent=1).decode() + "\n"
 
@@ -69,6 +72,13 @@ FORMATS: dict[type, dict[str, Callable[[Any], str]]] = {
         "csv": lambda audit: as_csv(audit.results),
         "json": as_json,
     },
+    Comparison: {
+        "table": comparisons.terminal,
+        "md": comparisons.markdown,
+        "latex": comparisons.latex,
+        "csv": lambda found: csv_lines(comparisons.CSV_FIELDS, comparisons.csv_rows(found)),
+        "json": as_json,
+    },
     NearMisses: {
         "table": nearmisses.terminal,
         "md": nearmisses.markdown,
@@ -76,6 +86,14 @@ FORMATS: dict[type, dict[str, Callable[[Any], str]]] = {
         "csv": lambda found: csv_lines(nearmisses.CSV_FIELDS, nearmisses.csv_rows(found)),
         "json": as_json,
     },
+    Overlap: {
+        "table": overlaps.terminal,
+        "md": overlaps.markdown,
+        "latex": overlaps.latex,
+        "csv": lambda found: csv_lines(overlaps.CSV_FIELDS, overlaps.csv_rows(found)),
+        "json": as_json,
+    },
+    Shown: {"table": shown.terminal, "md": shown.markdown, "json": as_json},
     Human: {
         "table": people.terminal,
         "md": people.markdown,
@@ -86,6 +104,6 @@ FORMATS: dict[type, dict[str, Callable[[Any], str]]] = {
 }
 
 
-def render(result: Results | Audit | NearMisses | Human, format: str = "table") -> str:
+def render(result: Found, format: str = "table") -> str:
     """What a verb found, as text in one of its FORMATS."""
     return FORMATS[type(result)][format](result)

@@ -24,7 +24,7 @@ def grid(corner: str, columns: Sequence[str], rows: Sequence[Row]) -> Iterator[s
         block: list[str] = []
         for name, cells in [(corner, heads), *rows]:
             *above, last = wrapped_name(name, name_width)
-            block += [*above, line(last, list(cells[part]), name_width, widths[part])]
+            block += [*above, line(last, list(cells[part]), name_width, widths[part]).rstrip()]
         yield "\n".join(block)
         start = stop
 

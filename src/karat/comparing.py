@@ -1,0 +1,582 @@
+"""Systems compared: which is better, by how much, and how sure that is.
+
+The number that is printed is the number that is tested: rows of documents are swapped or drawn again, and the
+statistic is finished anew, whether it is a mean of F1 or F1 of means. All systems of a corpus see the same resamples.
+P-values are adjusted over all comparisons that are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from karat.corpus import Corpus, Run
+from karat.errors import InputError, unknown
+from karat.evaluate import as_corpus, as_runs, score, wanted_metrics
+from karat.metrics.base import Request, parse_request
+from karat.protocol import Protocol
+from karat.results import Results, Score, load
+from karat.stats.corrections import CORRECTIONS, adjusted
+from karat.stats.correlation import Floats
+from karat.stats.effects import detectable, documents_needed, effect, spread
+from karat.stats.ranks import Friedman, cliques, critical_difference, friedman
+from karat.stats.resampling import METHODS, RESAMPLES, Estimate, Method, Sample, difference, estimate, interval_of
+from karat.stats.resampling import over_seeds as over_seeds_of
+from karat.stats.tests import Tested, mcnemar, normality, paired_t, randomisations, shift, too_few, wilcoxon
+
+TESTS = ("randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact")
+OF_SEEDS = ("bootstrap",)  # what is left where a system has several seeds: these are drawn too
+SEED = "#"  # between the name of a system and the number of a seed
+EXACT = ("p", "r", "f1")  # metrics that go with the references found, on which McNemar's test is
+Better = Literal["higher", "lower"]
+Key = tuple[str, str, Request]  # corpus, protocol and request: what one family of systems is compared on
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How systems are compared; the flags of the command say what each means."""
+
+    baseline: str | None = None
+    test: str = "randomisation"  # by which letters are given
+    alpha: float = 0.05
+    correction: str = "holm"
+    resamples: int = RESAMPLES
+    seed: int = 0
+    level: float = 0.95
+    interval: Method = "bca"
+
+    def __post_init__(self) -> None:
+        """What cannot be chosen is said at once."""
+        for name, value, known in (
+            ("test", self.test, TESTS),
+            ("correction", self.correction, CORRECTIONS),
+            ("interval", self.interval, METHODS),
+        ):
+            if value not in known:
+                raise unknown(name, str(value), known)
+        for name, number in (("alpha", self.alpha), ("level", self.level)):
+            if not 0 < number < 1:
+                raise InputError(f"{name} is between 0 and 1, not {number:g}")
+        if self.resamples < 1:
+            raise InputError(f"resamples are a whole number from 1 on, not {self.resamples}")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One system's value of one metric: with its interval, over its seeds, and who is as good."""
+
+    corpus: str
+    protocol: str
+    request: Request
+    system: str
+    value: float
+    interval: tuple[float, float]
+    seeds: int = 1
+    sd: float = np.nan  # over the seeds
+    best: bool = False
+    letters: str = ""  # systems without a letter in common differ significantly
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two systems compared on one metric."""
+
+    corpus: str
+    protocol: str
+    request: Request
+    a: str
+    b: str
+    value_a: float
+    value_b: float
+    interval: tuple[float, float]
+    tests: Mapping[str, float]
+    effect: Mapping[str, float | int | bool | None]
+    n: int
+    adjusted: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def difference(self) -> float:
+        """By how much a is higher."""
+        return self.value_a - self.value_b
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row of the JSON output."""
+        request = self.request
+        return {
+            "corpus": self.corpus,
+            "protocol": self.protocol,
+            "a": self.a,
+            "b": self.b,
+            "metric": request.label,
+            "options": dict(request.options),
+            "subset": request.subset,
+            "average": request.average,
+            "value_a": _or_none(self.value_a),
+            "value_b": _or_none(self.value_b),
+            "difference": _or_none(self.difference),
+            "ci": [_or_none(end) for end in self.interval],
+            "tests": {name: _or_none(p) for name, p in self.tests.items()},
+            "adjusted": {name: _or_none(p) for name, p in self.adjusted.items()},
+            "effect": {name: _or_none(value) for name, value in self.effect.items()},
+            "n": self.n,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Systems over several corpora on one metric: mean ranks, Friedman's test, and Nemenyi's critical difference."""
+
+    protocol: str
+    request: Request
+    systems: tuple[str, ...]
+    friedman: Friedman
+    critical: float
+    cliques: tuple[tuple[str, ...], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row of the JSON output."""
+        return {
+            "protocol": self.protocol,
+            "metric": self.request.label,
+            "options": dict(self.request.options),
+            "subset": self.request.subset,
+            "average": self.request.average,
+            "corpora": self.friedman.corpora,
+            "ranks": dict(zip(self.systems, self.friedman.ranks.tolist(), strict=True)),
+            "chi2": self.friedman.chi2,
+            "p": self.friedman.p,
+            "f": _or_none(self.friedman.f),
+            "f_p": _or_none(self.friedman.f_p),
+            "critical_difference": self.critical,
+            "cliques": [list(clique) for clique in self.cliques],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What came of comparing systems."""
+
+    standings: tuple[Standing, ...]
+    pairs: tuple[Pair, ...]
+    rankings: tuple[Ranking, ...]
+    documents: Mapping[str, int]  # by corpus
+    signatures: Mapping[str, str]
+    options: Options
+    notes: tuple[str, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each pair of systems and metric, as in the JSON output."""
+        return [pair.as_dict() for pair in self.pairs]
+
+    def systems(self) -> list[dict[str, Any]]:
+        """One dict for each system and metric."""
+        return [
+            {
+                "corpus": each.corpus,
+                "protocol": each.protocol,
+                "system": each.system,
+                "metric": each.request.label,
+                "options": dict(each.request.options),
+                "subset": each.request.subset,
+                "average": each.request.average,
+                "value": _or_none(each.value),
+                "ci": [_or_none(end) for end in each.interval],
+                "seeds": each.seeds,
+                "sd": _or_none(each.sd),
+                "best": each.best,
+                "letters": each.letters,
+            }
+            for each in self.standings
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole JSON output."""
+        return {
+            "signatures": dict(self.signatures),
+            "rows": self.rows(),
+            "systems": self.systems(),
+            "rankings": [ranking.as_dict() for ranking in self.rankings],
+            "notes": list(self.notes),
+        }
+
+
+def _or_none(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+# ---------------------------------------------------------------------------------------------- what is compared
+
+
+def compare(
+    corpus: str | Path | Corpus | Results,
+    *runs: str | Path | Run | Results,
+    metrics: Sequence[str] | None = None,
+    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
+    **options: Any,
+) -> Comparison:
+    """Two or more systems compared on one corpus, each with each or all with a baseline.
+
+    Runs are given as for `karat.score`, or instead of corpus and runs results: objects or `.karat` files. Runs whose
+    names end in `#1`, `#2`... are seeds of one system. The keywords are those of `Options`; others go to `karat.score`.
+    """
+    if _is_results(corpus):
+        found = [each if isinstance(each, Results) else load(str(each)) for each in (corpus, *runs)]
+        return compare_results(found, **options)
+    own, scoring = _split(options)
+    return compare_results([_scored(corpus, runs, metrics, protocol, scoring)], **own)  # type: ignore[arg-type]
+
+
+def compare_corpora(
+    corpora: Mapping[str | Path | Corpus, Sequence[str | Path | Run]] | Iterable[tuple[Any, Sequence[Any]]],
+    *,
+    metrics: Sequence[str] | None = None,
+    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
+    **options: Any,
+) -> Comparison:
+    """Systems compared on several corpora, each given with its runs: on each of them, and by their ranks over all."""
+    own, scoring = _split(options)
+    listed = corpora.items() if isinstance(corpora, Mapping) else corpora
+    return compare_results([_scored(corpus, runs, metrics, protocol, scoring) for corpus, runs in listed], **own)
+
+
+def _is_results(given: Any) -> bool:
+    return isinstance(given, Results) or (isinstance(given, str | Path) and str(given).endswith(".karat"))
+
+
+def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(options of comparing, options of scoring)."""
+    own = set(Options.__dataclass_fields__)
+    return {k: v for k, v in options.items() if k in own}, {k: v for k, v in options.items() if k not in own}
+
+
+def _scored(
+    corpus: str | Path | Corpus,
+    runs: Sequence[str | Path | Run],
+    metrics: Sequence[str] | None,
+    protocol: str | Protocol | Sequence[str | Protocol],
+    scoring: Mapping[str, Any],
+) -> Results:
+    """The results of the metrics, and of the references found wherever McNemar's test goes with one of them."""
+    if len(runs) < 2:
+        raise InputError(f"two runs or more can be compared, not {len(runs)}")
+    documents, systems = as_corpus(corpus), as_runs(runs)
+    asked, remarks = wanted_metrics(documents, metrics)
+    beside = filter(None, map(_found_beside, asked))
+    found = score(documents, *systems, metrics=[*dict.fromkeys([*asked, *beside])], protocol=protocol, **scoring)
+    return replace(found, remarks=(*remarks, *found.remarks))
+
+
+def _found_beside(text: str) -> str | None:
+    """The metric of single references that goes with an exact one, if any does."""
+    request = parse_request(text)
+    if request.metric not in EXACT or request.cutoff is None or request.cutoff.kind == "V":
+        return None
+    return f"found@{request.cutoff}:{request.subset}"
+
+
+# ---------------------------------------------------------------------------------------------- comparing
+
+
+def compare_results(results: Sequence[Results], **options: Any) -> Comparison:
+    """The systems of results compared; results of one corpus must be of the same documents and signatures."""
+    chosen = Options(**options)
+    corpora = _by_corpus(results)
+    families: list[_Family] = []
+    for name, parts in corpora.items():
+        families += _families(name, parts)
+    if not families:
+        raise InputError("there is no metric on which two systems could be compared")
+    measured = [_measured(family, chosen) for family in families]
+    pairs = _adjusted([pair for _, own in measured for pair in own], chosen)
+    standings = [each for own, _ in measured for each in own]
+    comparisons = max((sum(chosen.test in pair.tests for pair in pairs)), 1)
+    few = too_few(chosen.resamples, chosen.alpha, comparisons if chosen.correction == "holm" else 1)
+    notes = dict.fromkeys(note for each in results for note in each.notes)
+    equal = [f"{p.a} and {p.b} are equal on every document ({_told(p.request)}): p is 1" for p in pairs if _equal(p)]
+    return Comparison(
+        tuple(_lettered(standings, pairs, chosen)),
+        tuple(pairs),
+        tuple(_rankings(standings, chosen)),
+        {name: len(parts[0].ids) for name, parts in corpora.items()},
+        {k: v for each in results for k, v in each.signatures.items()},
+        chosen,
+        (*notes, *equal, *((few,) if few else ())),
+    )
+
+
+def _told(request: Request) -> str:
+    options = "".join(f",{name}={value}" for name, value in request.options)
+    return f"{request.label}:{request.subset}{options}"
+
+
+def _equal(pair: Pair) -> bool:
+    return pair.effect.get("wins") == 0 and pair.effect.get("losses") == 0 and pair.difference == 0
+
+
+def _by_corpus(results: Sequence[Results]) -> dict[str, list[Results]]:
+    """The results of each corpus, which must be of the same documents under the same conventions."""
+    found: dict[str, list[Results]] = {}
+    for each in results:
+        if not each.scores:
+            raise InputError("results without any score cannot be compared")
+        if each.part.count > 1:
+            raise InputError(f"results of the shard {each.part.index}/{each.part.count}: merge the shards first")
+        found.setdefault(each.scores[0].corpus, []).append(each)
+    for name, parts in found.items():
+        for other in parts[1:]:
+            _check_alike(name, parts[0], other)
+    return found
+
+
+def _check_alike(corpus: str, one: Results, other: Results) -> None:
+    if one.ids != other.ids:
+        lacking = sorted(set(one.ids) ^ set(other.ids))
+        which = f": {lacking[0]!r} is in one of them only" if lacking else ", in another order"
+        raise InputError(f"the results of {corpus} are not of the same documents{which}")
+    for protocol in one.signatures.keys() & other.signatures.keys():
+        if one.signatures[protocol] != other.signatures[protocol]:
+            parts = zip(one.signatures[protocol].split(","), other.signatures[protocol].split(","), strict=False)
+            a, b = next((a, b) for a, b in parts if a != b)
+            raise InputError(f"the results of {corpus} under {protocol} are of different signatures: {a} and {b}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """The systems that are compared on one metric of one corpus, each with the scores of its seeds."""
+
+    corpus: str
+    protocol: str
+    request: Request
+    documents: int
+    systems: Mapping[str, list[Score]]
+    found: Mapping[str, list[Score]]  # single references, where McNemar's test goes with the metric
+
+    @property
+    def better(self) -> Better:
+        return self.request.spec.better or "higher"
+
+
+def _families(corpus: str, parts: Sequence[Results]) -> list[_Family]:
+    scores: dict[tuple[str, Request], dict[str, list[Score]]] = {}
+    for each in (one for results in parts for one in results.scores):
+        family = scores.setdefault((each.protocol, replace(each.request, fitted=None)), {})
+        name = each.system.partition(SEED)[0]
+        seeds = family.setdefault(name, [])
+        if any(known.system == each.system for known in seeds):
+            raise InputError(f"two results of {corpus} are of a system named {each.system!r}; give each once")
+        seeds.append(each)
+    beside = {key: family for key, family in scores.items() if key[1].metric == "found"}
+    asked = {key: family for key, family in scores.items() if key not in beside or len(beside) == len(scores)}
+    return [
+        _Family(corpus, protocol, request, len(parts[0].ids), systems, _beside(beside, protocol, request))
+        for (protocol, request), systems in asked.items()
+        if len(systems) > 1
+    ]
+
+
+def _beside(
+    found: Mapping[tuple[str, Request], dict[str, list[Score]]], protocol: str, request: Request
+) -> Mapping[str, list[Score]]:
+    for (other, own), systems in found.items():
+        if other == protocol and (own.cutoff, own.subset) == (request.cutoff, request.subset):
+            return systems if request.metric in (*EXACT, "found") else {}
+    return {}
+
+
+def _sample(score: Score, documents: int) -> Sample:
+    spec = score.request.spec
+    finish = spec.items if spec.items is not None else score.request.finish
+    return Sample(score.rows.values, finish, score.rows.units, spec.items is not None, documents)
+
+
+@dataclass(frozen=True, slots=True)
+class _System:
+    """One system of a family: its seeds' samples, and the estimate of its value."""
+
+    name: str
+    samples: list[Sample]
+    estimate: Estimate
+    values: list[float]
+
+
+def _measured(family: _Family, options: Options) -> tuple[list[Standing], list[Pair]]:
+    """What is found on one metric: each system by itself, and the pairs that are compared."""
+    names = list(family.systems)
+    if options.baseline is not None and options.baseline not in names:
+        raise unknown("baseline", options.baseline, names)
+    samples = [[_sample(score, family.documents) for score in family.systems[name]] for name in names]
+    flat = iter(estimate([sample for own in samples for sample in own], options.resamples, options.seed))
+    systems = []
+    for number, (name, own) in enumerate(zip(names, samples, strict=True)):
+        each = [next(flat) for _ in own]
+        whole = each[0] if len(own) == 1 else over_seeds_of(each, options.seed, number)
+        systems.append(_System(name, own, whole, [one.value for one in each]))
+    chosen = [(a, b) for a, b in combinations(systems, 2) if options.baseline in (None, a.name, b.name)]
+    ordered = [(b, a) if options.baseline == a.name else (a, b) for a, b in chosen]
+    swapped = _randomised(ordered, options)
+    pairs = [_pair(family, a, b, swap, options) for (a, b), swap in zip(ordered, swapped, strict=True)]
+    return [_standing(family, system, systems, options) for system in systems], pairs
+
+
+def _randomised(pairs: Sequence[tuple[_System, _System]], options: Options) -> list[Tested | None]:
+    """The test by randomisation of each pair that has one seed each."""
+    single = [len(a.samples) == len(b.samples) == 1 for a, b in pairs]
+    wanted = [(a.samples[0], b.samples[0]) for (a, b), one in zip(pairs, single, strict=True) if one]
+    found = iter(randomisations(wanted, options.resamples, options.seed) if wanted else ())
+    return [next(found) if one else None for one in single]
+
+
+def _standing(family: _Family, system: _System, systems: Sequence[_System], options: Options) -> Standing:
+    values = [one.estimate.value for one in systems if one.estimate.value == one.estimate.value]
+    top = (max if family.better == "higher" else min)(values, default=np.nan)
+    sd = float(np.std(system.values, ddof=1)) if len(system.values) > 1 else np.nan
+    return Standing(
+        family.corpus,
+        family.protocol,
+        family.request,
+        system.name,
+        system.estimate.value,
+        interval_of(system.estimate, options.level, options.interval),
+        len(system.values),
+        sd,
+        bool(abs(system.estimate.value - top) < 1e-12),
+    )
+
+
+def _pair(family: _Family, a: _System, b: _System, swapped: Tested | None, options: Options) -> Pair:
+    apart = difference(a.estimate, b.estimate)
+    tests = {"bootstrap": shift(apart).p}
+    effects: dict[str, float | int | bool | None] = {}
+    n = family.documents
+    if swapped is not None:
+        tests = {"randomisation": swapped.p, **tests}
+        by_document = _by_document(a.samples[0], b.samples[0])
+        if by_document is not None:
+            x, y = by_document
+            verdict = normality(x, y)
+            tests |= {"t": paired_t(x, y).p, "wilcoxon": wilcoxon(x, y).p}
+            found = effect(x, y)
+            n = found.documents
+            effects = {
+                "d_z": found.d_z,
+                "superiority": found.superiority,
+                "wins": found.wins,
+                "ties": found.ties,
+                "losses": found.losses,
+                "normal": verdict.normal,
+                "shapiro": verdict.p,
+            }
+        tests |= _mcnemar(family, a.name, b.name)
+    sd = spread(apart)
+    effects["detectable"] = detectable(sd, n, options.alpha) if n else np.nan
+    effects["documents_needed"] = documents_needed(sd, apart.value, options.alpha)
+    ends = interval_of(apart, options.level, options.interval)
+    values = (a.estimate.value, b.estimate.value)
+    return Pair(family.corpus, family.protocol, family.request, a.name, b.name, *values, ends, tests, effects, n)
+
+
+def _by_document(a: Sample, b: Sample) -> tuple[Floats, Floats] | None:
+    """The values of each document, where the statistic has such."""
+    if a.by_document() is None or b.by_document() is None:
+        return None
+    return a.each(), b.each()
+
+
+def _mcnemar(family: _Family, a: str, b: str) -> dict[str, float]:
+    """McNemar's test of the references found, where both systems have them."""
+    if a not in family.found or b not in family.found:
+        return {}
+    x, y = (family.found[name][0].rows.values for name in (a, b))
+    if len(x) != len(y):
+        return {}
+    found = mcnemar(x[:, 0], y[:, 0])
+    return {"mcnemar": found.mid_p, "mcnemar_exact": found.exact}
+
+
+def _adjusted(pairs: Sequence[Pair], options: Options) -> list[Pair]:
+    """The pairs with the p of each test adjusted over all comparisons that were made by it."""
+    corrected: list[dict[str, float]] = [{} for _ in pairs]
+    for test in TESTS:
+        own = [i for i, pair in enumerate(pairs) if test in pair.tests]
+        for i, p in zip(own, adjusted([pairs[i].tests[test] for i in own], options.correction), strict=True):
+            corrected[i][test] = p
+    return [replace(pair, adjusted=found) for pair, found in zip(pairs, corrected, strict=True)]
+
+
+# ---------------------------------------------------------------------------------------------- letters and ranks
+
+
+def _lettered(standings: Sequence[Standing], pairs: Sequence[Pair], options: Options) -> list[Standing]:
+    """The standings with letters: systems that share one do not differ significantly."""
+    if options.baseline is not None:
+        return list(standings)
+    families: dict[Key, list[int]] = {}
+    for i, each in enumerate(standings):
+        families.setdefault((each.corpus, each.protocol, each.request), []).append(i)
+    apart: dict[Key, set[frozenset[str]]] = {}
+    for pair in pairs:
+        p = pair.adjusted.get(options.test, pair.adjusted.get(OF_SEEDS[0], np.nan))
+        if p <= options.alpha:
+            key = pair.corpus, pair.protocol, pair.request
+            apart.setdefault(key, set()).add(frozenset((pair.a, pair.b)))
+    found = list(standings)
+    for key, members in families.items():
+        sign = -1 if key[2].spec.better != "lower" else 1
+        order = sorted(members, key=lambda i: (np.isnan(standings[i].value), sign * standings[i].value))
+        given = letters([standings[i].system for i in order], apart.get(key, set()))
+        for i in order:
+            found[i] = replace(found[i], letters=given[standings[i].system])
+    return found
+
+
+def letters(systems: Sequence[str], apart: set[frozenset[str]]) -> dict[str, str]:
+    """The letters of systems, given from the best on and who differs: without a letter in common exactly those.
+
+    By insertion and absorption (Piepho 2004).
+
+    >>> letters(["x", "y", "z"], {frozenset("xz")})
+    {'x': 'a', 'y': 'ab', 'z': 'b'}
+    """
+    groups = [set(systems)]
+    for pair in sorted(map(sorted, apart)):
+        one, other = pair
+        split = [group for group in groups if one in group and other in group]
+        groups = [group for group in groups if group not in split]
+        for group in split:
+            groups += [group - {one}, group - {other}]
+        groups = [g for i, g in enumerate(groups) if not any(g < h or (g == h and j < i) for j, h in enumerate(groups))]
+    place = {system: i for i, system in enumerate(systems)}
+    groups.sort(key=lambda group: sorted(place[system] for system in group))
+    return {system: "".join(_letter(i) for i, g in enumerate(groups) if system in g) for system in systems}
+
+
+def _letter(number: int) -> str:
+    return chr(ord("a") + number) if number < 26 else f"({number + 1})"
+
+
+def _rankings(standings: Sequence[Standing], options: Options) -> list[Ranking]:
+    """The systems ranked over the corpora, on each metric that every corpus has, for the systems that all have."""
+    corpora = list(dict.fromkeys(each.corpus for each in standings))
+    if len(corpora) < 2:
+        return []
+    found = []
+    for protocol, request in dict.fromkeys((each.protocol, each.request) for each in standings):
+        own = {(e.corpus, e.system): e.value for e in standings if (e.protocol, e.request) == (protocol, request)}
+        names = dict.fromkeys(system for _, system in own)
+        systems = tuple(name for name in names if all((corpus, name) in own for corpus in corpora))
+        if len(systems) > 1:
+            values = np.array([[own[corpus, name] for name in systems] for corpus in corpora])
+            found.append(_ranking(protocol, request, systems, values, options))
+    return found
+
+
+def _ranking(protocol: str, request: Request, systems: tuple[str, ...], values: Floats, options: Options) -> Ranking:
+    ranked = friedman(values, request.spec.better or "higher")
+    critical = critical_difference(len(systems), ranked.corpora, options.alpha)
+    groups = tuple(tuple(systems[i] for i in clique) for clique in cliques(ranked.ranks, critical))
+    return Ranking(protocol, request, systems, ranked, critical, groups)

@@ -1,0 +1,170 @@
+"""Phrases that systems predict and references lack, for a person to review; and what the person accepted.
+
+    {"id": "d1", "phrase": "deep learning", "systems": ["t5", "one2set"], "accept": null}
+
+JSON lines, CSV, TSV or Parquet; `accept` is then set to true where the phrase is a good keyphrase of its document.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from karat.corpus import Document, Reference
+from karat.errors import InputError
+from karat.formats.base import Record, brief, quoted
+from karat.formats.containers import container_at, container_of, rows, save
+from karat.formats.files import writing
+
+FIELDS = ("id", "phrase", "systems", "accept")
+FORM = 'a line is {"id": "d1", "phrase": "deep learning", "accept": true}'
+_YES, _NO, _OPEN = ("true", "yes", "y", "x", "1"), ("false", "no", "n", "0"), ("", "null", "none")
+_FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for a formula
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Phrases that are references too, by document, and a hash of them; the hash is None where there are none."""
+
+    phrases: Mapping[str, tuple[str, ...]]
+    hash: str | None
+
+    def added_to(self, ids: Sequence[str], documents: Sequence[Document], name: str | None) -> Sequence[Document]:
+        """The documents with these references, in the named set or among the keyphrases."""
+        if not self.phrases:
+            return documents
+        pairs = zip(ids, documents, strict=True)
+        return [_with(document, self.phrases[i], name) if i in self.phrases else document for i, document in pairs]
+
+
+NONE_ACCEPTED = Accepted({}, None)
+
+
+def _with(document: Document, phrases: Sequence[str], name: str | None) -> Document:
+    sets = document.reference_sets or {}
+    given: list[Reference] = list((document.keyphrases if name is None else sets.get(name)) or ())
+    more = [*given, *(phrase for phrase in phrases if phrase not in given)]
+    if name is None:
+        return msgspec.structs.replace(document, keyphrases=more)
+    return msgspec.structs.replace(document, reference_sets={**sets, name: more})
+
+
+# ---------------------------------------------------------------------------------------------- reading
+
+
+def read_accepted(path: str | Path, known: Set[str], corpus: str) -> Accepted:
+    """What a review accepts for the documents of a corpus, whose ids are known; another document is an error."""
+    decided: dict[tuple[str, str], tuple[int, bool]] = {}
+    for place, identifier, phrase, accept in _decisions(str(path)):
+        if identifier not in known:
+            hint = near(identifier, known)
+            raise InputError(f"{path}:{place}: there is no document {quoted(identifier)} in {corpus}{hint}")
+        if accept is None:
+            continue
+        before = decided.setdefault((identifier, phrase), (place, accept))
+        if before[1] != accept:
+            raise InputError(
+                f"{path}:{place}: {quoted(phrase)} is {_SAID[accept]} for document {quoted(identifier)}, but "
+                f"{_SAID[before[1]]} on line {before[0]}; keep one"
+            )
+    return _accepted(pair for pair, (_, accept) in decided.items() if accept)
+
+
+_SAID = {True: "accepted", False: "refused"}
+
+
+def _accepted(pairs: Iterable[tuple[str, str]]) -> Accepted:
+    found: dict[str, tuple[str, ...]] = {}
+    for identifier, phrase in pairs:
+        found[identifier] = (*found.get(identifier, ()), phrase)
+    if not found:
+        return NONE_ACCEPTED
+    pack = msgspec.msgpack.encode(sorted((identifier, sorted(phrases)) for identifier, phrases in found.items()))
+    return Accepted(found, blake2b(pack, digest_size=8).hexdigest())
+
+
+def near(identifier: str, known: Iterable[str]) -> str:
+    """A question for the ids that are most like one that is not there; empty where none is."""
+    from rapidfuzz import process
+
+    found = process.extract(identifier, sorted(known), limit=3, score_cutoff=60)
+    return f"; did you mean {' or '.join(quoted(each) for each, _, _ in found)}?" if found else ""
+
+
+def _decisions(path: str) -> Iterator[tuple[int, str, str, bool | None]]:
+    """(line, document, phrase, whether it is accepted, None where nobody has decided)."""
+    found = container_at(path)
+    container = "csv" if found == "text" else found  # of a table only the name tells, and standard input has none
+    for place, record in rows(path, container):
+        try:
+            yield place, *_decision(record, guarded=container in ("csv", "tsv"))
+        except ValueError as error:
+            raise InputError(f"{path}:{place}: {error}") from None
+
+
+def _decision(record: Record, guarded: bool) -> tuple[str, str, bool | None]:
+    identifier, phrase = record.get("id"), record.get("phrase")
+    if isinstance(identifier, bool) or not isinstance(identifier, str | int) or identifier == "":
+        raise ValueError(f"no id of a document; {FORM}")
+    if not isinstance(phrase, str) or not phrase.strip():
+        raise ValueError(f"no phrase; {FORM}")
+    if "accept" not in record:
+        raise ValueError(f"no accept; {FORM}")
+    return str(identifier), _unguarded(phrase) if guarded else phrase, _accept(record["accept"])
+
+
+def _accept(value: Any) -> bool | None:
+    if value is None or isinstance(value, bool):
+        return value
+    written = str(value).strip().lower()
+    if written in (*_YES, *_NO):
+        return written in _YES
+    if written in _OPEN:
+        return None
+    raise ValueError(f"accept is true, false or empty, not {brief(repr(value), 80)}")
+
+
+# ---------------------------------------------------------------------------------------------- writing
+
+
+def write_review(path: str | Path, found: Iterable[Record]) -> None:
+    """Writes phrases for a review; the file's name chooses between JSON lines, CSV, TSV and Parquet."""
+    container = container_of(str(path))
+    if container in ("csv", "tsv"):
+        _write_table(str(path), found, "\t" if container == "tsv" else ",")
+    else:
+        save(str(path), found, container)
+
+
+def _write_table(path: str, found: Iterable[Record], delimiter: str) -> None:
+    """A table with a header even where it has no rows, in which a spreadsheet sees no formula."""
+    import csv
+
+    with writing(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
+        writer.writerow(FIELDS)
+        for row in found:
+            systems = "; ".join(row["systems"])
+            writer.writerow([row["id"], _guarded(row["phrase"]), _guarded(systems), ""])
+        text.detach()
+
+
+def _guarded(cell: str) -> str:
+    """A cell that is no formula, nor can be taken for one that was guarded."""
+    return f"'{cell}" if cell.lstrip("'").startswith(_FORMULA) else cell
+
+
+def _unguarded(cell: str) -> str:
+    """The cell as it was before it was guarded.
+
+    >>> _unguarded(_guarded("=1+1")), _unguarded(_guarded("'=x")), _unguarded("'tis")
+    ('=1+1', "'=x", "'tis")
+    """
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA) else cell

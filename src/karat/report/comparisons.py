@@ -1,0 +1,253 @@
+"""A comparison as text: systems with their intervals and letters, pairs with their tests, ranks over corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from karat.comparing import Comparison, Pair, Ranking, Standing
+from karat.report.audits import signed
+from karat.report.grids import Row, booktabs, grid, paragraphs, pipes
+from karat.report.tables import md, number, tex, wrap
+
+CSV_FIELDS = (
+    "corpus",
+    "protocol",
+    "a",
+    "b",
+    "metric",
+    "options",
+    "subset",
+    "average",
+    "value_a",
+    "value_b",
+    "difference",
+    "low",
+    "high",
+    "p",
+    "p_adjusted",
+    "d_z",
+    "superiority",
+    "n",
+)
+NAMES = {
+    "randomisation": "paired randomisation",
+    "bootstrap": "paired bootstrap",
+    "t": "paired t",
+    "wilcoxon": "Wilcoxon",
+    "mcnemar": "McNemar (mid-p)",
+    "mcnemar_exact": "McNemar (exact)",
+}
+PAIR_COLUMNS = ["difference", "p", "adjusted", "d_z", "n"]
+CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "none"}
+
+
+# ---------------------------------------------------------------------------------------------- words
+
+
+def heading(found: Comparison, corpus: str, protocol: str) -> str:
+    """What a table is of."""
+    return f"{corpus}, {found.documents[corpus]:,} documents, protocol {protocol}"
+
+
+def legend(found: Comparison) -> Iterator[str]:
+    """What marks, letters, brackets and p are."""
+    options = found.options
+    level = f"{100 * options.level:.4g} %"
+    how = f"{options.interval}, {options.resamples:,} resamples, seed {options.seed}"
+    yield f"* best; in brackets {level} intervals ({how})."
+    if any(each.letters for each in found.standings):
+        yield f"Systems without a letter in common differ: adjusted p at most {options.alpha:g}."
+    if any(each.seeds > 1 for each in found.standings):
+        yield "± is the standard deviation over a system's seeds; seeds and documents are drawn."
+
+
+def tested(found: Comparison) -> str:
+    """Which test p is of, and how it is adjusted."""
+    options = found.options
+    count = f"{len(found.pairs):,} comparison{'s' if len(found.pairs) > 1 else ''}"
+    over = f"adjusted over {count} ({CORRECTIONS[options.correction]})"
+    return f"p: {NAMES[options.test]}, two-sided; {over}"
+
+
+def metric_name(each: Standing | Pair | Ranking) -> str:
+    """A metric with its options and subset."""
+    request = each.request
+    options = "".join(f",{name}={value}" for name, value in request.options)
+    return f"{request.label} {request.subset}{options}"
+
+
+def averages(standings: Sequence[Standing]) -> str:
+    """The averages of a table, said once."""
+    return ", ".join(dict.fromkeys(each.request.average or "" for each in standings))
+
+
+# ---------------------------------------------------------------------------------------------- cells
+
+
+def _value(each: Standing) -> str:
+    sd = f" ± {number(each.sd)}" if each.seeds > 1 else ""
+    return f"{number(each.value)}{sd}{'*' if each.best else ''}"
+
+
+def _interval(ends: tuple[float, float]) -> str:
+    return "" if ends[0] != ends[0] else f"[{', '.join(_short(end) for end in ends)}]"
+
+
+def _short(value: float) -> str:
+    """A number with three decimals, without the zero before the point."""
+    text = f"{value:.3f}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None or value != value else "<.0001" if value < 0.0001 else number(value)
+
+
+def _families(found: Comparison) -> dict[tuple[str, str], list[Standing]]:
+    families: dict[tuple[str, str], list[Standing]] = {}
+    for each in found.standings:
+        families.setdefault((each.corpus, each.protocol), []).append(each)
+    return families
+
+
+def system_table(standings: Sequence[Standing], cell: Any) -> tuple[list[str], list[Row]]:
+    """(metrics, a row a system)."""
+    metrics = list(dict.fromkeys(metric_name(each) for each in standings))
+    cells = {(each.system, metric_name(each)): cell(each) for each in standings}
+    systems = dict.fromkeys(each.system for each in standings)
+    return metrics, [(system, [cells.get((system, metric), "") for metric in metrics]) for system in systems]
+
+
+def pair_rows(found: Comparison, pairs: Sequence[Pair]) -> list[Row]:
+    """Below each metric a row a pair: the difference with its interval, p, adjusted p, effect size, documents."""
+    rows: list[Row] = []
+    for metric in dict.fromkeys(map(metric_name, pairs)):
+        rows.append((metric, [""] * len(PAIR_COLUMNS)))
+        rows += [(f"  {p.a} − {p.b}", _pair_cells(found, p)) for p in pairs if metric_name(p) == metric]
+    return rows
+
+
+def _pair_cells(found: Comparison, pair: Pair) -> list[str]:
+    used = found.options.test if found.options.test in pair.tests else "bootstrap"
+    difference = signed(pair.difference) if pair.difference == pair.difference else "–"
+    return [
+        f"{difference} {_interval(pair.interval)}".strip(),
+        _p(pair.tests.get(used)),
+        _p(pair.adjusted.get(used)),
+        _effect(pair.effect.get("d_z")),
+        f"{pair.n:,}",
+    ]
+
+
+def _effect(value: Any) -> str:
+    return "–" if value is None or value != value else f"{value:.2f}"
+
+
+def ranking_rows(ranking: Ranking) -> list[Row]:
+    """A row a system, the best first: its mean rank, and which bars of the critical-difference diagram it is under."""
+    order = sorted(range(len(ranking.systems)), key=lambda i: float(ranking.friedman.ranks[i]))
+    rows: list[Row] = []
+    for i in order:
+        system = ranking.systems[i]
+        bars = "".join("|" if system in clique else " " for clique in ranking.cliques)
+        rows.append((system, [f"{ranking.friedman.ranks[i]:.2f}", bars or " "]))
+    return rows
+
+
+def ranking_title(ranking: Ranking) -> str:
+    """What is found over all corpora."""
+    f = ranking.friedman
+    return (
+        f"{metric_name(ranking)}, protocol {ranking.protocol}, mean ranks over {f.corpora} corpora: Friedman p "
+        f"{_p(f.p)} (Iman-Davenport {_p(f.f_p)}); ranks within {ranking.critical:.2f} (Nemenyi) share a bar"
+    )
+
+
+# ---------------------------------------------------------------------------------------------- formats
+
+
+def terminal(found: Comparison) -> str:
+    """The tables, at most 80 columns wide."""
+    parts: list[str] = []
+    for (corpus, protocol), standings in _families(found).items():
+        parts.append("\n".join(wrap(heading(found, corpus, protocol), "  ")))
+        parts += grid("system", *system_table(standings, lambda e: f"{_value(e)} {e.letters}".strip()))
+        parts += grid("interval", *system_table(standings, lambda e: _interval(e.interval)))
+        parts.append(f"average: {averages(standings)}")
+        own = [pair for pair in found.pairs if (pair.corpus, pair.protocol) == (corpus, protocol)]
+        parts += grid("a − b", PAIR_COLUMNS, pair_rows(found, own))
+    for ranking in found.rankings:
+        parts.append("\n".join(wrap(ranking_title(ranking), "  ")))
+        parts += grid("system", ["rank", "alike"], ranking_rows(ranking))
+    parts.append(paragraphs([*legend(found), tested(found) + "."]))
+    if found.notes:
+        parts.append(paragraphs(f"note: {note}" for note in found.notes))
+    return "\n\n".join(parts) + "\n"
+
+
+def markdown(found: Comparison) -> str:
+    """Pipe tables, the best in bold."""
+    parts: list[str] = []
+    for (corpus, protocol), standings in _families(found).items():
+        parts.append(f"**{md(heading(found, corpus, protocol))}**")
+        metrics, rows = system_table(standings, _md_cell)
+        lines = pipes("system", metrics, [(name, [""] * len(cells)) for name, cells in rows]).split("\n")
+        body = ["| " + " | ".join([md(name), *cells]) + " |" for name, cells in rows]
+        parts.append("\n".join([*lines[:2], *body]))
+        parts.append(f"Average: {md(averages(standings))}.")
+        own = [pair for pair in found.pairs if (pair.corpus, pair.protocol) == (corpus, protocol)]
+        parts.append(pipes("a − b", PAIR_COLUMNS, pair_rows(found, own)))
+    for ranking in found.rankings:
+        parts += [md(ranking_title(ranking)), pipes("system", ["rank", "alike"], ranking_rows(ranking))]
+    parts += [md(" ".join([*legend(found)])), md(tested(found) + ".")]
+    parts += [f"Note: {md(note)}" for note in found.notes]
+    return "\n\n".join(parts) + "\n"
+
+
+def _md_cell(each: Standing) -> str:
+    value = md(_value(each).removesuffix("*"))
+    return f"{f'**{value}**' if each.best else value} {md(_interval(each.interval))} {each.letters}".strip()
+
+
+def latex(found: Comparison) -> str:
+    """A booktabs table for each corpus and protocol, the best in bold, letters as superscripts."""
+    parts = []
+    for (corpus, protocol), standings in _families(found).items():
+        metrics, rows = system_table(standings, _tex_cell)
+        caption = f"{heading(found, corpus, protocol)}; average: {averages(standings)}. Best in bold. "
+        caption += (
+            f"Systems without a letter in common differ (alpha {found.options.alpha:g}). "
+            if any(each.letters for each in standings)
+            else ""
+        )
+        caption += f"P: {tested(found).removeprefix('p: ')}."
+        body = booktabs(caption, ["system", *metrics], [[(name, [""] * len(cells)) for name, cells in rows]])
+        head, _, tail = body.partition("\\midrule\n")
+        lines = [" & ".join([tex(name), *cells]) + r" \\" for name, cells in rows]
+        parts.append(f"{head}\\midrule\n" + "\n".join(lines) + "\n" + tail[tail.index("\\bottomrule") :])
+    return "\n".join(parts)
+
+
+def _tex_cell(each: Standing) -> str:
+    sd = f" $\\pm$ {number(each.sd)}" if each.seeds > 1 else ""
+    value = tex(number(each.value))
+    letters = f"\\textsuperscript{{{tex(each.letters)}}}" if each.letters else ""
+    shown = rf"\textbf{{{value}}}" if each.best else value
+    return f"{shown}{sd}{letters}"
+
+
+def csv_rows(found: Comparison) -> Iterator[dict[str, Any]]:
+    """A row a pair and metric, flat."""
+    for pair in found.pairs:
+        row = pair.as_dict()
+        used = found.options.test if found.options.test in pair.tests else "bootstrap"
+        yield row | {
+            "options": ",".join(f"{name}={value}" for name, value in row["options"].items()),
+            "low": row["ci"][0],
+            "high": row["ci"][1],
+            "p": row["tests"].get(used),
+            "p_adjusted": row["adjusted"].get(used),
+            "d_z": row["effect"].get("d_z"),
+            "superiority": row["effect"].get("superiority"),
+        }
