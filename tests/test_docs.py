@@ -30,6 +30,7 @@ from karat.formats import FORMATS
 from karat.metrics.base import METRICS, Rows, metric
 from karat.protocol import PRESETS
 from tests.blocks import Block, blocks, command_lines, sessions
+from tests.forked import program
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"
@@ -197,9 +198,9 @@ def begin(folder: Path) -> Story:
     programs.mkdir()
     for name, path in SAMPLES.items():
         shutil.copy(path, work / name)
-    program = programs / "karat"
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c "from karat.cli import main; main()" "$@"\n')
-    program.chmod(0o755)
+    karat = programs / "karat"
+    karat.write_text(f'#!/bin/sh\nexec {shlex.join(program())} "$@"\n')
+    karat.chmod(0o755)
     changed = {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "src"), "HOME": str(folder)}
     return Story(work, os.environ | changed | {"COLUMNS": "80"})
 

@@ -14,6 +14,7 @@ import pytest
 
 import karat
 from karat.protocol import PRESETS
+from tests.forked import program
 
 # An interrupt is taken as in a shell's foreground, wherever the tests themselves run.
 COMMAND = """
@@ -66,7 +67,7 @@ def folder(tmp_path: Path) -> Path:
 
 def ran(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(arguments),
+        [*program(), *arguments],
         cwd=folder,
         env=environment(),
         stdin=subprocess.DEVNULL,

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked import program
+
 GOLDEN = Path(__file__).parent / "golden"
 DATA = Path(__file__).parents[1] / "golden"
 ROOT = Path(__file__).parents[2]
@@ -86,10 +88,11 @@ COMMANDS = {
 
 
 def karat(*arguments: str, cwd: Path = DATA, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """The real command in a process of its own."""
-    code = "from karat.cli import main; main()"
+    """The real command in a process of its own, started anew where the environment says how Python starts."""
+    anew = [sys.executable, "-c", "from karat.cli import main; main()"]
+    starts = any(name.startswith("PYTHON") for name in environment)
     return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
+        [*(anew if starts else program()), *arguments],
         cwd=cwd,
         env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "COLUMNS": "80"} | environment,
         capture_output=True,

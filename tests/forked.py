@@ -1,0 +1,134 @@
+"""The command in a process of its own that is forked from one that has it loaded: it starts in milliseconds.
+
+    python tests/forked.py serve SOCKET          the process that has it loaded; it ends with the one that started it
+    python tests/forked.py run SOCKET ARG...     `karat ARG...` with this process's files, folder and environment
+
+`program()` is the second one, ready to be given arguments. Tests of how the command starts, or of signals, do without.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import socket
+import sys
+
+HELD = 1 << 20  # bytes of a request at most
+
+
+def serve(path: str) -> None:
+    """Nothing; answers requests until the process that started this one is gone."""
+    import signal
+    from contextlib import suppress
+
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a process with threads must not fork
+    import karat.cli
+    import karat.evaluate
+    import karat.report  # noqa: F401  loads all that verbs need
+    from karat.text.tags import tags
+
+    tags([["a"]])  # loads the tagger
+    parent = os.getppid()
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listening.bind(path)
+    listening.listen(64)
+    listening.settimeout(2.0)
+    print("ready", flush=True)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # whoever waits for a child is the child's own parent, below
+    while os.getppid() == parent:
+        with suppress(TimeoutError):
+            connection, _ = listening.accept()
+            if os.fork() == 0:
+                listening.close()
+                _answer(connection)
+            connection.close()
+    os.unlink(path)
+
+
+def _answer(connection: socket.socket) -> None:
+    """Nothing; runs one command in a child and sends its exit code."""
+    import signal
+
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    connection.settimeout(None)
+    request, files, _, _ = socket.recv_fds(connection, HELD, 3)
+    child = os.fork()
+    if child == 0:
+        for number, file in enumerate(files):
+            os.dup2(file, number)
+        _run(*marshal.loads(request))
+    _, status = os.waitpid(child, 0)
+    connection.sendall(marshal.dumps(os.waitstatus_to_exitcode(status)))
+    os._exit(0)
+
+
+def _run(arguments: list[str], folder: bytes, environment: dict[bytes, bytes]) -> None:
+    from karat.cli import main
+
+    os.environb.clear()
+    os.environb.update(environment)
+    os.chdir(folder)
+    sys.argv = ["karat", *arguments]
+    code: object = 70
+    try:
+        main()
+    except SystemExit as error:
+        code = error.code
+    finally:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+
+
+def run(path: str, arguments: list[str]) -> None:
+    """Nothing; ends this process as the command ends."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(path)
+    request = marshal.dumps((arguments, os.getcwdb(), dict(os.environb)))
+    socket.send_fds(connection, [request], [0, 1, 2])
+    code = marshal.loads(connection.recv(64))
+    os._exit(code if code >= 0 else 128 - code)
+
+
+_path = ""
+
+
+def program() -> list[str]:
+    """The words before the arguments of a command; what answers is started when first asked for."""
+    global _path
+    if not _path:
+        import atexit
+        import subprocess
+        import tempfile
+        from pathlib import Path
+
+        folder = tempfile.TemporaryDirectory(prefix="karat-forked-")
+        path = str(Path(folder.name, "socket"))
+        source = str(Path(__file__).parents[1] / "src")
+        server = subprocess.Popen(
+            [sys.executable, __file__, "serve", path],
+            env=os.environ | {"PYTHONPATH": source},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+        )
+        assert server.stdout is not None
+        assert server.stdout.readline() == b"ready\n"
+
+        def stop() -> None:
+            server.terminate()
+            server.wait()
+            server.stdout.close()  # type: ignore[union-attr]
+            folder.cleanup()
+
+        atexit.register(stop)
+        _path = path
+    return [sys.executable, "-I", "-S", __file__, "run", _path]
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "serve":
+        serve(sys.argv[2])
+    else:
+        run(sys.argv[2], sys.argv[3:])
