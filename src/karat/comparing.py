@@ -364,7 +364,7 @@ class _Family:
 def _families(corpus: str, parts: Sequence[Results]) -> list[_Family]:
     scores: dict[tuple[str, Request], dict[str, list[Score]]] = {}
     for each in (one for results in parts for one in results.scores):
-        family = scores.setdefault((each.protocol, replace(each.request, fitted=None)), {})
+        family = scores.setdefault((each.protocol, each.request.as_asked()), {})
         name = each.system.partition(SEED)[0]
         seeds = family.setdefault(name, [])
         if any(known.system == each.system for known in seeds):
@@ -388,7 +388,8 @@ def _beside(
     return {}
 
 
-def _sample(score: Score, documents: int) -> Sample:
+def sample_of(score: Score, documents: int) -> Sample:
+    """What statistics make of a score: its rows, and what finishes them."""
     spec = score.request.spec
     finish = spec.items if spec.items is not None else score.request.finish
     return Sample(score.rows.values, finish, score.rows.units, spec.items is not None, documents)
@@ -409,7 +410,7 @@ def _measured(family: _Family, options: Options) -> tuple[list[Standing], list[P
     names = list(family.systems)
     if options.baseline is not None and options.baseline not in names:
         raise unknown("baseline", options.baseline, names)
-    samples = [[_sample(score, family.documents) for score in family.systems[name]] for name in names]
+    samples = [[sample_of(score, family.documents) for score in family.systems[name]] for name in names]
     flat = iter(estimate([sample for own in samples for sample in own], options.resamples, options.seed))
     systems = []
     for number, (name, own) in enumerate(zip(names, samples, strict=True)):

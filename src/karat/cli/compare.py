@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +18,7 @@ from karat.cli.shared import (
     output_options,
     progress,
     protocol_option,
+    runs_of,
 )
 from karat.errors import InputError
 
@@ -122,17 +122,7 @@ def _of_folder(files: Files, given: tuple[str, ...], folder: str, options: dict[
 
     if options.pop("dev_corpus") or options.pop("dev_runs"):
         raise InputError("--dev-corpus is of one corpus: leave it out with --runs")
-    if not Path(folder).is_dir():
-        raise InputError(f"{folder}: there is no such folder")
     corpora = [files.corpus(path) for path in given]
-    listed = [(corpus, [files.run(path) for path in _runs_of(folder, corpus.name)]) for corpus in corpora]
+    listed = [(corpus, [files.run(path) for path in runs_of(folder, corpus.name)]) for corpus in corpora]
     files.check()
     return compare_corpora(listed, **options)
-
-
-def _runs_of(folder: str, corpus: str) -> list[str]:
-    place = Path(folder, corpus)
-    if not place.is_dir():
-        there = ", ".join(sorted(path.name for path in Path(folder).iterdir() if path.is_dir())) or "none"
-        raise InputError(f"{place}: there is no folder of runs for the corpus {corpus} (there are: {there})")
-    return [str(path) for path in sorted(place.iterdir()) if not path.name.startswith(".")]

@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
+from math import isfinite
+from typing import Any
+
 import click
 
 from karat.cli import completion
 from karat.cli.shared import check_output, deliver, output_options
+from karat.errors import InputError
 
 MERGE_EPILOG = """\b
 Examples:
   karat results merge part*.karat -o all.karat
   karat results merge all.karat -f latex
+"""
+
+CHECK_EPILOG = """\b
+Examples:
+  karat results check new.karat --min f1@M:present=.3 --min f1@M:absent=.02
+  karat results check new.karat --no-worse-than old.karat --alpha 0.01
+  karat results check new.karat --system t5 --max count_mae:present=2 -f md
+
+METRIC is as in `karat score -m`; without an average it is that of the
+protocol. Exit code 1 says that a bound is missed or that something is worse.
+"""
+
+TABLES_EPILOG = """\b
+Examples:
+  karat results tables decoding inspec.karat semeval.karat
+  karat results tables cutoffs inspec.karat -m f1 --percent -f latex
+  karat results tables averages inspec.karat semeval.karat
+  karat results tables transfer kp20k.karat kptimes.karat -f md
+
+\b
+Tables are laid out by the names of systems, given when runs are scored:
+  decoding  NAME@DECODING, as t5@greedy=PATH t5@beam=PATH
+  cutoffs   NAME; scored with -m f1@5:present -m f1@M:present -m f1@O:present
+  averages  NAME; scored with --averages
+  transfer  TRAINING or NAME@TRAINING, as kp20k=PATH or t5@kp20k=PATH
 """
 
 
@@ -34,3 +63,123 @@ def merge(files: tuple[str, ...], format_: str | None, output: str | None, quiet
     from karat.results import merge as merge_results
 
     deliver(merge_results(load(file) for file in files), format_, output, quiet)
+
+
+@results.command(epilog=CHECK_EPILOG)
+@click.argument("file", metavar="FILE", shell_complete=completion.paths)
+@click.option(
+    "--min",
+    "minimum",
+    multiple=True,
+    metavar="METRIC=VALUE",
+    help="A floor: the metric must be at least that (repeatable).",
+    shell_complete=completion.metrics,
+)
+@click.option(
+    "--max",
+    "maximum",
+    multiple=True,
+    metavar="METRIC=VALUE",
+    help="A ceiling, for metrics that are better when lower (repeatable).",
+    shell_complete=completion.metrics,
+)
+@click.option(
+    "--no-worse-than",
+    metavar="OLD.karat",
+    help="Results of the same documents, which must not be significantly better.",
+    shell_complete=completion.paths,
+)
+@click.option("--system", "systems", multiple=True, metavar="NAME", help="Check this system (repeatable; default all).")
+@click.option(
+    "--protocol",
+    "protocols",
+    multiple=True,
+    metavar="NAME",
+    help="Check scores under this protocol (repeatable; default all).",
+    shell_complete=completion.protocols,
+)
+@click.option("--alpha", type=float, default=0.05, metavar="A", help="Level of significance (default 0.05).")
+@click.option(
+    "--test",
+    type=click.Choice(["randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact"]),
+    default="randomisation",
+    help="The test of a drop (default randomisation).",
+)
+@click.option(
+    "--correction",
+    type=click.Choice(["holm", "bh", "none"]),
+    default="holm",
+    help="How p is adjusted over everything that is compared (default holm).",
+)
+@click.option("--resamples", type=click.IntRange(1), default=10_000, metavar="N", help="Resamples (default 10000).")
+@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Which resamples (default 0).")
+@output_options
+def check(
+    file: str,
+    minimum: tuple[str, ...],
+    maximum: tuple[str, ...],
+    format_: str | None,
+    output: str | None,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Check results, as a gate: exit code 1 if they fall short.
+
+    Every system must reach the floors, and must not be worse than older
+    results of the same documents by more than chance: a drop counts when a
+    paired test, adjusted over all metrics that both files hold, finds it
+    significant. What fails is said in a sentence each on standard error.
+    """
+    check_output(format_, output, saves=False)
+    floors, ceilings = _bounds("--min", minimum), _bounds("--max", maximum)
+    from karat.checking import check as check_results
+
+    found = check_results(file, minimum=floors, maximum=ceilings, **options)
+    deliver(found, format_, output, quiet)
+    for failure in found.failures:
+        click.echo(f"karat: {failure}", err=True)
+    return 0 if found.passed else 1
+
+
+def _bounds(flag: str, given: tuple[str, ...]) -> dict[str, float]:
+    """The number for each metric."""
+    found: dict[str, float] = {}
+    for text in given:
+        metric, _, written = text.rpartition("=")
+        try:
+            number = float(written)
+        except ValueError:
+            number = float("nan")
+        if not metric or not isfinite(number):
+            raise InputError(f"{flag} {text}: write METRIC=VALUE, as f1@M:present=.3")
+        if metric in found:
+            raise InputError(f"{flag} {text}: {metric} is given twice")
+        found[metric] = number
+    return found
+
+
+@results.command(epilog=TABLES_EPILOG)
+@click.argument("kind", type=click.Choice(["decoding", "cutoffs", "averages", "transfer"]), metavar="KIND")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=completion.paths)
+@click.option(
+    "-m",
+    "--metric",
+    metavar="METRIC",
+    help="The metric (default f1@M; of cutoffs f1).",
+    shell_complete=completion.metrics,
+)
+@click.option("--percent", is_flag=True, help="Show 37.16 instead of .3716.")
+@output_options
+def tables(
+    kind: str, files: tuple[str, ...], format_: str | None, output: str | None, quiet: bool, **options: Any
+) -> None:
+    """Make tables for a paper from results.
+
+    KIND is decoding (strategies side by side), cutoffs (5, 10, M, O...),
+    averages (macro against micro) or transfer (training against test
+    corpora): the tables of Thomas and Vajjala (2024) for your runs.
+    """
+    check_output(format_, output, saves=False)
+    from karat.tabling import tables as tables_of
+
+    deliver(tables_of(kind, *files, **options), format_, output, quiet)

@@ -238,6 +238,11 @@ class Request:
         """What a reader of the score should know, if anything."""
         return self.spec.remark(dict(self.spec.defaults) | dict(self.options)) if self.spec.remark else None
 
+    def as_asked(self) -> Request:
+        """The request without what was fitted."""
+        fitted = self.cutoff is not None and self.cutoff.kind == "V"
+        return replace(self, fitted=None, cutoff=Cutoff("V") if fitted else self.cutoff)
+
     def kept(self) -> Request:
         """The request as results keep it: of what was fitted, numbers alone."""
         return self if isinstance(self.fitted, int | float) else replace(self, fitted=None)
