@@ -1,13 +1,14 @@
 """Phrases a second through an encoder, and seconds for BERTScore, of karat and of the libraries that people use.
 
-    python -m benchmarks.embed MODEL [--phrases 4000] [--pairs 10000] [--seed 0] [--repeat 3]
+    python -m benchmarks.embed MODEL [--phrases 4000] [--pairs 10000] [--threads N] [--seed 0] [--repeat 3]
 
 MODEL is a directory, or package:NAME. Phrases have 1 to 4 words, and words are made of the model's own pieces, 1.3 on
 average, as those of real keyphrases are. BERTScore is of two lots of pairs: one of distinct phrases, each in one pair
 only, and one of a made corpus, each prediction with each reference of its document. Both libraries compute a phrase
 once however many pairs it is in. Models are loaded and warm before the clock starts, the cache is off, and the others
-have the batch sizes that they come with. Runs take turns, the fastest of each counts. Needs karat[neural],
-sentence-transformers and bert-score.
+have the batch sizes that they come with. Runs take turns, the fastest of each counts. On a machine that does other work
+besides, only --threads 1 is fair: there the others' threads wait for each other at every step, and karat's do not.
+Needs karat[neural], sentence-transformers and bert-score.
 """
 
 import argparse
@@ -150,10 +151,15 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("--phrases", type=int, default=4000)
     parser.add_argument("--pairs", type=int, default=10_000)
+    parser.add_argument("--threads", type=int, help="of torch; as many as it takes by itself")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--repeat", type=int, default=3)
     given = parser.parse_args()
     os.environ |= {"HF_HUB_OFFLINE": "1", "KARAT_CACHE": "off"}
+    import torch
+
+    torch.set_num_threads(given.threads or torch.get_num_threads())
+    print(f"{torch.get_num_threads()} threads")
     name = given.model
     directory = package_directory(name.removeprefix("package:")) if name.startswith("package:") else name
     words = made_words(directory, max(WORDS, given.pairs), given.seed)

@@ -10,6 +10,7 @@ ROOT = Path(karat.__file__).parent
 # From left to right; a module may import from its own layer and from those before it.
 LAYERS = [
     ["errors"],
+    ["llm"],
     ["protocol"],
     ["corpus"],
     ["formats"],
@@ -25,10 +26,16 @@ LAYERS = [
     ["evaluate"],
     ["auditing"],
     ["comparing"],
+    ["reproducing"],
+    ["checking"],
+    ["tabling"],
     ["nearmisses"],
     ["runs"],
     ["overlapping"],
     ["people"],
+    ["alike"],
+    ["reformulating"],
+    ["naming"],
     ["report"],
     ["cli"],
 ]

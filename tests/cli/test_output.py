@@ -17,6 +17,9 @@ GOLDEN = Path(__file__).parent / "golden"
 DATA = Path(__file__).parents[1] / "golden"
 ROOT = Path(__file__).parents[2]
 SYNTHETIC = ("synthetic.corpus.jsonl", "synthetic.alpha.jsonl", "synthetic.beta.jsonl")
+REPORTED = ("--reported", "reported.csv", "--budget", "15")
+PAIRS = (SYNTHETIC[0], "synthetic.pairs.jsonl", *SYNTHETIC[1:], "--resamples", "2000")
+PARAPHRASES = tuple(str(ROOT / "src" / "karat" / "demo" / name) for name in ("corpus.jsonl", "paraphrases.jsonl"))
 HUMAN_SETS = ("--corpus", SYNTHETIC[0], "--run", f"alpha={SYNTHETIC[1]}", "--run", f"beta={SYNTHETIC[2]}")
 
 COMMANDS = {
@@ -32,6 +35,11 @@ COMMANDS = {
     "compare.tex": ("compare", *SYNTHETIC, "-m", "f1@M", "-m", "map:present", "-f", "latex", "--alpha", "0.01"),
     "compare.csv": ("compare", *SYNTHETIC, "-m", "f1@M", "-f", "csv", "--baseline", "synthetic.beta"),
     "compare.json": ("compare", *SYNTHETIC, "-m", "f1@M:present", "-f", "json", "--interval", "percentile"),
+    "reproduce.txt": ("reproduce", *SYNTHETIC, "--reported", "reported.csv", "--budget", "120"),
+    "reproduce.md": ("reproduce", *SYNTHETIC[:2], *REPORTED, "--protocol", "chan2019", "-f", "md"),
+    "reproduce.tex": ("reproduce", *SYNTHETIC, *REPORTED, "--interval", "percentile", "-f", "latex"),
+    "reproduce.csv": ("reproduce", *SYNTHETIC, *REPORTED, "--level", "0.9", "-f", "csv"),
+    "reproduce.json": ("reproduce", *SYNTHETIC[:2], *REPORTED, "--resamples", "500", "-f", "json"),
     "convert.csv": ("corpus", "convert", "edge.src.txt+edge.trg.txt", "--to", "csv"),
     "nearmiss.txt": ("nearmiss", *SYNTHETIC),
     "nearmiss.md": ("nearmiss", *SYNTHETIC[:2], "--subset", "absent", "--both", "--examples", "1", "-f", "md"),
@@ -52,8 +60,24 @@ COMMANDS = {
     "overlap.tex": ("overlap", *SYNTHETIC, "--empty", "zero", "-f", "latex"),
     "overlap.csv": ("overlap", *SYNTHETIC, "--protocol", "karat", "--protocol", "kpdrop2022", "-f", "csv"),
     "overlap.json": ("overlap", *SYNTHETIC, "-f", "json"),
+    "pairs_mine.jsonl": ("pairs", "mine", SYNTHETIC[0], "--min", "0.25", "--stem", "--text-max", "0.3"),
+    "homogeneity.txt": ("homogeneity", *PAIRS),
+    "homogeneity.md": ("homogeneity", *PAIRS, "--score", "kmr", "--cutoff", "5", "-f", "md"),
+    "homogeneity.tex": ("homogeneity", *PAIRS, "--measure", "max", "--no-stem", "-f", "latex"),
+    "homogeneity.csv": ("homogeneity", *PAIRS, "--protocol", "karat", "--protocol", "chan2019", "-f", "csv"),
+    "homogeneity.json": ("homogeneity", *PAIRS[:3], "--resamples", "500", "-f", "json"),
     "run_show.txt": ("run", "show", "--id", "s003", *SYNTHETIC),
     "run_show.md": ("run", "show", "--id", "s003", *SYNTHETIC, "--protocol", "chan2019", "-f", "md"),
+    "pairs_filter.txt": ("pairs", "filter", *PARAPHRASES),
+    "pairs_filter.md": ("pairs", "filter", *PARAPHRASES, "--length", "0.05", "-f", "md"),
+    "pairs_filter.tex": ("pairs", "filter", *PARAPHRASES, "-f", "latex"),
+    "pairs_filter.csv": ("pairs", "filter", *PARAPHRASES, "-f", "csv"),
+    "pairs_filter.json": ("pairs", "filter", *PARAPHRASES, "--protocol", "chan2019", "-f", "json"),
+    "consistency.txt": ("consistency", *SYNTHETIC[1:], "--corpus", SYNTHETIC[0], "--vocabulary", "vocabulary.txt"),
+    "consistency.md": ("consistency", SYNTHETIC[1], "--worst", "3", "--no-near", "-f", "md"),
+    "consistency.tex": ("consistency", *SYNTHETIC[1:], "--vocabulary", "vocabulary.txt", "-f", "latex"),
+    "consistency.csv": ("consistency", *SYNTHETIC[1:], "-f", "csv"),
+    "consistency.json": ("consistency", SYNTHETIC[1], "--worst", "2", "--vocabulary", "vocabulary.txt", "-f", "json"),
     "human_pairs.txt": ("human", "human.pairs.jsonl", "-m", "exact", "-m", "overlap", "-m", "bleu,reference=given"),
     "human_pairs.tex": ("human", "human.pairs.jsonl", "--resamples", "200", "-m", "kmr", "-m", "chrf", "-f", "latex"),
     "human_sets.txt": ("human", "human.sets.jsonl", *HUMAN_SETS, "-m", "f1@M", "-m", "p@5:absent"),
@@ -121,9 +145,15 @@ def test_every_verb_shows_two_examples() -> None:
         ("score",),
         ("audit",),
         ("compare",),
+        ("reproduce",),
         ("nearmiss",),
         ("overlap",),
         ("human",),
+        ("homogeneity",),
+        ("pairs", "mine"),
+        ("pairs", "reformulate"),
+        ("pairs", "filter"),
+        ("consistency",),
         ("corpus", "convert"),
         ("run", "convert"),
         ("run", "ensemble"),
@@ -131,6 +161,8 @@ def test_every_verb_shows_two_examples() -> None:
         ("run", "show"),
         ("list",),
         ("results", "merge"),
+        ("results", "check"),
+        ("results", "tables"),
     )
     for verb in verbs:
         text = karat(*verb, "--help").stdout.decode()

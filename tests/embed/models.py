@@ -28,16 +28,13 @@ VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, "##s", "##al
 
 def bert(folder: Path, **settings: Any) -> Path:
     """A directory with a small BERT: 3 layers of 16 dimensions, with a tokenizer of 30 pieces."""
-    import torch
     from transformers import BertConfig, BertTokenizer
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text("\n".join(VOCABULARY))
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        shape = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 24}
-        sizes = {"vocab_size": len(VOCABULARY), "max_position_embeddings": 32, "initializer_range": 0.5}
-        save(BertConfig(**(shape | sizes | settings)), folder)
+    shape = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 24}
+    sizes = {"vocab_size": len(VOCABULARY), "max_position_embeddings": 32, "initializer_range": 0.5}
+    save(BertConfig(**(shape | sizes | settings)), folder)
     BertTokenizer(str(folder / "vocab.txt"), model_max_length=32).save_pretrained(folder)
     return folder
 
@@ -60,10 +57,13 @@ def roberta(folder: Path) -> Path:
 
 
 def save(config: Any, folder: Path) -> None:
-    """Writes a model of this configuration, with weights by chance."""
+    """Writes a model of this configuration, with weights from a seed."""
+    import torch
     from transformers import AutoModel
 
-    AutoModel.from_config(config).save_pretrained(folder)  # type: ignore[no-untyped-call]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        AutoModel.from_config(config).save_pretrained(folder)  # type: ignore[no-untyped-call]
 
 
 def sentence_model(folder: Path, pooling: dict[str, Any], *, normalize: bool, **around: Any) -> Path:

@@ -11,12 +11,17 @@ import click
 from karat import __version__
 from karat.cli.audit import audit
 from karat.cli.compare import compare
+from karat.cli.consistency import consistency
 from karat.cli.convert import corpus_group, run_group
 from karat.cli.demo import demo
+from karat.cli.homogeneity import homogeneity
 from karat.cli.human import human
 from karat.cli.lists import list_
 from karat.cli.nearmiss import nearmiss
 from karat.cli.overlap import overlap
+from karat.cli.pairs import pairs_group
+from karat.cli.reformulate import filter_, reformulate
+from karat.cli.reproduce import reproduce
 from karat.cli.results import results
 from karat.cli.runs import ensemble, rerank, show
 from karat.cli.score import score
@@ -37,10 +42,28 @@ def karat() -> None:
     """
 
 
-for command in (demo, score, audit, compare, nearmiss, overlap, human, corpus_group, run_group, list_, results):
+for command in (
+    demo,
+    score,
+    audit,
+    compare,
+    reproduce,
+    nearmiss,
+    overlap,
+    human,
+    homogeneity,
+    consistency,
+    corpus_group,
+    run_group,
+    pairs_group,
+    list_,
+    results,
+):
     karat.add_command(command)
 for command in (ensemble, rerank, show):
     run_group.add_command(command)
+for command in (reformulate, filter_):
+    pairs_group.add_command(command)
 
 
 def main() -> NoReturn:

@@ -189,6 +189,17 @@ class Files:
         return next(iter([*reversed(own), *(text for text in reversed(self.from_) if ":" not in text)]), None)
 
 
+def runs_of(folder: str, corpus: str) -> list[str]:
+    """The paths of a corpus's runs in a folder of runs by corpus: FOLDER/<corpus>/<system>.jsonl."""
+    place = Path(folder, corpus)
+    if not Path(folder).is_dir():
+        raise InputError(f"{folder}: there is no such folder")
+    if not place.is_dir():
+        there = ", ".join(sorted(path.name for path in Path(folder).iterdir() if path.is_dir())) or "none"
+        raise InputError(f"{place}: there is no folder of runs for the corpus {corpus} (there are: {there})")
+    return [str(path) for path in sorted(place.iterdir()) if not path.name.startswith(".")]
+
+
 def check_output(format_: str | None, output: str | None, saves: bool = True) -> None:
     """Says at once, before any work, when the results could not be written; a verb that saves has `.karat` files."""
     if output is None:

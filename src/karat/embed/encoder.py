@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import groupby
+from itertools import accumulate, groupby, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -87,9 +87,10 @@ class Encoder:
         ids = self._network.ids([text.strip() for text in texts], None, words=True)
         for batch, vectors in self._network.run(ids):
             counts = ~np.isin(np.concatenate([ids[place] for place in batch]), self._network.ends)  # [tokens]
-            ends = np.cumsum([len(ids[place]) for place in batch])[:-1]
-            parted = zip(np.split(vectors.numpy(), ends), np.split(counts, ends), strict=True)
-            yield {texts[place]: Tokens(*each) for place, each in zip(batch, parted, strict=True)}
+            ends = list(accumulate(len(ids[place]) for place in batch))
+            spans = [slice(start, end) for start, end in pairwise([0, *ends])]
+            own = vectors.numpy()
+            yield {texts[place]: Tokens(own[s], counts[s]) for place, s in zip(batch, spans, strict=True)}
 
 
 def _by_length(ids: list[list[int]], batch: list[int], vectors: Any) -> Iterator[Any]:

@@ -96,19 +96,16 @@ def forward(kin: Kin, ids: Sequence[Sequence[int]]) -> Any:
         tokens = embedded.new_zeros(-(-count // ROWS) * ROWS, embedded.shape[1])  # [rows, d]
         tokens[:count] = embedded
         asked, answers = tokens.new_empty(len(tokens), 3 * tokens.shape[1]), torch.zeros_like(tokens)
+        parts = torch.split(tokens, ROWS)
         for layer in kin.layers:
-            for part in _parts(tokens):
-                torch.mm(tokens[part], layer.asking, out=asked[part])
+            for part, own in zip(parts, torch.split(asked, ROWS), strict=True):
+                torch.mm(part, layer.asking, out=own)
             split = torch.split(asked[:count], sizes), torch.split(answers[:count], sizes)
             for group, own, taken in zip(groups, *split, strict=True):
                 _attend(layer, own.view(*group.shape, -1), taken.view(*group.shape, -1))
-            for part in _parts(tokens):
-                tokens[part] = _through(layer, tokens[part], answers[part])
-    return tokens[:count]
-
-
-def _parts(tokens: Any) -> list[slice]:
-    return [slice(start, start + ROWS) for start in range(0, len(tokens), ROWS)]
+            both = zip(parts, torch.split(answers, ROWS), strict=True)
+            parts = tuple(_through(layer, part, taken) for part, taken in both)
+        return torch.cat(parts)[:count]
 
 
 def _attend(layer: Layer, asked: Any, answers: Any) -> None:

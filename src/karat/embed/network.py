@@ -40,7 +40,8 @@ class Network:
     def ids(self, texts: list[str], longest: int | None, *, words: bool = False) -> Ids:
         """The token ids of each text, with the model's own tokens around them, cut to what the model takes."""
         tokenizer, limit = self.prefixed if words else self.tokenizer, min(longest or self.limit, self.limit)
-        encoded = tokenizer(texts, truncation=True, max_length=limit, padding=False, return_attention_mask=False)
+        unused = {"return_attention_mask": False, "return_token_type_ids": False}
+        encoded = tokenizer(texts, truncation=True, max_length=limit, padding=False, **unused)
         return [list(ids) for ids in encoded["input_ids"]]
 
     def run(self, ids: Ids) -> Iterator[tuple[list[int], Any]]:

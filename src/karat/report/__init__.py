@@ -9,15 +9,34 @@ from typing import Any
 
 import msgspec
 
+from karat.alike import Homogeneity
 from karat.auditing import Audit
+from karat.checking import Check
 from karat.comparing import Comparison
+from karat.naming import Consistency
 from karat.nearmisses import NearMisses
 from karat.overlapping import Overlap
 from karat.people import Human
-from karat.report import audits, comparisons, nearmisses, overlaps, people, shown
+from karat.reformulating import Filtered, Forecast
+from karat.report import (
+    audits,
+    checks,
+    comparisons,
+    consistencies,
+    homogeneities,
+    nearmisses,
+    overlaps,
+    paper_tables,
+    people,
+    reformulations,
+    reproductions,
+    shown,
+)
 from karat.report.tables import latex, markdown, terminal
+from karat.reproducing import Reproduction
 from karat.results import Found, Results
 from karat.runs import Shown
+from karat.tabling import Tables
 
 CSV_FIELDS = (
     "corpus",
@@ -79,6 +98,27 @@ FORMATS: dict[type, dict[str, Callable[[Any], str]]] = {
         "csv": lambda found: csv_lines(comparisons.CSV_FIELDS, comparisons.csv_rows(found)),
         "json": as_json,
     },
+    Check: {
+        "table": checks.terminal,
+        "md": checks.markdown,
+        "latex": checks.latex,
+        "csv": lambda found: csv_lines(checks.CSV_FIELDS, checks.csv_rows(found)),
+        "json": as_json,
+    },
+    Tables: {
+        "table": paper_tables.terminal,
+        "md": paper_tables.markdown,
+        "latex": paper_tables.latex,
+        "csv": lambda found: csv_lines(paper_tables.CSV_FIELDS, paper_tables.csv_rows(found)),
+        "json": as_json,
+    },
+    Reproduction: {
+        "table": reproductions.terminal,
+        "md": reproductions.markdown,
+        "latex": reproductions.latex,
+        "csv": lambda found: csv_lines(reproductions.CSV_FIELDS, reproductions.csv_rows(found)),
+        "json": as_json,
+    },
     NearMisses: {
         "table": nearmisses.terminal,
         "md": nearmisses.markdown,
@@ -93,7 +133,29 @@ FORMATS: dict[type, dict[str, Callable[[Any], str]]] = {
         "csv": lambda found: csv_lines(overlaps.CSV_FIELDS, overlaps.csv_rows(found)),
         "json": as_json,
     },
+    Homogeneity: {
+        "table": homogeneities.terminal,
+        "md": homogeneities.markdown,
+        "latex": homogeneities.latex,
+        "csv": lambda found: csv_lines(homogeneities.CSV_FIELDS, homogeneities.csv_rows(found)),
+        "json": as_json,
+    },
     Shown: {"table": shown.terminal, "md": shown.markdown, "json": as_json},
+    Forecast: {"table": reformulations.forecast, "json": as_json},
+    Filtered: {
+        "table": reformulations.terminal,
+        "md": reformulations.markdown,
+        "latex": reformulations.latex,
+        "csv": lambda found: csv_lines(reformulations.CSV_FIELDS, reformulations.csv_rows(found)),
+        "json": as_json,
+    },
+    Consistency: {
+        "table": consistencies.terminal,
+        "md": consistencies.markdown,
+        "latex": consistencies.latex,
+        "csv": lambda found: csv_lines(consistencies.CSV_FIELDS, consistencies.csv_rows(found)),
+        "json": as_json,
+    },
     Human: {
         "table": people.terminal,
         "md": people.markdown,

@@ -1,0 +1,347 @@
+"""karat pairs reformulate, karat pairs filter: documents in other words, and which of them are good enough."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from karat.cli import completion
+from karat.cli.shared import (
+    Files,
+    check_file,
+    combine,
+    corpus_argument,
+    deliver,
+    fields_option,
+    format_option,
+    from_option,
+    progress,
+    quiet_option,
+    write_out,
+)
+from karat.errors import InputError
+
+if TYPE_CHECKING:
+    from karat.reformulating.asking import Told
+    from karat.reformulating.making import Reformulated
+
+METHODS = ("paraphrase", "back-translation", "marian", "synonyms")
+SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst")
+
+REFORMULATE_EPILOG = """\b
+Examples:
+  karat pairs reformulate corpus.jsonl -o synonyms.jsonl --pairs pairs.jsonl
+  karat pairs reformulate corpus.jsonl --via paraphrase \\
+      --base-url http://localhost:8000/v1 --model qwen -o para.jsonl
+  karat pairs reformulate corpus.jsonl --via back-translation --pivot es \\
+      --max-cost 5 --price-in 2.5 --price-out 10 -o back.jsonl --dry-run
+  karat pairs reformulate corpus.jsonl --via marian --forward opus-en-es \\
+      --backward opus-es-en -o marian.jsonl --pairs pairs.jsonl
+
+The endpoint's key is in the environment, KARAT_LLM_KEY, or in a file; never on
+the command line. Answers are kept beside the output, in FILE.answers.sqlite:
+the same command, run again, goes on where it was.
+"""
+
+FILTER_EPILOG = """\b
+Examples:
+  karat pairs filter corpus.jsonl paraphrases.jsonl
+  karat pairs filter corpus.jsonl paraphrases.jsonl --length 0.2 -f json
+  karat pairs filter corpus.jsonl paraphrases.jsonl -o kept.jsonl \\
+      --pairs pairs.jsonl
+
+The rules are those of Houbre et al. (2025).
+"""
+
+_chat_options = combine(
+    click.option(
+        "--base-url",
+        metavar="URL",
+        help="Chat endpoint that speaks OpenAI's protocol, as https://host/v1 (or KARAT_LLM_BASE_URL).",
+    ),
+    click.option("--model", metavar="NAME", help="Model to ask (or KARAT_LLM_MODEL)."),
+    click.option(
+        "--key-file",
+        metavar="FILE",
+        help="File with the endpoint's key (or KARAT_LLM_KEY).",
+        shell_complete=completion.paths,
+    ),
+    click.option(
+        "--prompt",
+        metavar="FILE",
+        help="Prompt to use, with {text} in it; for a back-translation {from} and {to}, too.",
+        shell_complete=completion.paths,
+    ),
+    click.option("--pivot", default="es", metavar="LANGUAGE", help="Language to translate into and back (default es)."),
+    click.option("--temperature", type=float, default=0.0, metavar="T", help="Temperature to ask with (default 0)."),
+    click.option(
+        "-j",
+        "--concurrency",
+        type=click.IntRange(1, 256),
+        default=4,
+        metavar="N",
+        help="Requests at a time (default 4).",
+    ),
+    click.option(
+        "--max-requests",
+        type=click.IntRange(0),
+        metavar="N",
+        help="Stop at N requests, those of earlier runs of this command among them.",
+    ),
+    click.option(
+        "--max-cost", type=float, metavar="COST", help="Stop before the cost exceeds COST, earlier runs included."
+    ),
+    click.option("--price-in", type=float, default=0.0, metavar="PRICE", help="Of a million tokens of prompts."),
+    click.option("--price-out", type=float, default=0.0, metavar="PRICE", help="Of a million tokens of answers."),
+    click.option(
+        "--timeout", type=float, default=120.0, metavar="SECONDS", help="Time for an answer to arrive (default 120)."
+    ),
+    click.option("--tries", type=click.IntRange(1), default=6, metavar="N", help="Tries for an answer (default 6)."),
+    click.option(
+        "--delay",
+        type=float,
+        default=1.0,
+        metavar="SECONDS",
+        help="Before a second try, doubled before each further one (default 1).",
+    ),
+    click.option("--dry-run", is_flag=True, help="Count requests and tokens, and ask nothing."),
+)
+_CHAT = (
+    "base_url",
+    "model",
+    "key_file",
+    "prompt",
+    "temperature",
+    "concurrency",
+    "max_requests",
+    "max_cost",
+    "price_in",
+    "price_out",
+    "timeout",
+    "tries",
+    "delay",
+    "dry_run",
+)
+# Which options a method has, beside those that all have.
+_OWN = {
+    "paraphrase": (*_CHAT, "seed"),
+    "back-translation": (*_CHAT, "seed", "pivot"),
+    "marian": ("forward", "backward"),
+    "synonyms": ("share", "seed"),
+}
+
+
+@click.command(epilog=REFORMULATE_EPILOG)
+@corpus_argument
+@click.option(
+    "--via",
+    type=click.Choice(METHODS),
+    default="synonyms",
+    help="By a chat endpoint (the first two), by translation models on disk, or with WordNet (default synonyms).",
+)
+@_chat_options
+@click.option(
+    "--forward", metavar="DIR", help="Marian model into the other language...", shell_complete=completion.paths
+)
+@click.option("--backward", metavar="DIR", help="...and the one back.", shell_complete=completion.paths)
+@click.option(
+    "--share",
+    type=float,
+    default=0.5,
+    metavar="S",
+    help="Share of the words with a synonym that are replaced (default 0.5).",
+)
+@click.option(
+    "--seed", type=int, default=0, metavar="N", help="Of the endpoint, or of the choice of words (default 0)."
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="JSON lines to write: id, source, method, title, text, keyphrases.",
+    shell_complete=completion.paths,
+)
+@click.option(
+    "--pairs",
+    metavar="FILE",
+    help="Write the pairs of documents and reformulations to FILE.",
+    shell_complete=completion.paths,
+)
+@from_option
+@fields_option
+@quiet_option
+def reformulate(corpus: str, via: str, output: str, pairs: str | None, quiet: bool, **options: Any) -> None:
+    """Say the documents of a corpus in other words.
+
+    The outcome is a corpus whose ids are new (d1~paraphrase) and which keeps
+    the references. What cannot be reformulated is named, the rest is written.
+    """
+    _check_options(click.get_current_context(), via)
+    _check_files(output, pairs)
+    from karat.reformulating import reformulate as reformulate_all
+
+    files = Files.of(options)
+    documents = files.corpus(corpus)
+    files.check()
+    dry_run = options.pop("dry_run")
+    chosen = _chosen(via, output, options)
+    if dry_run:
+        _forecast(documents, via, chosen)
+        return
+    by_chat = "endpoint" in chosen
+    with requests_progress(quiet or not by_chat) as tell, progress(quiet or by_chat) as done:
+        made = reformulate_all(documents, via, progress=done, tell=tell, **chosen)
+    _write(made, output, pairs, quiet)
+
+
+def _check_options(context: click.Context, via: str) -> None:
+    """Says so if an option was given that the method does not have."""
+    for name in {name for own in _OWN.values() for name in own} - set(_OWN[via]):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            others = " and ".join(method for method, own in _OWN.items() if name in own)
+            raise InputError(f"--{name.replace('_', '-')} is for --via {others}, not for {via}")
+
+
+def _check_files(output: str, pairs: str | None) -> None:
+    if not output.endswith(SUFFIXES):
+        raise InputError(f"-o {output}: reformulations are JSON lines: name a file that ends in .jsonl")
+    if output == pairs:
+        raise InputError(f"-o and --pairs are both {output}: name two files")
+    check_file(output)
+    check_file(pairs)
+
+
+def _chosen(via: str, output: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a method as the library takes them."""
+    if via == "synonyms":
+        return {name: options[name] for name in ("share", "seed")}
+    store = f"{output}.answers.sqlite"
+    if via == "marian":
+        return {"store": store} | {name: options[name] for name in ("forward", "backward")}
+    from karat.llm import endpoint
+    from karat.reformulating.storing import Limits
+
+    asked = endpoint(
+        options["base_url"],
+        options["model"],
+        key_file=options["key_file"],
+        first_delay=options["delay"],
+        **{name: options[name] for name in ("temperature", "seed", "timeout", "tries")},
+    )
+    limits = Limits(options["max_requests"], options["max_cost"], options["price_in"], options["price_out"])
+    own = {name: options[name] for name in ("prompt", "pivot", "concurrency")}
+    return own | {"endpoint": asked, "limits": limits, "store": store}
+
+
+def _forecast(documents: Any, via: str, chosen: dict[str, Any]) -> None:
+    from karat.reformulating import forecast
+    from karat.report import render
+
+    write_out(render(forecast(documents, via, **chosen)))
+
+
+def _write(made: Reformulated, output: str, pairs: str | None, quiet: bool) -> None:
+    """Writes what there is, says what there is to say, and fails if anything is missing."""
+    if len(made):
+        made.save(output, pairs)
+    if not quiet:
+        for note in made.notes:
+            click.echo(f"note: {note}", err=True)
+    complaint = made.complaint()
+    if complaint is not None:
+        there = f"{len(made):,} reformulations are in {output}" if len(made) else "nothing was written"
+        raise InputError(f"{complaint}; {there}; the same command goes on from here")
+
+
+@contextmanager
+def requests_progress(quiet: bool) -> Iterator[Callable[[Told], None] | None]:
+    """A function to call with how far the asking has come: a bar on a terminal, nothing elsewhere."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        BarColumn(bar_width=20),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f} documents{task.fields[said]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, said="", visible=False)
+
+        def tell(told: Told) -> None:
+            rate = f", {60 * told.requests / told.seconds:,.0f} requests a minute" if told.seconds > 0 else ""
+            cost = f", cost {told.cost:.4g}" if told.cost else ""
+            bar.update(task, completed=told.done, total=told.texts, said=rate + cost, visible=True)
+
+        yield tell
+
+
+@click.command("filter", epilog=FILTER_EPILOG)
+@corpus_argument
+@click.argument("reformulations", shell_complete=completion.paths)
+@click.option(
+    "--length",
+    type=float,
+    default=0.1,
+    metavar="S",
+    help="By what share of the document's words the number may differ (default 0.1).",
+)
+@click.option(
+    "--protocol",
+    default="karat",
+    metavar="NAME[,option=value...]",
+    help="Convention by which references are present (default karat).",
+    shell_complete=completion.protocols,
+)
+@click.option("--references", metavar="NAME", help="Look at a named reference set.")
+@click.option(
+    "--language",
+    metavar="LANGUAGE",
+    help="Stem with Snowball for this language, as french.",
+    shell_complete=completion.languages,
+)
+@from_option
+@fields_option
+@click.option(
+    "-o", "--output", metavar="FILE", help="Write what is kept, as JSON lines.", shell_complete=completion.paths
+)
+@click.option("--pairs", metavar="FILE", help="Write the pairs of what is kept.", shell_complete=completion.paths)
+@format_option
+@quiet_option
+def filter_(
+    corpus: str,
+    reformulations: str,
+    output: str | None,
+    pairs: str | None,
+    format_: str | None,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Keep the reformulations that are good enough.
+
+    Kept is what still has every present reference of its document, in one
+    piece or in its words, and about as many words. Shows what is kept, why
+    not the rest, and how far it is from the documents.
+    """
+    if output is not None:
+        _check_files(output, pairs)
+    check_file(pairs)
+    from karat.reformulating import filter_reformulations
+
+    files = Files.of(options)
+    documents = files.corpus(corpus)
+    files.check()
+    found = filter_reformulations(documents, reformulations, **options)
+    if output is not None:
+        found.save(output)
+    if pairs is not None:
+        found.save_pairs(pairs)
+    deliver(found, format_, None, quiet)
