@@ -1,15 +1,17 @@
 """Cosine and BERTScore of pairs, without a model."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from karat.embed import Tokens
+from karat.embed import Tokens, Vectors
+from karat.embed.hashed import Hashed
 from karat.errors import InputError
 from karat.similarity.embedded import bertscore, cosine, greedy_f
 
@@ -22,6 +24,7 @@ def pairs(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 phrases_of_words = st.lists(st.lists(st.text("abc", max_size=4), max_size=3).map(tuple), min_size=1, max_size=5)
 
 
+@settings(max_examples=40, deadline=None)
 @given(phrases_of_words)
 def test_cosine_is_symmetric_and_between_zero_and_one(phrases: list[tuple[str, ...]]) -> None:
     scores = cosine(phrases, *pairs(len(phrases))).reshape(len(phrases), -1)
@@ -30,6 +33,28 @@ def test_cosine_is_symmetric_and_between_zero_and_one(phrases: list[tuple[str, .
     assert (scores >= 0).all()
     assert (scores <= 1).all()
     assert (scores.diagonal() == 1).all()
+
+
+@settings(max_examples=20, deadline=None)
+@given(phrases_of_words)
+def test_a_cosine_is_the_same_to_the_last_bit_whatever_stands_beside_it(phrases: list[tuple[str, ...]]) -> None:
+    left, right = pairs(len(phrases))
+    together = cosine(phrases * 60, *(np.tile(side, 60) for side in (left, right)))  # more pairs than go at once
+    for i, (a, b) in enumerate(zip(left, right, strict=True)):
+        assert cosine([phrases[a], phrases[b]], np.array([0]), np.array([1]))[0] == together[i]
+
+
+def test_only_phrases_of_pairs_are_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    class Seeing(Hashed):
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            seen.extend(texts)
+            return super().embed(texts)
+
+    monkeypatch.setattr("karat.similarity.embedded._embedder", lambda model, layer: Seeing())
+    cosine([("a",), ("b",), ("c",), ("b",)], np.array([1, 1]), np.array([3, 2]))
+    assert sorted(seen) == ["b", "c"]
 
 
 def test_cosine_is_that_of_the_vectors_of_a_file(tmp_path: Path) -> None:
@@ -60,6 +85,7 @@ def test_greedy_matching_by_hand() -> None:
     assert greedy_f(texts, left, right).tolist() == pytest.approx([2 / 3, 2 / 3, 0, 0, 1, 0])
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=6))
 def test_a_pairs_value_does_not_depend_on_the_other_pairs(lengths: list[int]) -> None:
     draw = np.random.default_rng(sum(lengths))

@@ -236,9 +236,9 @@ def filter_reformulations(
     """What becomes of reformulations under the filter; `reformulations` are a file's, or Reformulation objects.
 
     >>> documents = Corpus.of([{"id": "1", "text": "Deep nets learn.", "keyphrases": ["deep nets", "trees"]}])
-    >>> made = [{"id": "1~x", "source": "1", "method": "x", "text": "Nets that are deep."}]
-    >>> [(row["reasons"], row["wer"]) for row in filter_reformulations(documents, made).rows()]
-    [(['length'], 1.0)]
+    >>> made = [{"id": "1~x", "source": "1", "method": "x", "text": "Nets learn deep."}]
+    >>> [(row["kept"], round(row["wer"], 2)) for row in filter_reformulations(documents, made).rows()]
+    [(True, 0.67)]
     """
     if not 0 <= length < 1:
         raise InputError(f"the length may change by a share from 0 to 1, as 0.1, not {length:g}")

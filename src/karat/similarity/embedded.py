@@ -19,7 +19,7 @@ from karat.formats.files import lines
 from karat.similarity.base import Floats, Ints, Words, similarity
 
 LAST = -1  # the layer where none is chosen
-PAIRS_AT_ONCE = 4096
+PAIRS_AT_ONCE = 256  # whose vectors stay in the processor's cache
 # F of unrelated English sentences, by model and layer, as published with bert-score.
 BASELINES = {
     ("roberta-large", 17): 0.83122575,
