@@ -63,7 +63,8 @@ def save(config: Any, folder: Path) -> None:
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        AutoModel.from_config(config).save_pretrained(folder)  # type: ignore[no-untyped-call]
+        model: Any = AutoModel
+        model.from_config(config).save_pretrained(folder)
 
 
 def sentence_model(folder: Path, pooling: dict[str, Any], *, normalize: bool, **around: Any) -> Path:
