@@ -191,6 +191,7 @@ def test_texts_of_a_batch_are_bounded_in_tokens_and_spread_over_the_threads() ->
         assert all(sum(lengths[place] for place in batch) <= BATCH_TOKENS for batch in batches)
         assert len(batches) >= parts
     assert list(batches_of([3000, 5])) == [[1], [0]]
+    assert list(batches_of([3, 4], 2)) == [[0, 1]]  # fewer tokens than are computed at a time
 
 
 def test_each_distinct_text_is_computed_once(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,12 +62,12 @@ class Network:
 
 
 def batches_of(lengths: Sequence[int], parts: int = 1) -> Iterator[list[int]]:
-    """Which texts go together: the shorter ones first, as many as have BATCH_TOKENS tokens, in at least some parts.
+    """Which texts go together: the shorter ones first, as many as have BATCH_TOKENS tokens, in some parts if it pays.
 
     >>> list(batches_of([900, 3, 900, 3]))
     [[1, 3, 0], [2]]
     """
-    most = min(BATCH_TOKENS, -(-sum(lengths) // parts))
+    most = min(BATCH_TOKENS, max(ROWS, -(-sum(lengths) // parts)))
     batch: list[int] = []
     tokens = 0
     for place in sorted(range(len(lengths)), key=lengths.__getitem__):
