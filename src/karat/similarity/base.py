@@ -1,4 +1,4 @@
-"""What a similarity is: a score in [0, 1] of how near a predicted phrase is to a reference (BERTScore can fall below 0).
+"""What a similarity is: a score of how near a predicted phrase is to a reference, from 0 to 1 (BERTScore can be lower).
 
 A similarity scores many pairs in one call: it gets the distinct phrases, each a tuple of words, and two columns of
 indices into them, predictions on the left and references on the right. So what concerns a phrase is done once for each
