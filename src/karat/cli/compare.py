@@ -12,12 +12,14 @@ from karat.cli.shared import (
     check_output,
     deliver,
     development_options,
+    interval_options,
     jobs_option,
     matching_options,
     metric_option,
     output_options,
     progress,
     protocol_option,
+    resampling_options,
     runs_of,
 )
 from karat.errors import InputError
@@ -59,12 +61,8 @@ all corpora. Runs named SYSTEM#1, SYSTEM#2... are seeds of one system.
     default="holm",
     help="How p is adjusted over all comparisons (default holm).",
 )
-@click.option("--resamples", type=click.IntRange(1), default=10_000, metavar="N", help="Resamples (default 10000).")
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Which resamples (default 0).")
-@click.option("--level", type=float, default=0.95, metavar="L", help="Level of the intervals (default 0.95).")
-@click.option(
-    "--interval", type=click.Choice(["bca", "percentile"]), default="bca", help="Kind of interval (default bca)."
-)
+@resampling_options
+@interval_options
 @matching_options
 @development_options
 @jobs_option

@@ -12,10 +12,12 @@ from karat.cli.shared import (
     check_output,
     corpus_argument,
     deliver,
+    interval_options,
     matching_options,
     output_options,
     progress,
     protocol_option,
+    resampling_options,
     runs_argument,
 )
 
@@ -66,12 +68,8 @@ tests draw documents, not pairs.
     default="holm",
     help="How p is adjusted over all comparisons of systems (default holm).",
 )
-@click.option("--resamples", type=click.IntRange(1), default=10_000, metavar="N", help="Resamples (default 10000).")
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Which resamples (default 0).")
-@click.option("--level", type=float, default=0.95, metavar="L", help="Level of the intervals (default 0.95).")
-@click.option(
-    "--interval", type=click.Choice(["bca", "percentile"]), default="bca", help="Kind of interval (default bca)."
-)
+@resampling_options
+@interval_options
 @matching_options
 @output_options
 def homogeneity(

@@ -12,10 +12,12 @@ from karat.cli.shared import (
     check_output,
     deliver,
     development_options,
+    interval_options,
     jobs_option,
     matching_options,
     output_options,
     progress,
+    resampling_options,
     runs_of,
 )
 from karat.errors import InputError
@@ -63,12 +65,8 @@ in one table, corpora down and systems across.
     metavar="N",
     help="Try N protocols, published ones first (default all with one option changed).",
 )
-@click.option("--resamples", type=click.IntRange(1), default=10_000, metavar="N", help="Resamples (default 10000).")
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Which resamples (default 0).")
-@click.option("--level", type=float, default=0.95, metavar="L", help="Level of the intervals (default 0.95).")
-@click.option(
-    "--interval", type=click.Choice(["bca", "percentile"]), default="bca", help="Kind of interval (default bca)."
-)
+@resampling_options
+@interval_options
 @matching_options
 @development_options
 @jobs_option

@@ -8,7 +8,12 @@ from typing import Any
 import click
 
 from karat.cli import completion
-from karat.cli.shared import check_output, deliver, output_options
+from karat.cli.shared import (
+    check_output,
+    deliver,
+    output_options,
+    resampling_options,
+)
 from karat.errors import InputError
 
 MERGE_EPILOG = """\b
@@ -111,8 +116,7 @@ def merge(files: tuple[str, ...], format_: str | None, output: str | None, quiet
     default="holm",
     help="How p is adjusted over everything that is compared (default holm).",
 )
-@click.option("--resamples", type=click.IntRange(1), default=10_000, metavar="N", help="Resamples (default 10000).")
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Which resamples (default 0).")
+@resampling_options
 @output_options
 def check(
     file: str,

@@ -100,6 +100,16 @@ development_options: Callable[[F], F] = combine(
         shell_complete=completion.paths,
     ),
 )
+resampling_options: Callable[[F], F] = combine(
+    click.option("--resamples", type=click.IntRange(1), default=10_000, metavar="N", help="Resamples (default 10000)."),
+    click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Which resamples (default 0)."),
+)
+interval_options: Callable[[F], F] = combine(
+    click.option("--level", type=float, default=0.95, metavar="L", help="Level of the intervals (default 0.95)."),
+    click.option(
+        "--interval", type=click.Choice(["bca", "percentile"]), default="bca", help="Kind of interval (default bca)."
+    ),
+)
 jobs_option = click.option(
     "-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Processes (default 1)."
 )
