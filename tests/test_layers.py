@@ -36,6 +36,9 @@ LAYERS = [
     ["alike"],
     ["reformulating"],
     ["naming"],
+    ["calibration"],
+    ["profiles"],
+    ["predicting"],
     ["report"],
     ["cli"],
 ]

@@ -29,6 +29,7 @@ class Document(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_default
     text: str | None = None
     keyphrases: list[Reference] | None = None
     reference_sets: dict[str, list[Reference]] | None = None
+    sentences: list[list[tuple[str, str]]] | None = None  # words with their classes, where somebody has tagged them
 
 
 class Prediction(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

@@ -1,0 +1,1 @@
+"""Models that predict keyphrases, and what makes runs of them."""
