@@ -15,8 +15,9 @@ import karat
 from karat.cli import karat as command
 from karat.embed import Vectors
 from karat.errors import InputError
-from karat.naming import abbreviates, explanations, read_vocabulary
+from karat.naming.vocabulary import read_vocabulary
 from karat.report import render
+from karat.text.abbreviations import abbreviates, explanations
 
 
 def run(*documents: list[str], name: str = "mine") -> karat.Run:

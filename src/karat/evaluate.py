@@ -128,6 +128,9 @@ def _score(
         options.beside.look if options.beside else None,
     )
     remarks += _extra_remarks(plan.extra, options.extra_references, facts.get("extra"))
+    for request in {(r.metric, r.options): r for requests in plan.requests for r in requests}.values():
+        if request.spec.needs is not None:
+            request.spec.needs(systems, dict(request.options))
     join = Join(options.by, options.missing, _shard(options.shard))
     plans, fit_remark = _fitted(plan, corpus, systems, join, options)
     parts = _collect(plans, corpus, systems, join, options)
@@ -317,6 +320,15 @@ def _tally(plan: Plan, system: int, protocol: int, aligned: Aligned, missing: in
         int((p.valid & ~p.kept).sum()),
         missing,
     )
+
+
+def references_hash(corpus: Corpus, reference_set: str | None = None) -> str:
+    """The hash of a corpus's references, as signatures show it."""
+    total = 0
+    for batch in corpus.batches():
+        ids = [str(place) if name is None else name for name, place in zip(batch.ids, batch.places, strict=True)]
+        total += _hash(ids, batch.records(), reference_set)
+    return hash_text(total)
 
 
 def _hash(ids: Sequence[str], documents: Sequence[Document], reference_set: str | None) -> int:

@@ -27,8 +27,9 @@ from karat.metrics.base import Floats, Request, parse_request
 from karat.metrics.soft import ROUNDING, checked_threshold
 from karat.protocol import Protocol, signature_facts, whole_number
 from karat.similarity import Similarity, Words, find, find_once
-from karat.similarity.classes import CLASSES, PARTICLES, Classes, all_words, classify, is_word
+from karat.similarity.classes import CLASSES, Classes, all_words, classify, is_word
 from karat.similarity.context import Contexts, sentences_in
+from karat.text.particles import PARTICLES
 
 CROSSED = "location"  # the kind that is told apart by direction
 

@@ -197,6 +197,7 @@ def test_without_texts_what_needs_them_is_left_open_and_said() -> None:
     }
     assert result.notes == (
         "the documents have no title and no text, so what is generated, the extractors' ceiling and ROUGE-1 are open",
+        "only 1 pair: intervals, and p by the bootstrap, are surer than they should be",
     )
 
 
@@ -578,4 +579,4 @@ def test_two_pairs_are_not_correlated_as_they_are_always_in_line() -> None:
 def test_what_a_test_cannot_tell_is_noted() -> None:
     result = karat.homogeneity(corpus(2), [pair(1, 2)], run([["a"], ["a"]], "x"), run(PAPER, "y"), resamples=FEW)
     notes = [note for note in result.notes if "(hooper)" in note]
-    assert notes == ["x and y (hooper): only 1 groups of documents that hang together differ, so p cannot be below 1"]
+    assert notes == ["x and y (hooper): only 1 group of documents that hang together differs, so p cannot be below 1"]

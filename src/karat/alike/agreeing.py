@@ -18,7 +18,7 @@ from karat import __version__
 from karat.alike.found import Difference, Figure, Homogeneity, Options, Row
 from karat.alike.genericness import Genericness, genericness
 from karat.alike.measures import Soft, rouge, soft_agreement, word_sets
-from karat.alike.mining import check_set
+from karat.alike.mining import check_set, pairs_said
 from karat.alike.reading import (
     Asked,
     Columns,
@@ -35,7 +35,7 @@ from karat.alike.sets import Floats, Sets, shares
 from karat.columns import Bools
 from karat.corpus import Corpus, Run
 from karat.errors import InputError
-from karat.evaluate import as_corpus, as_protocols, as_runs
+from karat.evaluate import as_corpus, as_protocols, as_runs, references_hash
 from karat.formats.pairs import read_pairs
 from karat.metrics.soft import hash_remark
 from karat.protocol import Protocol, change
@@ -51,6 +51,8 @@ from karat.text.stems import stemmer
 TESTS = ("randomisation", "bootstrap")
 FEWEST = 3  # pairs that can be correlated: two are always in line
 NO_TEXT = "the documents have no title and no text, so what is generated, the extractors' ceiling and ROUGE-1 are open"
+FEW = 30  # pairs, below which resamples are too alike
+FEW_PAIRS = "only {0}: intervals, and p by the bootstrap, are surer than they should be"
 SKIPPED = "{0}: {1:,} of {2:,} pairs left out, of which the run lacks a document"
 
 
@@ -92,7 +94,7 @@ def homogeneity(
     read = [read_system(run, documents, chosen.by, chosen.missing) for run in systems]
     work = _Work.of(documents, read, chosen)
     parts = [_under(work, each) for each in protocols]
-    chosen_set = chosen.references or "keyphrases"
+    facts = {"set": chosen.references or "keyphrases", "hash": references_hash(given, chosen.references)}
     return Homogeneity(
         given.name,
         len(documents.a),
@@ -103,7 +105,7 @@ def homogeneity(
         tuple(row for part in parts for row in part.ceilings),
         tuple(_corrected([each for part in parts for each in part.differences], chosen.correction)),
         tuple(each for part in parts for each in part.genericness),
-        {str(each): each.signature(set=chosen_set, karat=__version__) for each in protocols},
+        {str(each): each.signature(**facts, karat=__version__) for each in protocols},
         tuple(dict.fromkeys([*_notes(work), *(note for part in parts for note in part.notes)])),
     )
 
@@ -150,6 +152,8 @@ class _Work:
 def _notes(work: _Work) -> Iterator[str]:
     if not work.has_text:
         yield NO_TEXT
+    if len(work.rouge) < FEW:
+        yield FEW_PAIRS.format(pairs_said(len(work.rouge)))
     for system, there in zip(work.systems, work.there, strict=True):
         if system.strangers:
             yield f"{system.name}: {system.strangers:,} documents of the run are in no corpus, and left out"

@@ -108,7 +108,7 @@ class Pairs:
         what = "references" if self.options.by == "references" else "text"
         lacking = f"{self.left_out:,} without {what} left out"
         return (
-            f"{_pairs(len(self))} over {self.documents:,} of {len(self.ids):,} documents of {self.corpus}"
+            f"{pairs_said(len(self))} over {self.documents:,} of {len(self.ids):,} documents of {self.corpus}"
             + (f" ({lacking})" if self.left_out else ""),
             *self.remarks,
         )
@@ -147,7 +147,7 @@ def mine_pairs(corpus: str | Path | Corpus, **options: Any) -> Pairs:
     if chosen.text_max is not None:
         texts, remark = _text_shares(given, alike, chosen)
         low = ~(texts > chosen.text_max + ROUNDING)  # a pair without texts stays
-        remarks += [f"{_pairs(int((~low).sum()))} with texts too alike left out", *remark]
+        remarks += [f"{pairs_said(int((~low).sum()))} with texts too alike left out", *remark]
         alike, texts = alike.take(low), texts[low]
     if chosen.nearest is not None:
         near = _nearest(alike, chosen.nearest)
@@ -324,10 +324,10 @@ def _text_shares(corpus: Corpus, alike: Alike, options: Options) -> tuple[Floats
     found = shares(alike.a, alike.b, sets, sets)
     empty = (sets.sizes[alike.a] == 0) | (sets.sizes[alike.b] == 0)
     found[empty] = np.nan
-    return found, [f"{_pairs(int(empty.sum()))} kept of which a document has no text"] if empty.any() else []
+    return found, [f"{pairs_said(int(empty.sum()))} kept of which a document has no text"] if empty.any() else []
 
 
-def _pairs(count: int) -> str:
+def pairs_said(count: int) -> str:
     return f"{count:,} pair{'' if count == 1 else 's'}"
 
 

@@ -25,7 +25,7 @@ from karat.align import align, prepare
 from karat.columns import PRMU, Bools, Ints
 from karat.corpus import Corpus, Document, Prediction
 from karat.errors import InputError, unknown
-from karat.evaluate import as_corpus, as_protocols
+from karat.evaluate import as_corpus, as_protocols, references_hash
 from karat.formats import jsonl
 from karat.formats.base import brief, quoted
 from karat.formats.pairs import write_pairs
@@ -193,13 +193,16 @@ def _mean(every: Iterable[Judged], name: str) -> float | None:
 
 
 def _given(reformulations: str | Path | Iterable[Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(where it stands, the record) of each reformulation of a file, or of those at hand."""
+    """(where it stands, the record) of each reformulation of a file, of several, or of those at hand."""
     if isinstance(reformulations, str | Path):
         for place, record in jsonl.records(str(reformulations), dict[str, Any]):
             yield f"{reformulations}:{place}", record
         return
     for place, record in enumerate(reformulations, 1):
-        yield f"reformulation {place}", msgspec.to_builtins(record)
+        if isinstance(record, str | Path):
+            yield from _given(record)
+        else:
+            yield f"reformulation {place}", msgspec.to_builtins(record)
 
 
 def _read(reformulations: str | Path | Iterable[Any]) -> Iterator[tuple[str, Reformulation, dict[str, Any]]]:
@@ -233,7 +236,7 @@ def filter_reformulations(
     references: str | None = None,
     language: str | None = None,
 ) -> Filtered:
-    """What becomes of reformulations under the filter; `reformulations` are a file's, or Reformulation objects.
+    """What becomes of reformulations under the filter; `reformulations` are a file, several, or Reformulation objects.
 
     >>> documents = Corpus.of([{"id": "1", "text": "Deep nets learn.", "keyphrases": ["deep nets", "trees"]}])
     >>> made = [{"id": "1~x", "source": "1", "method": "x", "text": "Nets learn deep."}]
@@ -257,6 +260,7 @@ def filter_reformulations(
     judged = [
         each for start in range(0, len(pairs), 1000) for each in _judged(pairs[start : start + 1000], length, look)
     ]
+    facts = {"set": references or "keyphrases", "hash": references_hash(given, references)}
     return Filtered(
         given.name,
         len(original),
@@ -264,7 +268,7 @@ def filter_reformulations(
         tuple(judged),
         tuple(original),
         tuple(record for _, _, record in texts),
-        {str(chosen): chosen.signature(set=references or "keyphrases", karat=__version__)},
+        {str(chosen): chosen.signature(**facts, karat=__version__)},
         tuple(_notes(judged, original)),
     )
 

@@ -135,7 +135,7 @@ def blocks(found: Consistency) -> Iterator[tuple[str, tuple[str, tuple[str, ...]
 
 def terminal(found: Consistency) -> str:
     """Tables and lists of at most 80 columns."""
-    parts = [paragraphs(meaning(found))]
+    parts: list[str] = []
     for title, table, texts in blocks(found):
         head = "\n".join(wrap(title, "  "))
         if table is not None:
@@ -143,6 +143,7 @@ def terminal(found: Consistency) -> str:
             parts += [f"{head}\n\n{first}", *rest]
         else:
             parts.append(f"{head}\n" + paragraphs(f"  {text}" for text in texts))
+    parts.append(paragraphs(meaning(found)))
     if found.notes:
         parts.append(paragraphs(f"note: {note}" for note in found.notes))
     return "\n\n".join("\n".join(line.rstrip() for line in part.splitlines()) for part in parts) + "\n"
@@ -150,10 +151,11 @@ def terminal(found: Consistency) -> str:
 
 def markdown(found: Consistency) -> str:
     """Pipe tables and lists."""
-    parts = [md(text) for text in meaning(found)]
+    parts: list[str] = []
     for title, table, texts in blocks(found):
         parts.append(f"**{md(title)}**")
         parts.append(pipes(*table) if table is not None else "\n".join(f"* {md(text)}" for text in texts))
+    parts += [md(text) for text in meaning(found)]
     parts += [f"Note: {md(note)}" for note in found.notes]
     return "\n\n".join(parts) + "\n"
 

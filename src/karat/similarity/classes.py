@@ -13,17 +13,8 @@ from dataclasses import dataclass
 
 from karat.similarity.base import Form, Words
 from karat.text.normalise import normaliser
+from karat.text.particles import CONJUNCTIONS, PREPOSITIONS
 from karat.text.tags import Tags, tags
-
-_PREPOSITIONS = """
-    about above across after against along among amongst around as at before behind below beneath beside between beyond
-    by during for from in inside into near of off on onto out outside over per since through throughout to toward
-    towards under until upon versus via vs with within without
-"""
-_CONJUNCTIONS = "& and but nor or plus"
-PREPOSITIONS = frozenset(_PREPOSITIONS.split())
-CONJUNCTIONS = frozenset(_CONJUNCTIONS.split())
-PARTICLES = PREPOSITIONS | CONJUNCTIONS
 
 CLASSES: dict[str, dict[str, str]] = {
     "location": {

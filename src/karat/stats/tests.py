@@ -36,6 +36,8 @@ LARGEST_EXACT = 14  # documents whose swaps are all tried: 16,384 of them
 LARGEST_EXACT_RANKS = 50  # differences whose ranks are given every sign
 LARGEST_SHAPIRO = 5000  # values up to which the p of Shapiro and Wilk's test holds
 ALPHA = 0.05
+_DOCUMENTS = ("document", "documents")
+_GROUPS = ("group of documents that hang together", "groups of documents that hang together")
 EQUAL = "the two are equal on every document, so p is 1"
 
 
@@ -197,8 +199,9 @@ def _randomised(swap: _Swap, outcomes: Floats) -> Tested:
     if n == 0:
         notes += (EQUAL,)
     elif 2 / 2**n > ALPHA:
-        what = "documents" if len(swap.group) == swap.groups else "groups of documents that hang together"
-        notes += (f"only {n} {what} differ, so p cannot be below {2 / 2**n:.4g}",)
+        one, many = _DOCUMENTS if len(swap.group) == swap.groups else _GROUPS
+        differ = f"{one} differs" if n == 1 else f"{many} differ"
+        notes += (f"only {n} {differ}, so p cannot be below {2 / 2**n:.4g}",)
     return Tested(p, of_a - of_b, n, exact, defined, notes)
 
 

@@ -1,0 +1,204 @@
+"""What `consistency` finds, and how it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+By = Literal["stem", "order", "abbreviation", "near"]
+BY: dict[By, str] = {
+    "stem": "the same stems",
+    "order": "the same stems in another order, or with other particles",
+    "abbreviation": "one is the initials of the other",
+    "near": "their vectors are near",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """When names are one concept, and what they are compared with; the flags of the command say what each means."""
+
+    model: str = "hash"
+    near: float | None = 0.9  # None: vectors are not looked at
+    language: str | None = None
+    vocabulary: str | Path | None = None
+    nearest: str = "levenshtein"
+    worst: int = 10  # concepts, and phrases outside of the vocabulary, that are shown; 0 for all
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How consistent the names are when concepts are told apart in one way."""
+
+    by: By
+    names: int
+    phrases: int  # names, each as often as it has documents
+    concepts: int
+    rival_names: int  # names of concepts that have another one
+    rival_phrases: int
+    other_names: int  # phrases that are not the most frequent name of their concept
+    entropy: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole as plain values."""
+        return {
+            "by": self.by,
+            "names": self.names,
+            "phrases": self.phrases,
+            "concepts": self.concepts,
+            "names_per_concept": share_of(self.names, self.concepts),
+            "rival_names": self.rival_names,
+            "rival_names_share": share_of(self.rival_names, self.names),
+            "rival_phrases": self.rival_phrases,
+            "rival_phrases_share": share_of(self.rival_phrases, self.phrases),
+            "other_names": self.other_names,
+            "other_names_share": share_of(self.other_names, self.phrases),
+            "entropy": self.entropy if self.phrases else None,
+        }
+
+
+def share_of(part: int, whole: int) -> float | None:
+    """A share, None of nothing."""
+    return part / whole if whole else None
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name of a concept, how many documents have it, and what ties it to the most frequent one (None for that)."""
+
+    name: str
+    count: int
+    by: By | None
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """A concept with several names, the most frequent one first."""
+
+    names: tuple[Name, ...]
+
+    @property
+    def count(self) -> int:
+        """Documents that have it, by any name; one that has two of them counts twice."""
+        return sum(each.count for each in self.names)
+
+    @property
+    def others(self) -> int:
+        """Documents that have it by another name than the first."""
+        return self.count - self.names[0].count
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A name that is not in the vocabulary, and the entry that is most like it."""
+
+    name: str
+    count: int
+    entry: str | None  # None of an empty vocabulary
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """How much of a system's names is in a controlled vocabulary."""
+
+    names: Mapping[str, int]  # by LISTED
+    phrases: Mapping[str, int]
+    fixes: tuple[Fix, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts and shares as plain values."""
+        inside = [how for how in LISTED if how != OUTSIDE]
+        return {
+            "names": dict(self.names),
+            "phrases": dict(self.phrases),
+            "names_share": share_of(sum(self.names[how] for how in inside), sum(self.names.values())),
+            "phrases_share": share_of(sum(self.phrases[how] for how in inside), sum(self.phrases.values())),
+        }
+
+
+OUTSIDE = "outside"
+LISTED = {
+    "term": "as a term of the list",
+    "variant": "as a variant of a term",
+    "stem": "by the stems of a term or variant",
+    "order": "by these in another order",
+    OUTSIDE: "not in the list",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One system's names: how consistent, the concepts with most of other names first, and the vocabulary."""
+
+    system: str
+    documents: int
+    levels: tuple[Level, ...]
+    concepts: tuple[Concept, ...] = field(repr=False)
+    listed: Listed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Consistency:
+    """How consistently systems name what they predict."""
+
+    systems: tuple[Named, ...]
+    options: Options
+    corpus: str | None
+    vocabulary: int | None  # terms
+    notes: tuple[str, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each system and way to tell concepts apart."""
+        return [
+            {"system": each.system, "documents": each.documents, **level.as_dict()}
+            for each in self.systems
+            for level in each.levels
+        ]
+
+    def shown(self, some: Sequence[Any]) -> Sequence[Any]:
+        """The first of them, as many as are asked for."""
+        return some[: self.options.worst] if self.options.worst else some
+
+    def worst(self) -> list[dict[str, Any]]:
+        """One dict for each of the concepts that are called most often by another than their most frequent name."""
+        return [
+            {
+                "system": each.system,
+                "concept": concept.names[0].name,
+                "phrases": concept.count,
+                "other_names": concept.others,
+                "names": [{"name": name.name, "phrases": name.count, "by": name.by} for name in concept.names],
+            }
+            for each in self.systems
+            for concept in self.shown(each.concepts)
+        ]
+
+    def listed(self) -> list[dict[str, Any]]:
+        """One dict for each system: how much is in the vocabulary, and what to fix first."""
+        return [
+            {
+                "system": each.system,
+                **each.listed.as_dict(),
+                "fixes": [
+                    {"name": fix.name, "phrases": fix.count, "nearest": fix.entry, "score": fix.score}
+                    for fix in each.listed.fixes
+                ],
+            }
+            for each in self.systems
+            if each.listed is not None
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole as plain values: the envelope of `score`, the worst concepts, the vocabulary."""
+        asked = ("model", "near", "language", "nearest", "worst")
+        return {
+            "signatures": {},
+            "rows": self.rows(),
+            "notes": list(self.notes),
+            "options": {name: getattr(self.options, name) for name in asked} | {"corpus": self.corpus},
+            "worst": self.worst(),
+            "vocabulary": self.listed(),
+        }

@@ -1,0 +1,82 @@
+"""The names that a run gives, and groups of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.corpus import Run
+from karat.text.abbreviations import SMALL, WORD
+from karat.text.normalise import Normaliser
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of a run, in the order of how many documents have them, then of the alphabet."""
+
+    keys: list[str]  # in lower case
+    shown: list[str]  # as they are mostly written
+    count: Ints
+    forms: list[str]  # joined stems; a hyphen parts words
+    documents: int
+    blank: int
+
+    @classmethod
+    def of(cls, run: Run, stems: Normaliser) -> Names:
+        """The names of all predictions of a run."""
+        counts: Counter[str] = Counter()
+        surfaces: dict[str, Counter[str]] = {}
+        documents = blank = 0
+        for prediction in run:
+            documents += 1
+            own: set[str] = set()
+            for phrase in prediction.keyphrases or ():
+                surface = " ".join((phrase or "").split())
+                if not WORD.search(surface):
+                    blank += 1
+                    continue
+                own.add(surface.lower())
+                surfaces.setdefault(surface.lower(), Counter())[surface] += 1
+            counts.update(own)
+        keys = sorted(counts, key=lambda key: (-counts[key], key))
+        shown = [min(surfaces[key], key=lambda text: (-surfaces[key][text], text)) for key in keys]
+        count = np.array([counts[key] for key in keys], dtype=np.int64)
+        return cls(keys, shown, count, stems.many([key.replace("-", " ") for key in keys]), documents, blank)
+
+    def bags(self) -> list[str]:
+        """The stems of each name in alphabetical order."""
+        return list(map(bag, self.forms))
+
+
+def bag(form: str) -> str:
+    """Stems in alphabetical order, without particles unless there is nothing else."""
+    words = form.split()
+    return " ".join(sorted([word for word in words if word not in SMALL] or words))
+
+
+def grouped(keys: Iterable[str]) -> Ints:
+    """Equal keys as equal numbers, rising in the order in which they are first met."""
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+
+
+def tied(group: Ints, ties: Sequence[tuple[int, int]]) -> Ints:
+    """The groups with those put together that a pair of names ties."""
+    parent = list(range(int(group.max(initial=-1)) + 1))
+
+    def root(number: int) -> int:
+        while parent[number] != number:
+            parent[number] = parent[parent[number]]
+            number = parent[number]
+        return number
+
+    for a, b in ties:
+        one, other = sorted((root(int(group[a])), root(int(group[b]))))
+        parent[other] = one
+    return grouped(str(root(number)) for number in group.tolist())

@@ -1,0 +1,141 @@
+"""The three tables of a study of homogeneity as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from karat.alike.found import Figure, Homogeneity, Row
+from karat.columns import PRMU
+from karat.report.grids import Row as Line
+from karat.report.grids import booktabs, grid, paragraphs, pipes
+from karat.report.homogeneities import CEILINGS, Table, with_ends
+from karat.report.tables import md, number, wrap
+from karat.studying import EXTRACTS, Study, kind_of
+
+ALPHA = 0.05
+CSV_FIELDS = (
+    "table",
+    "corpus",
+    "version",
+    "kind",
+    "system",
+    "pairs",
+    "documents",
+    *PRMU,
+    *(f"{name}{end}" for name in ("hooper", "rodgers", "pearson") for end in ("", "_low", "_high")),
+    "pearson_p",
+    "generated",
+    "undefined",
+)
+
+
+def tables(found: Study) -> Iterator[Table]:
+    """The tables that there are."""
+    lines = [(each.name, [f"{each.documents:,}", *map(_percent, each.prmu.values())]) for each in found.versions]
+    columns = ["documents", *(f"% {name}" for name in PRMU)]
+    yield Table(f"1. The documents of {found.corpus}, and the classes of their references", "version", columns, [lines])
+    if found.reformulated is not None:
+        title = f"2. Homogeneity on {found.reformulated.pairs:,} documents and their reformulations"
+        yield _agreement(found.reformulated, title, correlated=True)
+    if found.sharing is not None:
+        title = (
+            f"3. Homogeneity on {found.sharing.pairs:,} pairs of documents that share references "
+            f"(Jaccard ≥ {found.mined.options.min:g})"
+        )
+        yield _agreement(found.sharing, title, correlated=False)
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f}"
+
+
+def _agreement(found: Homogeneity, title: str, correlated: bool) -> Table:
+    """Generators above, extractors below, then the ceilings."""
+    groups: dict[str | None, list[Line]] = {"generates": [], "extracts": [], None: []}
+    for row in found.systems:
+        groups[kind_of(row.generated)].append(_line(row, correlated))
+    ceilings = [
+        (CEILINGS[row.system], _line(row, correlated)[1][:2] + [""] * (1 + correlated)) for row in found.ceilings
+    ]
+    columns = ["hooper", "rodgers", "generated", *(["r ROUGE"] if correlated else [])]
+    return Table(title, "system", columns, [*(lines for lines in groups.values() if lines), ceilings])
+
+
+def _line(row: Row, correlated: bool) -> tuple[str, list[str]]:
+    cells = [with_ends(row.figures["hooper"]), with_ends(row.figures["rodgers"]), number(row.generated)]
+    return row.system, [*cells, *([_starred(row.figures.get("pearson"))] if correlated else [])]
+
+
+def _starred(figure: Figure | None) -> str:
+    if figure is None or figure.value != figure.value:
+        return "–"
+    return f"{figure.value:.2f}".replace("0.", ".", 1) + ("*" if figure.p < ALPHA else " ")
+
+
+def legend(found: Study) -> Iterator[str]:
+    """What the figures are."""
+    yield "P, R, M, U: references that are present, reordered, mixed, unseen; means over documents."
+    measured = [each for each in (found.reformulated, found.sharing) if each is not None]
+    if found.filtered is not None:
+        for row in found.filtered.summary()[-1:]:
+            yield (
+                f"Of {row['reformulations']:,} reformulations {row['kept']:,} are kept: word error rate "
+                f"{_percent(row['wer'])} %, ROUGE-1 {_percent(row['rouge1'])} %."
+            )
+    if not measured:
+        return
+    options = measured[0].options
+    yield (
+        "hooper: phrases that both documents have over those that either has; rodgers: the same of words; "
+        f"generated: share of predictions that are not in their document (below {EXTRACTS:g}: an extractor)."
+    )
+    if found.reformulated is not None:
+        yield f"r ROUGE: Pearson's r of hooper with ROUGE-1 of the two texts; * p < {ALPHA:g} by the bootstrap."
+    yield "(references): the references as predictions; (extractors): those of them that their document holds."
+    yield (
+        f"In brackets {100 * options.level:.4g} % intervals ({options.interval}, {options.resamples:,} resamples of "
+        f"documents, seed {options.seed}). Protocol {', '.join(found.signatures)}."
+    )
+
+
+def terminal(found: Study) -> str:
+    """Tables of at most 80 columns."""
+    parts: list[str] = []
+    for table in tables(found):
+        parts += ["\n".join(wrap(table.title, "  ")), *grid(table.corner, table.columns, table.rows)]
+    parts.append(paragraphs(legend(found)))
+    if found.notes:
+        parts.append(paragraphs(f"note: {note}" for note in found.notes))
+    return "\n\n".join("\n".join(line.rstrip() for line in part.splitlines()) for part in parts) + "\n"
+
+
+def markdown(found: Study) -> str:
+    """Pipe tables."""
+    parts: list[str] = []
+    for table in tables(found):
+        parts += [f"**{md(table.title)}**", pipes(table.corner, table.columns, table.rows)]
+    parts.append("\n".join(f"* {md(said)}" for said in legend(found)))
+    parts += [f"Note: {md(note)}" for note in found.notes]
+    return "\n\n".join(parts) + "\n"
+
+
+def latex(found: Study) -> str:
+    """A booktabs table for each; what the figures are stands above the first."""
+    captions = [" ".join(legend(found))]
+    return "\n".join(
+        booktabs(" ".join([f"{table.title[3:]}.", *captions[n:]]), [table.corner, *table.columns], table.groups)
+        for n, table in enumerate(tables(found))
+    )
+
+
+def csv_rows(found: Study) -> Iterator[dict[str, Any]]:
+    """One dict a line of the tables."""
+    for row in found.rows():
+        ends = {
+            f"{name}{end}": row[f"{name}_ci"][i]
+            for name in ("hooper", "rodgers", "pearson")
+            if f"{name}_ci" in row
+            for i, end in enumerate(("_low", "_high"))
+        }
+        yield dict.fromkeys(CSV_FIELDS) | row | ends
