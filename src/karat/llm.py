@@ -118,6 +118,7 @@ class Endpoint:
     timeout: float = 120.0  # seconds for one answer
     tries: int = 6
     first_delay: float = 1.0  # seconds before the second try, doubled before each further one
+    logprobs: bool = False  # ask for the log-probabilities of tokens, as long as the endpoint does not mind
 
     @property
     def private(self) -> bool:
@@ -191,6 +192,7 @@ class Answer:
     text: str
     usage: Usage
     request: int
+    tokens: tuple[tuple[str, float], ...] = ()  # with their log-probabilities, where the endpoint tells them
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +245,7 @@ class Chat:
         self._endpoint = endpoint
         self._stop = stop or Event()
         self._free_at = 0.0
+        self._logprobs = endpoint.logprobs
         self._http = httpx
         try:  # no redirect is followed: the key is for this endpoint alone
             self._client = httpx.Client(
@@ -310,14 +313,13 @@ class Chat:
 
     def _post(self, prompt: str) -> tuple[int, Mapping[str, str], bytes]:
         """(status, headers, body); a body without end, in size or in time, is a broken connection."""
-        content = msgspec.json.encode(
-            {
-                "model": self._endpoint.model,
-                "messages": [{"role": "user", "content": prompt}],
-                "temperature": self._endpoint.temperature,
-                "seed": self._endpoint.seed,
-            }
-        )
+        asked = {
+            "model": self._endpoint.model,
+            "messages": [{"role": "user", "content": prompt}],
+            "temperature": self._endpoint.temperature,
+            "seed": self._endpoint.seed,
+        }
+        content = msgspec.json.encode(asked | {"logprobs": True} if self._logprobs else asked)
         url, until = f"{self._endpoint.base_url}/chat/completions", monotonic() + self._endpoint.timeout
         body = bytearray()
         with self._client.stream("POST", url, content=content, headers={"Content-Type": "application/json"}) as answer:
@@ -342,6 +344,9 @@ class Chat:
         if status in _HOPELESS:
             hint = {401: f"check the key ({KEY})", 404: "check --base-url and --model"}.get(status)
             return Failure(f"{said}; {hint}" if hint else said, every=True)
+        if self._logprobs and "logprobs" in told:
+            self._logprobs = False
+            return Failure(said, again=True)
         return Failure(said)
 
     def _read(self, prompt: str, body: bytes, request: int) -> Answer | Failure:
@@ -365,7 +370,8 @@ class Chat:
         text = _THINKING.sub("", text).strip() if isinstance(text, str) else ""
         if not text:
             return Failure("the answer is empty", again=True, usage=usage)
-        return Answer(text if self._endpoint.key is None else self._endpoint.key.hide_in_answer(text), usage, request)
+        shown = text if self._endpoint.key is None else self._endpoint.key.hide_in_answer(text)
+        return Answer(shown, usage, request, _tokens(choice) if shown == text else ())
 
     def _brief(self, text: str) -> str:
         """A text on one line, short, without the key and without what could move a terminal's cursor."""
@@ -386,6 +392,19 @@ def _first_choice(found: Any) -> dict[str, Any] | None:
     choices = found.get("choices") if isinstance(found, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None
     return first if isinstance(first, dict) else None
+
+
+def _tokens(choice: dict[str, Any]) -> tuple[tuple[str, float], ...]:
+    """The tokens of an answer with their log-probabilities; none where they are not told, or not of each."""
+    told = choice.get("logprobs")
+    content = told.get("content") if isinstance(told, dict) else None
+    found: list[tuple[str, float]] = []
+    for each in content if isinstance(content, list) else ():
+        token, value = (each.get("token"), each.get("logprob")) if isinstance(each, dict) else (None, None)
+        if not isinstance(token, str) or not isinstance(value, int | float):
+            return ()
+        found.append((token, float(value)))
+    return tuple(found)
 
 
 def _usage(found: Any, prompt: str, text: str) -> Usage:

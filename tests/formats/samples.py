@@ -370,6 +370,14 @@ SAMPLES = (
         ("corpus",),
     ),
     Sample(
+        "corenlp pair",
+        "corenlp",
+        {"refs.json": AKE_REFERENCES, "test/C-1.xml": AKE_XML, "test/H-12.xml": AKE_XML},
+        "{}/test+{}/refs.json",
+        ("corpus",),
+        "ake",
+    ),
+    Sample(
         "inspec",
         "inspec",
         {f"{n}{end}": text for n in (193, 194) for end, text in HULTH_FILES.items()},

@@ -27,8 +27,10 @@ from karat.cli.shared import (
 from karat.errors import InputError
 
 if TYPE_CHECKING:
+    from karat.llm import Endpoint
     from karat.reformulating.asking import Told
     from karat.reformulating.making import Reformulated
+    from karat.reformulating.storing import Limits
 
 METHODS = ("paraphrase", "back-translation", "marian", "synonyms")
 SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst")
@@ -58,35 +60,19 @@ Examples:
 The rules are those of Houbre et al. (2025).
 """
 
-_chat_options = combine(
+endpoint_options = combine(
     click.option(
         "--base-url",
         metavar="URL",
         help="Chat endpoint that speaks OpenAI's protocol, as https://host/v1 (or KARAT_LLM_BASE_URL).",
     ),
-    click.option("--model", metavar="NAME", help="Model to ask (or KARAT_LLM_MODEL)."),
     click.option(
         "--key-file",
         metavar="FILE",
         help="File with the endpoint's key (or KARAT_LLM_KEY).",
         shell_complete=completion.paths,
     ),
-    click.option(
-        "--prompt",
-        metavar="FILE",
-        help="Prompt to use, with {text} in it; for a back-translation {from} and {to}, too.",
-        shell_complete=completion.paths,
-    ),
-    click.option("--pivot", default="es", metavar="LANGUAGE", help="Language to translate into and back (default es)."),
     click.option("--temperature", type=float, default=0.0, metavar="T", help="Temperature to ask with (default 0)."),
-    click.option(
-        "-j",
-        "--concurrency",
-        type=click.IntRange(1, 256),
-        default=4,
-        metavar="N",
-        help="Requests at a time (default 4).",
-    ),
     click.option(
         "--max-requests",
         type=click.IntRange(0),
@@ -111,13 +97,10 @@ _chat_options = combine(
     ),
     click.option("--dry-run", is_flag=True, help="Count requests and tokens, and ask nothing."),
 )
-_CHAT = (
+ENDPOINT_OPTIONS = (
     "base_url",
-    "model",
     "key_file",
-    "prompt",
     "temperature",
-    "concurrency",
     "max_requests",
     "max_cost",
     "price_in",
@@ -127,6 +110,26 @@ _CHAT = (
     "delay",
     "dry_run",
 )
+_chat_options = combine(
+    click.option("--model", metavar="NAME", help="Model to ask (or KARAT_LLM_MODEL)."),
+    click.option(
+        "--prompt",
+        metavar="FILE",
+        help="Prompt to use, with {text} in it; for a back-translation {from} and {to}, too.",
+        shell_complete=completion.paths,
+    ),
+    click.option("--pivot", default="es", metavar="LANGUAGE", help="Language to translate into and back (default es)."),
+    endpoint_options,
+    click.option(
+        "-j",
+        "--concurrency",
+        type=click.IntRange(1, 256),
+        default=4,
+        metavar="N",
+        help="Requests at a time (default 4).",
+    ),
+)
+_CHAT = (*ENDPOINT_OPTIONS, "model", "prompt", "concurrency")
 # Which options a method has, beside those that all have.
 _OWN = {
     "paraphrase": (*_CHAT, "seed"),
@@ -224,19 +227,29 @@ def _chosen(via: str, output: str, options: dict[str, Any]) -> dict[str, Any]:
     store = f"{output}.answers.sqlite"
     if via == "marian":
         return {"store": store} | {name: options[name] for name in ("forward", "backward")}
-    from karat.llm import endpoint
-    from karat.reformulating.storing import Limits
+    own = {name: options[name] for name in ("prompt", "pivot", "concurrency")}
+    return own | {"endpoint": endpoint_of(options), "limits": limits_of(options), "store": store}
 
-    asked = endpoint(
+
+def endpoint_of(options: dict[str, Any], **settings: Any) -> Endpoint:
+    """The endpoint that the options name, with a seed and a model among them."""
+    from karat.llm import endpoint
+
+    return endpoint(
         options["base_url"],
         options["model"],
         key_file=options["key_file"],
         first_delay=options["delay"],
         **{name: options[name] for name in ("temperature", "seed", "timeout", "tries")},
+        **settings,
     )
-    limits = Limits(options["max_requests"], options["max_cost"], options["price_in"], options["price_out"])
-    own = {name: options[name] for name in ("prompt", "pivot", "concurrency")}
-    return own | {"endpoint": asked, "limits": limits, "store": store}
+
+
+def limits_of(options: dict[str, Any]) -> Limits:
+    """How much the options allow to be asked."""
+    from karat.reformulating.storing import Limits
+
+    return Limits(options["max_requests"], options["max_cost"], options["price_in"], options["price_out"])
 
 
 def _forecast(documents: Any, via: str, chosen: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from karat.errors import InputError, unknown
 from karat.formats import (
     ake,
     chan,
+    corenlp,
     fields,
     folder,
     hub,
@@ -39,6 +40,7 @@ FORMATS: dict[str, Format] = {
         kpeval.FORMAT,
         *huggingface.FORMATS,
         ake.FORMAT,
+        corenlp.FORMAT,
         hulth.FORMAT,
         semeval.FORMAT,
         folder.FORMAT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from typing import Any, TypeVar
@@ -134,10 +135,25 @@ def _decode_line(path: str, kind: type[T], line: bytes, number: int) -> T:
     except msgspec.ValidationError as error:
         raise InputError(f"{path}:{number}: {_explain(brief(str(error)), kind)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        if kind is Prediction and (found := _with_nan(line)) is not None:
+            return found  # type: ignore[return-value]
         decode_utf8(line, path, number)
         raise InputError(f"{path}:{number}: not JSON: {_column(str(error), line)}") from None
     except RecursionError:
         raise InputError(f"{path}:{number}: not a document: nested too deeply") from None
+
+
+def _with_nan(line: bytes) -> Prediction | None:
+    """The prediction of a line with NaN among its probabilities, as Python writes it; None if else it is no JSON."""
+    if b"NaN" not in line and b"Infinity" not in line:
+        return None
+    try:
+        record = json.loads(line)
+        others = {name: value for name, value in record.items() if name not in ("token_probs", "token_logprobs")}
+        json.dumps(others, allow_nan=False, ensure_ascii=False).encode()  # there NaN and half characters are errors
+        return msgspec.convert(record, Prediction)
+    except (ValueError, AttributeError, RecursionError, msgspec.MsgspecError):
+        return None
 
 
 def records(path: str, kind: type[T]) -> Iterator[tuple[int, T]]:

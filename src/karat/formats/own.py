@@ -25,7 +25,8 @@ _TABLE = Fields({name: name for name in _KNOWN})
 
 def _fits(head: Head) -> bool:
     """Records of karat's own fields; broken or empty lines too, of which the reader says what is wrong."""
-    own = not _TELLING[head.role].isdisjoint(head.record) or _KNOWN.issuperset(head.record)
+    telling = _TELLING[head.role] | ({"sentences"} if head.role == "corpus" else set())  # tables hold no sentences
+    own = not telling.isdisjoint(head.record) or _KNOWN.issuperset(head.record)
     return own and (head.container == "jsonl" or (head.container in _NO_LINES and bool(head.record)))
 
 

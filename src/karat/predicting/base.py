@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from karat.corpus import Document, Prediction
@@ -35,15 +35,28 @@ class Asked:
     title_weight: float = 1.0  # how many times a title counts
 
 
+Notes = Callable[["Asked", Sequence[Document]], list[str]]  # what is to be said of predicting some documents
+
+
+def no_notes(asked: Asked, documents: Sequence[Document]) -> list[str]:
+    """Nothing to be said."""
+    return []
+
+
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model by name: what it does, what it needs, its options, and how it is made."""
+    """A model by name: what it does, what it needs, its options, and how it is made.
+
+    `notes` says in sentences what a user should know of predicting some documents. It depends on nothing but its
+    arguments, so that it can be asked chunk by chunk, in any process; each note is then shown once.
+    """
 
     name: str
     summary: str
     needs: tuple[Need, ...]
     make: Make
     options: Mapping[str, Any]
+    notes: Notes = no_notes
 
     def made(self, asked: Asked) -> Predict:
         """The model as it is called."""
@@ -53,14 +66,14 @@ class Model:
 MODELS: dict[str, Model] = {}
 
 
-def model(name: str, *, needs: tuple[Need, ...] = ()) -> Callable[[Make], Make]:
+def model(name: str, *, needs: tuple[Need, ...] = (), notes: Notes = no_notes) -> Callable[[Make], Make]:
     """Registers what makes a model; its keyword arguments with defaults become the model's options."""
 
     def register(make: Make) -> Make:
         summary = (inspect.getdoc(make) or "").split("\n")[0]
         parameters = inspect.signature(make).parameters.values()
         options = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-        MODELS[name] = Model(name, summary, needs, make, options)
+        MODELS[name] = Model(name, summary, needs, make, options, notes)
         return make
 
     return register
@@ -76,7 +89,7 @@ def settled(found: Model, options: Mapping[str, Any]) -> Model:
         checked[name] = _of_type(found, name, value)
         if get_origin(hints.get(name)) is Literal and checked[name] not in get_args(hints[name]):
             raise unknown(f"{name} of {found.name}", str(value), get_args(hints[name]))
-    return Model(found.name, found.summary, found.needs, found.make, checked)
+    return replace(found, options=checked)
 
 
 def _of_type(found: Model, name: str, value: Any) -> Any:

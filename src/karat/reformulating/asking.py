@@ -42,9 +42,9 @@ LANGUAGES = {
     "uk": "Ukrainian",
     "zh": "Chinese",
 }
-_FILES = {"paraphrase": "paraphrase.txt", "back-translation": "translate.txt"}
-_NEEDED = {"paraphrase": ("{text}",), "back-translation": ("{text}", "{from}", "{to}")}
-_PLACE = re.compile(r"\{(text|from|to)\}")
+_FILES = {"paraphrase": "paraphrase.txt", "back-translation": "translate.txt", "prediction": "keyphrases.txt"}
+_NEEDED = {"paraphrase": ("{text}",), "back-translation": ("{text}", "{from}", "{to}"), "prediction": ("{text}",)}
+_PLACE = re.compile(r"\{(text|from|to|n|language|examples)\}")
 
 
 # ---------------------------------------------------------------------------------------------- what is asked
@@ -56,7 +56,7 @@ class Step:
 
     name: str
     prompt: str
-    languages: Mapping[str, str] = field(default_factory=dict)  # what stands for {from} and {to}
+    values: Mapping[str, str] = field(default_factory=dict)  # what stands for the other places, as {from} and {to}
 
     def filled(self, text: str) -> str:
         """The prompt for a text; what looks like a place in the text stays as it is.
@@ -64,7 +64,7 @@ class Step:
         >>> Step("translate", "Into {to}: {text}", {"to": "Spanish"}).filled("what {to} is")
         'Into Spanish: what {to} is'
         """
-        values = {**self.languages, "text": text}
+        values = {**self.values, "text": text}
         return _PLACE.sub(lambda place: values.get(place[1], place[0]), self.prompt)
 
 
@@ -194,14 +194,19 @@ class _Work:
     """Texts that threads take one by one, and what they make of them."""
 
     def __init__(
-        self, texts: Mapping[str, str], store: Store, threads: int, tell: Callable[[Told], None] | None
+        self,
+        texts: Mapping[str, str],
+        kept: Mapping[str, str],
+        store: Store,
+        threads: int,
+        tell: Callable[[Told], None] | None,
     ) -> None:
         self.stop, self.over = Event(), Event()
-        self.answers: dict[str, str] = {}
+        self.answers = dict(kept)
         self.failures: list[tuple[str, str]] = []
         self.stopped: str | None = None
         self.fault: BaseException | None = None
-        self._left = iter(texts.items())
+        self._left = iter([(text, document) for text, document in texts.items() if text not in kept])
         self._texts = len(texts)
         self._threads = threads  # at work
         self._lock = Lock()
@@ -209,6 +214,8 @@ class _Work:
         self._store = store
         self._tell = tell
         self._before, self._start = store.spent(), monotonic()
+        if kept:
+            self._say()
 
     def take(self) -> tuple[str, str] | None:
         """(text, document) that nobody has taken, None where nothing is left or wanted."""
@@ -265,9 +272,11 @@ def ask_all(
 ) -> Asked:
     """What an endpoint makes of texts, each one going through all steps; `texts` names a document for each.
 
-    A thread keeps an answer before it asks for the next, and asks nothing that is kept.
+    A thread keeps an answer before it asks for the next, and asks nothing that is kept. What is kept is looked up
+    first: it is there whatever limit ends the asking.
     """
-    work = _Work(texts, store, concurrency, tell)
+    kept = {text: found for text in texts if (found := _kept(text, todo, endpoint, store)) is not None}
+    work = _Work(texts, kept, store, concurrency, tell)
     with Chat(endpoint, work.stop) as chat:
         for _ in range(concurrency):
             Thread(target=_go, args=(work, todo, endpoint, store, chat), daemon=True).start()
@@ -280,6 +289,14 @@ def ask_all(
     if work.fault is not None:
         raise work.fault
     return Asked(work.answers, tuple(work.failures), work.stopped)
+
+
+def _kept(text: str, todo: Sequence[Step], endpoint: Endpoint, store: Store) -> str | None:
+    """The last answer for a text where all its answers are kept, else None."""
+    current: str | None = text
+    for step in todo:
+        current = None if current is None else store.answer(question(endpoint, step, "", current).key)
+    return current
 
 
 def _go(work: _Work, todo: Sequence[Step], endpoint: Endpoint, store: Store, chat: Chat) -> None:

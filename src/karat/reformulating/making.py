@@ -84,7 +84,7 @@ class Reformulated:
 
     def as_corpus(self) -> Corpus:
         """The reformulations as a corpus like any other."""
-        fields = Document.__struct_fields__
+        fields = [name for name in Document.__struct_fields__ if name in Reformulation.__struct_fields__]
         return Corpus.of(({name: getattr(each, name) for name in fields} for each in self.records), self.method)
 
     def save(self, path: str | Path, pairs: str | Path | None = None) -> None:
@@ -223,7 +223,8 @@ def _by_marian(via: str, documents: Mapping[str, Document], options: Options) ->
 
 
 def _by_chat(via: str, documents: Mapping[str, Document], options: Options) -> Reformulated:
-    endpoint, todo, limits = _asked_of(options), steps(via, options.pivot, options.prompt), _checked(options.limits)
+    endpoint, limits = _asked_of(options), checked_limits(options.limits)
+    todo = steps(via, options.pivot, options.prompt)
     texts: dict[str, str] = {}
     for name, document in documents.items():
         texts.setdefault(as_text(document), name)
@@ -267,7 +268,8 @@ def _asked_of(options: Options) -> Endpoint:
     return options.endpoint
 
 
-def _checked(limits: Limits) -> Limits:
+def checked_limits(limits: Limits) -> Limits:
+    """The limits, provided that they can be kept."""
     if limits.cost is not None and not (limits.price_in or limits.price_out):
         raise InputError("--max-cost needs to know what tokens cost: --price-in and --price-out, of a million tokens")
     if min(limits.price_in, limits.price_out, limits.cost or 0.0, limits.requests or 0) < 0:
@@ -281,7 +283,7 @@ def forecast(corpus: str | Path | Corpus, via: str, **options: Any) -> Forecast:
     given = as_corpus(corpus)
     if via not in ASKED:
         raise InputError(f"only what is asked of an endpoint can be counted before ({', '.join(ASKED)}), not {via!r}")
-    endpoint, limits = _asked_of(chosen), _checked(chosen.limits)
+    endpoint, limits = _asked_of(chosen), checked_limits(chosen.limits)
     todo: tuple[Step, ...] = steps(via, chosen.pivot, chosen.prompt)
     documents, notes = _texts(given)
     texts = dict.fromkeys(map(as_text, documents.values()))

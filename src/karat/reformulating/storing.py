@@ -15,6 +15,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import msgspec
+
 from karat.errors import InputError
 from karat.llm import Answer, StoppedError, Usage
 
@@ -29,6 +31,7 @@ CREATE TABLE IF NOT EXISTS answers (
     key BLOB PRIMARY KEY, document TEXT, step TEXT, model TEXT, temperature REAL, seed INTEGER, prompt TEXT,
     answer TEXT NOT NULL, request INTEGER, answered TEXT
 );
+CREATE TABLE IF NOT EXISTS tokens (key BLOB PRIMARY KEY, tokens BLOB NOT NULL);
 """
 
 
@@ -107,6 +110,11 @@ class Store:
         found = self._one("SELECT answer FROM answers WHERE key = ?", key)
         return None if found is None else str(found[0])
 
+    def tokens(self, key: bytes) -> list[tuple[str, float]]:
+        """The tokens of an answer with their log-probabilities; none where the endpoint did not tell them."""
+        found = self._one("SELECT tokens FROM tokens WHERE key = ?", key)
+        return [] if found is None else msgspec.msgpack.decode(found[0], type=list[tuple[str, float]])
+
     def spent(self) -> Spent:
         """What has been asked in all."""
         with self._transaction() as run:
@@ -155,6 +163,8 @@ class Store:
         with self._transaction() as run:
             _note(run, answer.request, answer.usage)
             run(f"INSERT OR IGNORE INTO answers VALUES ({','.join('?' * len(values))})", values)
+            if answer.tokens:
+                run("INSERT OR IGNORE INTO tokens VALUES (?, ?)", (question.key, msgspec.msgpack.encode(answer.tokens)))
 
     def _one(self, query: str, *values: Any) -> Any:
         with self._transaction() as run:

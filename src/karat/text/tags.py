@@ -1,7 +1,9 @@
-"""Word classes (Penn tags) of English words, from the lexicon and rules that textblob brings along.
+"""Word classes (Penn tags) of English words, from the lexicon and rules that textblob brings along, or of spaCy.
 
 Nothing is downloaded. A word has its most frequent tag, an unknown one is judged by its ending; the words around it
-have no say. That is what phrases out of their sentences allow for.
+have no say, but the first word of a sentence may be written with a capital letter. That is what phrases out of their
+sentences allow for, and it is quick. A tagger is known by name: `textblob`, or `spacy:MODEL` for a model of spaCy that
+is installed.
 """
 
 from __future__ import annotations
@@ -10,7 +12,14 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
+from karat.errors import InputError, missing_extra
+from karat.text.sentences import sentences_of
+
 Tags = tuple[str, ...]
+Sentences = list[list[tuple[str, str]]]  # words with their tags
+Tagger = Callable[[str], Sentences]  # of a text
+
+TAGGERS = {"english": "textblob"}  # of the languages that have one of their own
 
 
 def tags(phrases: Iterable[Sequence[str]]) -> list[Tags]:
@@ -40,3 +49,44 @@ def _tagger() -> Callable[[list[str]], list[list[str]]]:
         parser.find_tags(["a"])
     find: Callable[[list[str]], list[list[str]]] = parser.find_tags
     return find
+
+
+@cache
+def tagger(name: str) -> Tagger:
+    """A function from a text to its sentences, of words with their tags.
+
+    >>> tagger("textblob")("Nets learn.")
+    [[('Nets', 'NNS'), ('learn', 'VB'), ('.', '.')]]
+    """
+    if name == "textblob":
+        return _by_textblob
+    kind, _, model = name.partition(":")
+    if kind == "spacy" and model:
+        return _by_spacy(model)
+    wanted = "spacy:MODEL, as in spacy:en_core_web_sm" if kind == "spacy" else "textblob or spacy:MODEL"
+    raise InputError(f"unknown tagger {name!r}; write {wanted}")
+
+
+def _by_textblob(text: str) -> Sentences:
+    find = _tagger()
+    return [[(word, tag) for word, tag in find(sentence)] for sentence in sentences_of(text)]
+
+
+def _by_spacy(model: str) -> Tagger:
+    """The tagger of an installed model of spaCy, with universal tags."""
+    try:
+        import spacy
+    except ImportError:
+        raise missing_extra(f"the tagger spacy:{model}", "spacy") from None
+    try:
+        read = spacy.load(model, exclude=["ner"])
+    except OSError:
+        raise InputError(f"spaCy has no model {model!r} here; install it: python -m spacy download {model}") from None
+    if not {"tagger", "morphologizer"} & set(read.pipe_names):
+        raise InputError(f"spaCy's model {model!r} has no tagger; name another, as in spacy:en_core_web_sm")
+
+    def tag(text: str) -> Sentences:
+        found = ([(word.text, word.pos_) for word in each if not word.is_space] for each in read(text).sents)
+        return [sentence for sentence in found if sentence]
+
+    return tag

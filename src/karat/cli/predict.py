@@ -1,0 +1,333 @@
+"""karat predict, karat corpus df: keyphrases for documents, and in how many documents phrases occur."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from karat.cli import completion
+from karat.cli.reformulate import ENDPOINT_OPTIONS, endpoint_of, endpoint_options, limits_of, requests_progress
+from karat.cli.shared import (
+    Files,
+    check_file,
+    combine,
+    corpus_argument,
+    fields_option,
+    from_option,
+    progress,
+    quiet_option,
+    write_out,
+)
+from karat.errors import InputError
+
+if TYPE_CHECKING:
+    from karat.corpus import Corpus
+    from karat.predicting.finding import Wanted
+    from karat.predicting.reading import Given
+    from karat.predicting.running import Options, Predicted
+    from karat.reformulating.asking import Told
+
+EPILOG = """\b
+Examples:
+  karat predict multipartiterank corpus.jsonl -o run.jsonl
+  karat predict tfidf corpus.jsonl --df train.jsonl -n 5 -f csv
+  karat predict kpminer,lasf=2 corpus.jsonl --df df.json -j 4 -o run.jsonl.gz
+  karat predict positionrank paper.pdf
+  karat predict my_models:first_words reports/ -o keyphrases.xlsx
+  karat predict llm:qwen corpus.jsonl --base-url http://localhost:8000/v1 \\
+      --shots train.jsonl:3 --max-requests 500 -o run.jsonl
+
+What is predicted stands in RUN.part until all is there: the same command, after
+a kill or an error, goes on where it was. The key of an endpoint is in the
+environment, KARAT_LLM_KEY, or in a file; never on the command line.
+"""
+
+DF_EPILOG = """\b
+Examples:
+  karat corpus df train.jsonl -o df.json
+  karat corpus df train.jsonl --language french -o df.tsv.gz
+"""
+
+FORMATS = ("table", "jsonl", "csv", "xlsx", "json")
+RUNS = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst", ".ndjson.gz", ".ndjson.zst")
+_BY_SUFFIX = {".txt": "table", ".csv": "csv", ".xlsx": "xlsx", ".json": "json"}
+_OF_ENDPOINTS = (*ENDPOINT_OPTIONS, "prompt", "shots", "answers", "seed", "no_logprobs")
+_OF_OTHERS = ("stem", "tagger", "df", "redundancy", "title_weight")
+
+_language = click.option(
+    "--language",
+    default="english",
+    metavar="LANGUAGE",
+    help="Language of the documents, as french (default english).",
+    shell_complete=completion.languages,
+)
+_model_options = combine(
+    click.option("-n", "n", type=click.IntRange(1), default=10, metavar="N", help="Phrases a document (default 10)."),
+    click.option("--stem", is_flag=True, help="Give stems instead of phrases as they stand in the text."),
+    _language,
+    click.option(
+        "--tagger", metavar="TAGGER", help="What tells word classes: textblob, or spacy:NAME (default: the language's)."
+    ),
+    click.option(
+        "--df",
+        metavar="CORPUS|FILE",
+        help="Documents that phrases are counted in, or their counts (default: CORPUS itself).",
+        shell_complete=completion.paths,
+    ),
+    click.option("--redundancy", is_flag=True, help="Leave out a phrase that is inside a better one."),
+    click.option(
+        "--title-weight", type=float, default=1.0, metavar="W", help="How many times a title counts (default 1)."
+    ),
+)
+_llm_options = combine(
+    click.option(
+        "--prompt",
+        metavar="FILE",
+        help="llm: prompt to use, with {text} in it; {n}, {language} and {examples} are put in, too.",
+        shell_complete=completion.paths,
+    ),
+    click.option(
+        "--shots",
+        metavar="CORPUS:K",
+        help="llm: show the first K documents of CORPUS that have keyphrases as examples.",
+        shell_complete=completion.paths,
+    ),
+    click.option(
+        "--answers",
+        metavar="FILE",
+        help="llm: where answers are kept (default RUN.answers.sqlite).",
+        shell_complete=completion.paths,
+    ),
+    click.option("--no-logprobs", is_flag=True, help="llm: do not ask for the probabilities of tokens."),
+    click.option("--seed", type=int, default=0, metavar="N", help="llm: of the endpoint (default 0)."),
+    endpoint_options,
+)
+
+
+@click.command(epilog=EPILOG)
+@click.argument("model", metavar="MODEL[,option=value...]", shell_complete=completion.models)
+@corpus_argument
+@_model_options
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Processes (default 1), or requests at a time of llm: (default 4).",
+)
+@from_option
+@fields_option
+@click.option(
+    "-f", "--format", "format_", type=click.Choice(FORMATS), help="Output format (default table; a run in a file)."
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="RUN",
+    help="File to write: .jsonl (.gz, .zst) is a run; .csv, .xlsx, .json and .txt are for other readers.",
+    shell_complete=completion.paths,
+)
+@quiet_option
+@_llm_options
+def predict(model: str, corpus: str, format_: str | None, output: str | None, quiet: bool, **options: Any) -> None:
+    """Predict keyphrases for documents.
+
+    MODEL is a name that `karat list models` shows, module:function for a
+    function of your own, or llm:NAME for a language model. CORPUS is a corpus
+    in any format, a text, a PDF, a folder of these, or - for standard input.
+    With -o RUN and -f, the run is written and -f is shown.
+    """
+    from karat.predicting.finding import wanted
+    from karat.predicting.running import predicted
+
+    chosen = wanted(model)
+    _check_options(click.get_current_context(), chosen)
+    run, view = _destinations(corpus, format_, output)
+    given = _documents(corpus, output, options)
+    if options["dry_run"]:
+        _forecast(chosen, given, _options(chosen, output, options))
+        return
+    with _progress(quiet, given.corpus, chosen) as (done, tell):
+        asked = _options(chosen, output, options, done, tell)
+        found = predicted(given.corpus, chosen, asked, output=run, shown=view is not None)
+    found = replace(found, notes=(*given.notes, *found.notes))
+    if found.failure is None or run is not None:
+        _deliver(found, view, output if run is None else None, quiet)
+    if found.failure is not None:
+        hint = "" if run is not None else "; with -o RUN.jsonl what was predicted before is kept"
+        raise InputError(found.failure + hint)
+
+
+# ---------------------------------------------------------------------------------------------- what is asked
+
+
+def _check_options(context: click.Context, chosen: Wanted) -> None:
+    """Says so if an option was given that the model does not have."""
+    wrong, whose = (_OF_OTHERS, "not for llm:") if chosen.asks_endpoint else (_OF_ENDPOINTS, "for llm: models only")
+    for name in wrong:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise InputError(f"--{name.replace('_', '-')} is {whose}, and the model is {chosen.name}")
+
+
+def _destinations(corpus: str, format_: str | None, output: str | None) -> tuple[str | None, str | None]:
+    """(the file of a run, what is shown or written beside it); says at once what could not be written."""
+    check_file(output)
+    if output is None:
+        if format_ == "xlsx":
+            raise InputError("-f xlsx: an Excel file needs a name: -o FILE.xlsx")
+        return None, format_ or "table"
+    if Path(corpus).exists() and Path(output).exists() and Path(corpus).samefile(output):
+        raise InputError(f"-o {output}: is the corpus itself; name another file")
+    if output.endswith(RUNS):
+        if format_ == "xlsx":
+            raise InputError(f"-o {output} is a run; an Excel file is named FILE.xlsx")
+        return output, None if format_ == "jsonl" else format_
+    if format_ is None and Path(output).suffix not in _BY_SUFFIX:
+        known = ", ".join([*RUNS[:3], *_BY_SUFFIX])
+        raise InputError(f"-o {output}: its suffix names no format (known: {known}); choose one with -f")
+    if format_ == "jsonl":
+        return output, None
+    return None, format_ or _BY_SUFFIX[Path(output).suffix]
+
+
+def _documents(corpus: str, output: str | None, options: dict[str, Any]) -> Given:
+    from karat.predicting.reading import Given, documents_at
+
+    files = Files.of(options)
+    if files.from_ or files.fields:
+        found = files.corpus(corpus)
+        files.check()
+        return Given(found)
+    return documents_at(corpus, aside=[f"{output}{ending}" for ending in ("", ".part", ".answers.sqlite")])
+
+
+def _options(
+    chosen: Wanted,
+    output: str | None,
+    options: dict[str, Any],
+    done: Callable[[int], None] | None = None,
+    tell: Callable[[Told], None] | None = None,
+) -> Options:
+    """The flags as the library takes them."""
+    from karat.predicting.running import Options
+
+    if not chosen.asks_endpoint:
+        common = {name: options[name] for name in ("n", "stem", "language", "tagger", "redundancy", "title_weight")}
+        return Options(frequencies=options["df"], jobs=options["jobs"] or 1, progress=done, **common)
+    from karat.predicting.finding import ENDPOINT
+    from karat.predicting.prompting import Asking
+
+    named = options | {"model": chosen.name.removeprefix(ENDPOINT)}
+    asking = Asking(
+        endpoint_of(named, logprobs=not options["no_logprobs"]),
+        prompt=options["prompt"],
+        shots=options["shots"],
+        store=options["answers"] or (f"{output}.answers.sqlite" if output is not None else None),
+        limits=limits_of(options),
+        concurrency=options["jobs"] or 4,
+        tell=tell,
+    )
+    return Options(n=options["n"], language=options["language"], asking=asking)
+
+
+def _forecast(chosen: Wanted, given: Given, options: Options) -> None:
+    from karat.predicting.running import forecast
+    from karat.report import render
+
+    write_out(render(forecast(given.corpus, chosen, options)))
+
+
+# ---------------------------------------------------------------------------------------------- what is shown
+
+
+def _deliver(found: Predicted, view: str | None, output: str | None, quiet: bool) -> None:
+    """Shows the predictions or writes them for other readers; what formats do not hold goes to standard error."""
+    from karat.formats.files import write_beside
+    from karat.report import render
+    from karat.report.predicted import workbook
+
+    if view is not None:
+        content = workbook(found) if view == "xlsx" else render(found, view).encode()
+        if output is not None:
+            write_beside(output, content)
+        else:
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
+    if not quiet and (view not in ("table", "json") or output is not None):
+        for note in found.notes:
+            click.echo(f"note: {note}", err=True)
+
+
+Showing = tuple["Callable[[int], None] | None", "Callable[[Told], None] | None"]
+
+
+@contextmanager
+def _progress(quiet: bool, corpus: Corpus, chosen: Wanted) -> Iterator[Showing]:
+    """Functions to call with what is done: a bar on a terminal with documents and their rate, nothing elsewhere."""
+    if chosen.asks_endpoint:
+        with requests_progress(quiet) as tell:
+            yield None, tell
+        return
+    if quiet or not sys.stderr.isatty():
+        yield None, None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        BarColumn(bar_width=20),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f} documents{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    # No thread of its own: workers are forked while the bar is shown.
+    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+        task = bar.add_task("", total=len(corpus), rate="")
+
+        def advance(done: int) -> None:
+            speed = bar.tasks[0].speed
+            bar.update(task, advance=done, rate=f", {speed:,.1f} a second" if speed else "")
+            bar.refresh()
+
+        yield advance, None
+
+
+# ---------------------------------------------------------------------------------------------- df
+
+
+@click.command("df", epilog=DF_EPILOG)
+@corpus_argument
+@_language
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="File to write: JSON, or .tsv; .gz packs it.",
+    shell_complete=completion.paths,
+)
+@from_option
+@fields_option
+@quiet_option
+def df(corpus: str, language: str, output: str, quiet: bool, **options: Any) -> None:
+    """Count in how many documents each phrase occurs.
+
+    The counts are of stemmed phrases of one to three words; `karat predict
+    --df FILE` reads them, so that a large corpus is counted once.
+    """
+    check_file(output)
+    from karat.predicting.frequencies import frequencies_of, save_frequencies
+
+    given = _documents(corpus, output, options)
+    with progress(quiet) as done:
+        found = frequencies_of(given.corpus, language=language, progress=done)
+    save_frequencies(output, found)
+    if not quiet:
+        for note in (*given.notes, f"{len(found.counts):,} phrases of {found.documents:,} documents"):
+            click.echo(f"note: {note}", err=True)

@@ -1,0 +1,204 @@
+"""Phrases that are near the whole document and apart from each other, by their vectors: EmbedRank and KeyBERT.
+
+Bennani-Smires and others, "Simple Unsupervised Keyphrase Extraction using Sentence Embeddings", CoNLL 2018; the
+package keybert. Both choose greedily by maximal marginal relevance (MMR): the next phrase is the one with the highest
+(1 − diversity) · sim(phrase, document) − diversity · max sim(phrase, chosen one).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.corpus import Document, Prediction
+from karat.embed import Embedder, embedder
+from karat.embed.base import distinct
+from karat.errors import InputError
+from karat.predicting.base import Asked, Predict, model
+from karat.predicting.candidates import Candidates, Kind, Text, selection, text_of
+from karat.predicting.choosing import chosen
+from karat.predicting.extractors import notes_on_language, notes_on_stop_words
+
+Floats = NDArray[np.float64]
+Mmr = Literal["embedrank", "keybert"]
+LAST = -1  # the layer where none is chosen
+
+
+@model("embedrank", needs=("tags", "embedder"), notes=notes_on_language)
+def embedrank(
+    asked: Asked,
+    *,
+    model: str = "hash",
+    layer: int = LAST,
+    candidates: Kind = "sequences",
+    n: int = 3,
+    document: Literal["content", "text"] = "content",
+    mmr: Mmr = "embedrank",
+    diversity: float = 0.5,
+) -> Predict:
+    """Phrases near the document and apart from each other, by vectors (Bennani-Smires 2018); hash compares letters.
+
+    `model` is an embedder: hash, vectors:PATH, an encoder's directory or package:NAME; `layer` is a layer of an
+    encoder. The vector of a document is that of its nouns and adjectives (`document=content`) or of its `text`. `n` is
+    the length of `candidates=ngrams`. `diversity` is how much it weighs to be apart, 0 for not at all.
+
+    `mmr=embedrank` makes similarities comparable before they are weighed, 0.5 + (cos − mean) / deviation, and ranks in
+    the order of choice; a score is what a phrase was chosen by, and at most that of the one before. `mmr=keybert`
+    weighs cosines as they are, and ranks what is chosen by the cosine with the document.
+    """
+    read = _Reading(_embedder(model, layer), selection(candidates, n=_length(n)), document == "content")
+    return _predicting(asked, read, _Choice(mmr, diversity), tagged=read.content or candidates != "ngrams")
+
+
+@model("keybert", needs=("embedder",), notes=notes_on_stop_words)
+def keybert(
+    asked: Asked,
+    *,
+    model: str = "hash",
+    layer: int = LAST,
+    n: int = 3,
+    diversity: float = 0.0,
+) -> Predict:
+    """N-grams by the cosine of their vector with that of the text, as in KeyBERT; hash compares letters.
+
+    It is embedrank with candidates=ngrams, document=text and mmr=keybert. KeyBERT takes single words unless it is told
+    otherwise (n=1), and drops stop words before it makes n-grams; here no n-gram goes over a stop word.
+    """
+    read = _Reading(_embedder(model, layer), selection("ngrams", n=_length(n)), content=False)
+    return _predicting(asked, read, _Choice("keybert", diversity), tagged=False)
+
+
+# ---------------------------------------------------------------------------------------------------- documents
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How documents and phrases become vectors."""
+
+    embedder: Embedder
+    select: Callable[[Text], Candidates]
+    content: bool  # a document is its nouns and adjectives
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """How phrases are chosen."""
+
+    mmr: Mmr
+    diversity: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.diversity <= 1:
+            raise InputError(f"diversity is from 0 to 1, not {self.diversity:g}")
+
+
+def _predicting(asked: Asked, read: _Reading, choice: _Choice, *, tagged: bool) -> Predict:
+    """The model that embeds all phrases and texts of some documents, each once, and chooses for each document."""
+
+    def predict(documents: Sequence[Document]) -> Iterator[Prediction]:
+        texts = [text_of(document, asked, tagged=tagged) for document in documents]
+        found = [read.select(text) for text in texts]
+        phrases = [[each.surface(index) for index in range(len(each))] for each in found]
+        whole = [_whole(document, text, read.content) for document, text in zip(documents, texts, strict=True)]
+        unique, places = distinct([*whole, *(phrase for each in phrases for phrase in each)])
+        vectors = _unit(read.embedder.embed(unique))
+        behind = len(documents)
+        for number, (document, each) in enumerate(zip(documents, phrases, strict=True)):
+            mine = vectors[places[behind : behind + len(each)]]
+            behind += len(each)
+            order = marginal(mine, vectors[places[number]], choice.mmr, choice.diversity)
+            ranked = ((each[index], found[number].forms[index], score) for index, score in order)
+            yield _prediction(document, chosen(ranked, asked), choice.mmr)
+
+    return predict
+
+
+def _whole(document: Document, text: Text, content: bool) -> str:
+    """The text that stands for a document: its nouns and adjectives where these are known and wanted."""
+    if content and text.tags:
+        return " ".join(word for word, valid in zip(text.words, text.valid(), strict=True) if valid)
+    return " ".join(filter(None, [document.title, document.text])) or " ".join(text.words)
+
+
+def _prediction(document: Document, best: list[tuple[str, float]], mmr: Mmr) -> Prediction:
+    if mmr == "keybert":
+        best.sort(key=lambda each: each[1], reverse=True)
+    return Prediction(id=document.id, keyphrases=[each for each, _ in best], scores=[score for _, score in best])
+
+
+def _length(n: int) -> int:
+    if n < 1:
+        raise InputError(f"n is at least 1, not {n}")
+    return n
+
+
+def _embedder(model: str, layer: int) -> Embedder:
+    if layer != LAST and (layer < 0 or model == "hash" or model.startswith("vectors:")):
+        raise InputError(f"layer {layer} of {model!r}: one layer, from 0 on, of an encoder")
+    return _kept(model if layer == LAST else f"{model},layer={layer}")
+
+
+@lru_cache(maxsize=4)
+def _kept(name: str) -> Embedder:
+    """One embedder a name and process: a model is loaded once for all chunks."""
+    return embedder(name)
+
+
+# ------------------------------------------------------------------------------------------------------- choice
+
+
+def marginal(phrases: Floats, document: Floats, mmr: Mmr, diversity: float) -> Iterator[tuple[int, float]]:
+    """The phrases in the order of choice, with scores; vectors have length 1.
+
+    >>> phrases = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
+    >>> [index for index, _ in marginal(phrases, np.array([1.0, 0.0]), "keybert", 0.5)]
+    [0, 1, 2]
+    >>> [index for index, _ in marginal(phrases, np.array([1.0, 0.0]), "keybert", 0.9)]
+    [0, 2, 1]
+    """
+    if not len(phrases):
+        return
+    standard = _standard if mmr == "embedrank" else _as_it_is
+    near = _cosines(phrases, document)  # [phrases]
+    worth = (1 - diversity) * standard(near, np.ones(len(near), dtype=bool))
+    left = np.ones(len(near), dtype=bool)
+    crowd = np.full(len(near), -np.inf)  # the highest similarity to a chosen one
+    at, score = int(near.argmax()), np.inf
+    gain = worth
+    while True:
+        score = min(score, float(gain[at]))
+        yield at, score if mmr == "embedrank" else float(near[at])
+        left[at] = False
+        if not left.any():
+            return
+        others = np.arange(len(near)) != at
+        crowd = np.maximum(crowd, standard(_cosines(phrases, phrases[at]), others))
+        gain = np.where(left, worth - diversity * crowd, -np.inf)
+        at = int(gain.argmax())
+
+
+def _standard(cosines: Floats, counted: NDArray[np.bool_]) -> Floats:
+    """0.5 + (cosine − mean) / deviation, over those that count; 0.5 where all are alike."""
+    mean, deviation = cosines[counted].mean(), cosines[counted].std()
+    return np.asarray(0.5 + (cosines - mean) / (deviation if deviation > 1e-12 else np.inf))
+
+
+def _as_it_is(cosines: Floats, counted: NDArray[np.bool_]) -> Floats:
+    return cosines
+
+
+def _cosines(vectors: Floats, one: Floats) -> Floats:
+    """The cosine of each vector with one; summed row by row, so that no digit depends on how many there are."""
+    return np.asarray((vectors * one).sum(axis=1))
+
+
+def _unit(vectors: NDArray[np.float32]) -> Floats:
+    """The vectors with length 1; zeros where a text has no vector."""
+    wide = vectors.astype(np.float64)
+    lengths = np.sqrt((wide * wide).sum(axis=1))
+    return np.asarray(wide / np.where(lengths > 0, lengths, 1)[:, None])

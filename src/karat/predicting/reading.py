@@ -1,0 +1,262 @@
+"""What keyphrases are predicted for: corpora of any format, plain texts, PDFs, folders of these, standard input.
+
+A folder that is a corpus in one of the field's formats is read as that; any other is a folder of files, each of them
+a document or a corpus of its own. Files are opened where their documents are used, possibly in another process.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
+from pathlib import Path
+
+import msgspec
+
+from karat.corpus import BATCH_DOCUMENTS, Batch, Batches, Corpus, Document
+from karat.errors import InputError, KaratError, MissingExtraError
+from karat.formats import read, sniff, split_name
+from karat.formats.base import quoted
+from karat.formats.files import STDIN, first_line, open_bytes, without_compression
+from karat.formats.folders import whole_text
+from karat.formats.head import Head
+from karat.predicting import pdf
+
+TEXTS = (".txt", ".text", ".md", ".markdown")
+RECORDS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+PDF = ".pdf"
+FIRST_DOCUMENTS = 10  # that are looked at to tell a corpus from a run
+MARK = "#"  # between the path of a corpus in a folder and the id of a document
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is predicted for, and what a reader should know of how it was read."""
+
+    corpus: Corpus
+    notes: tuple[str, ...] = ()
+
+
+def documents_at(
+    path: str | Path,
+    *,
+    name: str | None = None,
+    format: str | None = None,
+    fields: str | Sequence[str] = (),
+    aside: Sequence[str] = (),
+) -> Given:
+    """The documents at a path; a format or fields that are named are those of a corpus.
+
+    Of a folder of files, those that are written to (`aside`) are no documents.
+    """
+    name, where = split_name(str(path), name)
+    if format is not None or fields:
+        return Given(read(where, name=name, format=format, fields=fields))
+    if where == STDIN:
+        return Given(_standard_input(name))
+    if not Path(where).exists():  # SRC+TRG, a dataset, or an error that says what is missing
+        return Given(read(where, name=name))
+    if Path(where).is_dir():
+        return _folder(where, name, {Path(each).resolve() for each in aside})
+    if _is_document(where):
+        return Given(_one_document(where, name))
+    return Given(read(where, name=name))
+
+
+def _is_document(path: str) -> bool:
+    """Whether a file is one document: a text or a PDF, by its name or by what is in it."""
+    suffix = _suffix(path)
+    if suffix in (*TEXTS, PDF) or _is_pdf(path):
+        return True
+    return suffix not in RECORDS and Head(path).container == "text"
+
+
+def _suffix(path: str) -> str:
+    return Path(without_compression(path)).suffix.lower()
+
+
+def _is_pdf(path: str) -> bool:
+    with open_bytes(path) as file:
+        return file.read(5) == b"%PDF-"
+
+
+def _standard_input(name: str) -> Corpus:
+    """Records where the input opens with one, else a text."""
+    if first_line(STDIN).lstrip().startswith(b"{"):
+        return read(STDIN, name=name)
+    return Corpus(name, _Files((_File("stdin", STDIN),), strict=True), STDIN)
+
+
+def _one_document(path: str, name: str) -> Corpus:
+    return Corpus(name, _Files((_File(Path(path).name, path),), strict=True), path)
+
+
+# ---------------------------------------------------------------------------------------------- folders
+
+
+def _folder(path: str, name: str, aside: set[Path]) -> Given:
+    """A corpus of the field's formats, else the files that are there."""
+    try:
+        sniff(Head(path))
+    except InputError:
+        pass
+    else:
+        return Given(read(path, name=name))
+    found, left = _sorted_out(path, aside)
+    if not found:
+        known = ", ".join((*TEXTS, PDF, *RECORDS))
+        raise InputError(f"{path}: no documents there (files that end in {known} are looked for)")
+    notes = [f"{sum(left.values()):,} files are no documents and were left out ({_kinds(left)})"] if left else []
+    return Given(Corpus(name, _Files(tuple(found), strict=False), path), tuple(notes))
+
+
+def _sorted_out(folder: str, aside: set[Path]) -> tuple[list[_File], Counter[str]]:
+    """(the files that are documents or corpora, in order; how many are neither, by their suffix)."""
+    found, left = [], Counter[str]()
+    for place in _places(folder):
+        path = str(Path(folder, place))
+        if Path(path).resolve() in aside:
+            continue
+        if _suffix(path) in (*TEXTS, PDF):
+            found.append(_File(place, path))
+        elif _suffix(path) in RECORDS and _holds_documents(path):
+            found.append(_File(place, path, records=True))
+        else:
+            left[_suffix(path) or "no suffix"] += 1
+    return found, left
+
+
+def _places(folder: str) -> list[str]:
+    """The files of a folder at any depth, relative to it, without hidden ones."""
+    found = []
+    for root, below, names in os.walk(folder):
+        below[:] = [name for name in below if name[0] != "."]
+        found += [Path(root, name).relative_to(folder).as_posix() for name in names if name[0] != "."]
+    return sorted(found)
+
+
+def _holds_documents(path: str) -> bool:
+    """Whether a file is a corpus with texts: one of its first documents has a title, a text or sentences."""
+    try:
+        return any(each.title or each.text or each.sentences for each in islice(read(path), FIRST_DOCUMENTS))
+    except KaratError:
+        return False
+
+
+def _kinds(left: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {suffix}" for suffix, count in sorted(left.items()))
+
+
+# ---------------------------------------------------------------------------------------------- files
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file and the id of its document; with `records`, a corpus whose ids come behind it."""
+
+    id: str
+    path: str
+    records: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The batches of files; called anew, they are read anew."""
+
+    files: tuple[_File, ...]
+    strict: bool  # a file that cannot be read is an error, not a document without text
+
+    def __call__(self) -> Iterator[Batch[Document]]:
+        place = 1
+        for records, group in groupby(self.files, key=lambda file: file.records):
+            if records:
+                for file in group:
+                    yield from _below(file)
+                    place += 1
+                continue
+            while some := list(islice(group, BATCH_DOCUMENTS)):
+                places = range(place, place + len(some))
+                yield Batch([file.id for file in some], some, places, Opening(self.strict))
+                place += len(some)
+
+
+def _below(file: _File) -> Iterator[Batch[Document]]:
+    """The batches of a corpus in a folder, the ids behind its path."""
+    inner: Batches[Document] = read(file.path).batches
+    for batch in inner():
+        ids = [f"{file.id}{MARK}{place if i is None else i}" for i, place in zip(batch.ids, batch.places, strict=True)]
+        documents = [msgspec.structs.replace(document, id=i) for document, i in zip(batch.records(), ids, strict=True)]
+        yield Batch(list[str | None](ids), documents, batch.places)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """Opens files as documents; what cannot be read is an error, or a document without text."""
+
+    strict: bool
+
+    def __call__(self, raw: Sequence[_File], _places: Sequence[int]) -> list[Document]:
+        """The documents of files."""
+        return [self._open(file) for file in raw]
+
+    def _open(self, file: _File) -> Document:
+        try:
+            return _opened(file)
+        except InputError:
+            if self.strict:
+                raise
+            return Document(id=file.id)
+
+    def why(self, file: _File) -> str | None:
+        """Why a file has no text, in one sentence; None where it is simply empty."""
+        try:
+            _opened(file)
+        except InputError as error:
+            return str(error)
+        return None
+
+
+def _opened(file: _File) -> Document:
+    """The document of a file."""
+    if file.path != STDIN and (_suffix(file.path) == PDF or _is_pdf(file.path)):
+        with open_bytes(file.path) as opened:
+            content = opened.read()
+        try:
+            title, text = pdf.title_and_text(content)
+        except MissingExtraError:
+            raise
+        except InputError as error:
+            raise InputError(f"{file.path}: {error}") from None
+        return Document(id=file.id, title=title, text=text)
+    text = whole_text(file.path)
+    if "\0" in text:
+        raise InputError(f"{file.path}: is not a text (it holds zero bytes)")
+    if _suffix(file.path) in (".md", ".markdown"):
+        return _of_markdown(file.id, text)
+    return Document(id=file.id, text=text)
+
+
+def _of_markdown(identifier: str, text: str) -> Document:
+    """A document whose title is a heading that opens the text."""
+    first, _, rest = text.lstrip().partition("\n")
+    if first.startswith("# "):
+        return Document(id=identifier, title=first[2:].strip(" #"), text=rest.lstrip("\n"))
+    return Document(id=identifier, text=text)
+
+
+def paths_of(corpus: Corpus) -> list[str]:
+    """The files that a corpus is read from; none where it is at hand, from standard input or from a library."""
+    if isinstance(corpus.batches, _Files):
+        return [file.path for file in corpus.batches.files if file.path != STDIN]
+    if corpus.origin in (STDIN, "memory"):
+        return []
+    parts = [Path(part) for part in Head(corpus.origin).parts]
+    files = [file for part in parts for file in (sorted(part.rglob("*")) if part.is_dir() else [part])]
+    return [str(file) for file in files if file.is_file()]
+
+
+def shown_id(document: Document, place: int) -> str:
+    """A document as a message names it: by its id, or by its place."""
+    return f"document {place}" if document.id is None else f"document {quoted(str(document.id))}"

@@ -1,0 +1,101 @@
+"""Training: models that learn from documents with references, and the files they learn into."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from karat.corpus import Corpus, Document
+from karat.errors import InputError, unknown
+from karat.formats import read
+from karat.formats.files import writing
+from karat.predicting.base import MODELS, Model, settled
+from karat.predicting.candidates import named
+from karat.predicting.finding import wanted
+
+_EVERY = 20  # documents after which progress is told
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a model learned: the content of its file, and what a reader should know of it."""
+
+    content: bytes
+    documents: int
+    rows: tuple[Mapping[str, Any], ...]  # what was learned, as a table
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A trained model: its name, the file it is in, how many documents it learned from, and what it learned."""
+
+    model: str
+    path: str
+    documents: int
+    rows: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...] = ()
+
+
+Train = Callable[..., Learned]  # (documents, language, *, option=default...) -> Learned
+TRAINERS: dict[str, Model] = {}
+
+
+def trainer(name: str) -> Callable[[Train], Train]:
+    """Registers what trains the model of a name; its keyword arguments with defaults become options of training."""
+
+    def register(train: Train) -> Train:
+        summary = (inspect.getdoc(train) or "").split("\n")[0]
+        parameters = inspect.signature(train).parameters.values()
+        options = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        TRAINERS[name] = Model(name, summary, (), train, options)  # type: ignore[arg-type]
+        return train
+
+    return register
+
+
+def trainers() -> dict[str, Model]:
+    """The models that can be trained, by name."""
+    import_module("karat.predicting.models")
+    return TRAINERS
+
+
+def train(
+    corpus: str | Path | Corpus,
+    model: str = "kea",
+    *,
+    output: str | Path,
+    language: str = "english",
+    options: Mapping[str, Any] | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Trained:
+    """Trains a model on documents with references and writes it to a file; `karat.predict` takes that as its model.
+
+    A model is named as for the command, `kea,longest=4`, or with `options`.
+    """
+    asked = wanted(model, options)
+    if asked.name not in trainers():
+        if asked.name in MODELS:
+            raise InputError(f"{asked.name} learns nothing: it predicts as it is (trained are {', '.join(TRAINERS)})")
+        raise unknown("model to train", asked.name, TRAINERS)
+    found = settled(TRAINERS[asked.name], asked.options)
+    documents = corpus if isinstance(corpus, Corpus) else read(corpus)
+    learned: Learned = found.make(_told(documents, progress), named(language), **found.options)  # type: ignore[assignment]
+    with writing(output) as file:
+        file.write(learned.content)
+    return Trained(asked.name, str(output), learned.documents, learned.rows, learned.notes)
+
+
+def _told(documents: Iterable[Document], progress: Callable[[int], object] | None) -> Iterator[Document]:
+    """The documents; progress is told as they are taken."""
+    count = 0
+    for count, document in enumerate(documents, 1):
+        yield document
+        if progress is not None and not count % _EVERY:
+            progress(_EVERY)
+    if progress is not None:
+        progress(count % _EVERY)
