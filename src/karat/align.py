@@ -8,21 +8,21 @@ an integer, and removing repeats, matching and counting are numpy on keys `docum
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import contains
 
 import numpy as np
 
-from karat.columns import Aligned, Bools, Ints, Numbers, Predictions, Prepared, References, lookup, position
+from karat.columns import WALL, Aligned, Bools, Ints, Numbers, Predictions, Prepared, References, lookup, position
 from karat.corpus import Document, Phrase, Prediction, Reference
 from karat.protocol import Counting, Matching
 from karat.text.normalise import Normaliser, normaliser
 from karat.text.split import split_phrases
 from karat.text.valid import valid_rule
 
-_WALL = "\n"  # white space that no token holds
 _NOWHERE = "\n\n"  # in no text
+_NO_REFERENCES = References(*(np.zeros(0, dtype=kind) for kind in (int, int, bool, int, int, bool, int)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +73,53 @@ def prepare(
     """The normalised texts and the references of some documents."""
     normalise = _forms(matching).normalise
     normalise.forget()
-    titles, bodies, texts = _texts(documents, matching, normalise)
+    table, surfaces = Numbers(), Numbers()
+    bare = Prepared(documents, matching, table, surfaces, *_texts(documents, matching, normalise), _NO_REFERENCES)
+    return with_set(bare, corpus_name, reference_set)
+
+
+def with_set(prepared: Prepared, corpus_name: str = "", reference_set: str | None = None) -> Prepared:
+    """The same documents with the references of a set."""
+    matching = prepared.matching
+    given = [references_of(document, reference_set) for document in prepared.given]
+    phrases = _Phrases(_reference_forms(matching, corpus_name), prepared.table, prepared.surfaces)
+    return replace(prepared, references=_references(given, matching, phrases, prepared.texts))
+
+
+def _reference_forms(matching: Matching, corpus_name: str) -> _Forms:
     verbatim = matching.references == "stemmed" or (
         matching.references == "by-name" and corpus_name.split(".")[0].lower() == "semeval"
     )
-    table, surfaces = Numbers(), Numbers()
-    given = [references_of(document, reference_set) for document in documents]
-    phrases = _Phrases(_forms(matching, stemmed=not verbatim), table, surfaces)
-    references = _references(given, matching, phrases, texts)
-    return Prepared(documents, matching, table, surfaces, titles, bodies, texts, references)
+    return _forms(matching, stemmed=not verbatim)
+
+
+def reference_stems(references: Sequence[str], matching: Matching, corpus_name: str = "") -> list[str]:
+    """The joined stems of references of a corpus."""
+    return _reference_forms(matching, corpus_name).of(references)
+
+
+def repeated(prepared: Prepared, rule: str = "drop") -> Bools:
+    """Which references have the stems of an earlier one of their document, by a value of reference_duplicates."""
+    return _repeats(prepared.references.document, prepared.references.phrase, prepared.table, rule)
+
+
+def without_repeats(prepared: Prepared, matching: Matching) -> Prepared:
+    """The documents whose repeated references were kept, with those references that the matching keeps."""
+    r = prepared.references
+    if matching.reference_duplicates == "keep":
+        return replace(prepared, matching=matching)
+    kept = ~repeated(prepared, matching.reference_duplicates)
+    variant = kept[r.variant_reference]
+    references = References(
+        r.document[kept],
+        r.phrase[kept],
+        r.present[kept],
+        (np.cumsum(kept) - 1)[r.variant_reference[variant]],
+        r.variant_phrase[variant],
+        r.variant_present[variant],
+        r.variant_surface[variant],
+    )
+    return replace(prepared, matching=matching, references=references)
 
 
 def references_of(document: Document, reference_set: str | None) -> list[Reference]:
@@ -98,7 +136,7 @@ def _texts(
     bodies = [normalise(document.text) if document.text else "" for document in documents]
     if matching.repair == "digits":
         titles, bodies = list(map(_close_digits, titles)), list(map(_close_digits, bodies))
-    boundary = {"wall": _WALL, "cross": "", "eos": "<eos>", "dot": normalise(".")}[matching.boundary]
+    boundary = {"wall": WALL, "cross": "", "eos": "<eos>", "dot": normalise(".")}[matching.boundary]
     between = f" {boundary} " if boundary else " "
     return titles, bodies, [f" {t}{between}{b} " for t, b in zip(titles, bodies, strict=True)]
 
@@ -182,7 +220,7 @@ def align(prepared: Prepared, predictions: Sequence[Prediction], counting: Count
         present = _by_slot(present, predictions, document, source)
     kept = valid & ~repeat if matching.duplicates != "keep" else valid
     columns = Predictions(document, phrase, source, valid, repeat, kept, present, hit, surface)
-    return Aligned(prepared, columns, counting)
+    return Aligned(prepared, columns, counting, predictions)
 
 
 def _find(prepared: Prepared, document: Ints, phrase: Ints) -> tuple[Ints, Bools]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.corpus import Document
+from karat.corpus import Document, Prediction
 from karat.protocol import Counting, Matching
 
 Ints = NDArray[np.int64]
@@ -19,6 +19,7 @@ Bools = NDArray[np.bool_]
 Subset = Literal["all", "present", "absent", "P", "R", "M", "U"]
 SUBSETS: tuple[Subset, ...] = ("all", "present", "absent", "P", "R", "M", "U")
 PRMU = "PRMU"
+WALL = "\n"  # white space that no token holds: what stands between title and text that nothing may cross
 T = TypeVar("T")
 
 
@@ -96,9 +97,17 @@ class Prepared:
     bodies: list[str]
     texts: list[str]
     references: References
+    _words: list[set[str]] = field(default_factory=list, repr=False)
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def words(self) -> list[set[str]]:
+        """The distinct stems of each document, made when first asked for."""
+        if not self._words:
+            both = zip(self.titles, self.bodies, strict=True)
+            self._words.extend({*title.split(" "), *body.split(" ")} for title, body in both)
+        return self._words
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +117,7 @@ class Aligned:
     prepared: Prepared
     predictions: Predictions
     counting: Counting
+    given: Sequence[Prediction] = ()  # as the run tells them; `source` leads from a row to what it tells of a phrase
     _known: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -164,19 +174,32 @@ class Aligned:
     def prediction_prmu(self) -> Ints:
         """The class of each prediction row: 0 P, 1 R, 2 M, 3 U."""
         p = self.predictions
-        return self.once("prmu", lambda: _prmu(self.prepared, p.document, p.phrase))
+        return self.once("prmu", lambda: _prmu(self.prepared, p.document, p.phrase, p.present))
 
     def reference_prmu(self) -> Ints:
         """The class of each reference, its best variant's."""
 
         def best() -> Ints:
             r = self.references
-            classes = _prmu(self.prepared, r.document[r.variant_reference], r.variant_phrase)
+            classes = _prmu(self.prepared, r.document[r.variant_reference], r.variant_phrase, r.variant_present)
             result = np.full(len(r.document), 3)
             np.minimum.at(result, r.variant_reference, classes)
             return result
 
         return self.once("reference prmu", best)
+
+    def prediction_offsets(self) -> Ints:
+        """Where each prediction row is first met in its document, in characters; -1 where it is not."""
+        p = self.predictions
+        return self.once("offsets", lambda: first_offsets(self.prepared, p.document, p.phrase, p.present))
+
+    def reference_offsets(self) -> Ints:
+        """Where each reference is first met in its document, by any of its variants; -1 where it is not."""
+        return self.once("reference offsets", lambda: reference_offsets(self.prepared))
+
+    def lengths(self) -> Ints:
+        """The characters of each document, as the protocol counts them where it tells positions."""
+        return self.once("lengths", lambda: text_lengths(self.prepared, self.counting.position))
 
     def once(self, key: Any, compute: Callable[[], T]) -> T:
         """What the function computes, kept under a key."""
@@ -273,21 +296,89 @@ def lookup(needles: Ints, keys: Ints) -> tuple[Bools, Ints]:
     return ordered[where] == needles, order[where]
 
 
-def _prmu(prepared: Prepared, document: Ints, phrase: Ints) -> Ints:
+def _prmu(prepared: Prepared, document: Ints, phrase: Ints, present: Bools) -> Ints:
     """The class of each phrase in its document: P contiguous in title or text, R every stem, M some, U none."""
-    classes = np.empty(len(phrase), dtype=np.int64)
+    whole, seen, stems = stems_seen(prepared, document, phrase, present)
+    return np.where(whole, 0, np.where(seen == 0, 3, np.where(seen == stems, 1, 2)))
+
+
+def stems_seen(prepared: Prepared, document: Ints, phrase: Ints, present: Bools) -> tuple[Bools, Ints, Ints]:
+    """(whether each phrase stands in title or text as a whole, how many of its stems are there, how many it has).
+
+    `present` tells which phrases are, by the protocol's rule; where that rule is the same nothing is sought again.
+    """
     forms = list(prepared.table)
-    current, title, body, stems = -1, "", "", set[str]()
-    for row, (d, p) in enumerate(zip(document.tolist(), phrase.tolist(), strict=True)):
-        if d != current:
-            current, title, body = d, f" {prepared.titles[d]} ", f" {prepared.bodies[d]} "
-            stems = {*prepared.titles[d].split(" "), *prepared.bodies[d].split(" ")}
-        form = forms[p]
-        needle = f" {form} "
-        if form and (needle in title or needle in body):
-            classes[row] = 0
-            continue
-        own = form.split(" ") if form else []
-        found = sum(stem in stems for stem in own)
-        classes[row] = 3 if not found else 1 if found == len(own) else 2
-    return classes
+    matching = prepared.matching
+    known = (matching.present, matching.boundary, matching.kinds) == ("tokens", "wall", "text")
+    texts = prepared.texts
+    if matching.boundary != "wall":
+        texts = [f" {title} {WALL} {body} " for title, body in zip(prepared.titles, prepared.bodies, strict=True)]
+    whole = present & (phrase != prepared.table.get("", -1))
+    if not known:
+        rows = zip(document.tolist(), phrase.tolist(), strict=True)
+        whole = np.array([bool(forms[p]) and f" {forms[p]} " in texts[d] for d, p in rows], dtype=bool)
+    lengths = np.fromiter((form.count(" ") + 1 if form else 0 for form in forms), dtype=np.int64, count=len(forms))
+    stems = lengths[phrase]
+    seen, rest = stems.copy(), np.flatnonzero(~whole)
+    own = {p: forms[p].split(" ") if forms[p] else [] for p in set(phrase[rest].tolist())}
+    there = prepared.words()
+    rows = zip(document[rest].tolist(), phrase[rest].tolist(), strict=True)
+    seen[rest] = [sum(map(there[d].__contains__, own[p])) for d, p in rows]
+    return whole, seen, stems
+
+
+# ---------------------------------------------------------------------------------------------- positions
+
+
+def first_offsets(prepared: Prepared, document: Ints, phrase: Ints, present: Bools) -> Ints:
+    """Characters of the normalised document before the first occurrence of each present phrase; else -1."""
+    tokens = prepared.matching.present == "tokens"
+    needles = [f" {form} " for form in prepared.table] if tokens else list(prepared.table)
+    found = np.full(len(phrase), -1)
+    rows = np.flatnonzero(present)
+    texts = map(prepared.texts.__getitem__, document[rows].tolist())
+    at = map(str.find, texts, map(needles.__getitem__, phrase[rows].tolist()))
+    found[rows] = np.fromiter(at, dtype=np.int64, count=len(rows)) + tokens
+    begins = _ends(prepared)[0][document]
+    return np.where(present & (found >= tokens), np.maximum(found - begins, 0), -1)
+
+
+def reference_offsets(prepared: Prepared) -> Ints:
+    """Where each reference is first met in its document, by any of its variants; -1 where it is not."""
+    r = prepared.references
+    each = first_offsets(prepared, r.document[r.variant_reference], r.variant_phrase, r.variant_present)
+    nowhere = np.iinfo(np.int64).max
+    first = np.full(len(r.document), nowhere)
+    np.minimum.at(first, r.variant_reference, np.where(each < 0, nowhere, each))
+    return np.where(first == nowhere, -1, first)
+
+
+def text_lengths(prepared: Prepared, rule: str) -> Ints:
+    """Characters of each document by which positions are told: normalised, or as it is given (`raw`)."""
+    begins, ends = _ends(prepared)
+    if rule == "stems":
+        return ends - begins
+    normal = _sizes(prepared.titles) + _sizes(prepared.bodies)
+    given = _sizes([document.title or "" for document in prepared.given])
+    given += _sizes([document.text or "" for document in prepared.given])
+    return ends - begins - normal + given
+
+
+def _ends(prepared: Prepared) -> tuple[Ints, Ints]:
+    """Where each document begins in its text and where it ends; what parts title and text counts between them only."""
+    titles, bodies, texts = _sizes(prepared.titles), _sizes(prepared.bodies), _sizes(prepared.texts)
+    return np.where(titles > 0, 1, texts - 1 - bodies), np.where(bodies > 0, texts - 1, 1 + titles)
+
+
+def _sizes(texts: Sequence[str]) -> Ints:
+    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+
+
+def parts_of(offsets: Ints, lengths: Ints, parts: int) -> Ints:
+    """The part that each offset is in, of so many equal ones, from 0; -1 where there is no offset.
+
+    >>> parts_of(np.array([0, 19, 20, 99, 120, -1]), np.full(6, 100), 5).tolist()
+    [0, 0, 1, 4, 4, -1]
+    """
+    found = np.minimum(parts * offsets // np.maximum(lengths, 1), parts - 1)
+    return np.where(offsets < 0, -1, found)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from math import isfinite
-from typing import Any, Generic, TypeVar
+from math import inf, isfinite, isnan
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
@@ -19,6 +19,11 @@ from karat.errors import InputError
 
 Phrase = str | None
 Reference = Phrase | list[Phrase]  # a list holds the variants of one reference
+# Numbers of a phrase's tokens. One may be missing where they are read; then the phrase has none (see below).
+if TYPE_CHECKING:
+    Tokens = list[float]
+else:
+    Tokens = list[float | None]
 
 
 class Document(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -38,8 +43,8 @@ class Prediction(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defau
     id: str | int | None = None
     keyphrases: list[Phrase] | None = None
     scores: list[float | None] | None = None
-    token_probs: list[list[float] | None] | None = None
-    token_logprobs: list[list[float] | None] | None = None
+    token_probs: list[Tokens | None] | None = None
+    token_logprobs: list[Tokens | None] | None = None
     kinds: list[str] | None = None
 
     def __post_init__(self) -> None:
@@ -54,17 +59,35 @@ class Prediction(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defau
         for kind in self.kinds or ():
             if kind not in ("present", "absent"):
                 raise InputError(f"a kind is `present` or `absent`, not {str(kind)[:40]!r}")
-        tokens = chain(self.token_probs or (), self.token_logprobs or ())
-        numbers = chain(self.scores or (), chain.from_iterable(filter(None, tokens)))
-        if not all(map(_is_finite, filter(None, numbers))):
-            raise InputError("a score or probability is not a finite number; write null where there is none")
+        if not _all_finite(filter(None, self.scores or ())):
+            raise InputError(_NOT_FINITE)
+        for name in ("token_probs", "token_logprobs"):
+            tokens = getattr(self, name)
+            if tokens is not None and not _all_finite(chain.from_iterable(filter(None, tokens))):
+                lowest = 0.0 if name == "token_probs" else -inf  # the logarithm of a probability of 0
+                msgspec.structs.force_setattr(self, name, [_whole(each, lowest) for each in tokens])
 
 
-def _is_finite(number: float) -> bool:
+_NOT_FINITE = "a score or probability is not a finite number; write null where there is none"
+
+
+def _all_finite(numbers: Iterable[float]) -> bool:
     try:
-        return isfinite(number)
-    except OverflowError:  # a whole number beyond what a float can be
+        return all(map(isfinite, numbers))
+    except (TypeError, OverflowError):  # no number, or a whole number beyond what a float can be
         return False
+
+
+def _whole(tokens: Sequence[float | None] | None, lowest: float) -> list[float] | None:
+    """The numbers of a phrase's tokens; None where one of them is missing or NaN, since the phrase has none then."""
+    there = [number for number in tokens or () if number is not None and not _is_nan(number)]
+    if not all(_all_finite([number]) or number == lowest for number in there):
+        raise InputError(_NOT_FINITE)
+    return there if tokens is not None and len(there) == len(tokens) else None
+
+
+def _is_nan(number: float) -> bool:
+    return isinstance(number, float) and isnan(number)
 
 
 R = TypeVar("R", Document, Prediction)

@@ -21,6 +21,13 @@ PROTOCOLS = sorted(PRESETS)
 # What is said of predictions alone; two of them say nothing of a single prediction.
 OF_PREDICTIONS = {"count_mae", "duplicate_ratio", "dup_token_ratio", "unique_phrase_ratio", "self_bleu", "emb_sim"}
 OF_TWO_PREDICTIONS = {"self_bleu", "emb_sim"}
+OF_CONFIDENCE = {"ece", "ece_mass", "mce", "brier", "kpp"}
+# Facts, which are neither good nor bad.
+PERFECT_FACTS: dict[str, dict[str, float | None]] = {
+    "words": {"all": 2.0, "present": 2.0, "absent": 2.0},
+    "share": {"all": 1.0, "present": (2 / 3 + 1 / 2) / 2, "absent": (1 / 3 + 1 / 2) / 2},
+    "position": {"absent": None},
+}
 SUBSETS = ["all", "present", "absent", "P", "R", "M", "U"]
 
 phrases = st.lists(st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join), max_size=6)
@@ -41,8 +48,13 @@ def requests(metric: Metric) -> list[str]:
 def corpus_and_run(given: list[dict[str, Any]], predicted: str = "predicted") -> tuple[karat.Corpus, karat.Run]:
     numbered = [d | {"id": str(i)} for i, d in enumerate(given)]
     corpus = [{k: v for k, v in d.items() if k != "predicted"} for d in numbered]
-    run = [{"id": d["id"], "keyphrases": d[predicted]} for d in numbered]
+    run = [{"id": d["id"], "keyphrases": d[predicted], "token_probs": sure(d, d[predicted])} for d in numbered]
     return karat.Corpus.of(corpus), karat.Run.of(run)
+
+
+def sure(document: dict[str, Any], phrases: list[str]) -> list[list[float]]:
+    """Probabilities of tokens: sure of the references, and of other phrases the less the longer they are."""
+    return [[1.0] if phrase in document["keyphrases"] else [0.9, 1 / (2 + len(phrase))] for phrase in phrases]
 
 
 def scores(given: list[dict[str, Any]], metrics: list[str], protocol: str) -> karat.Results:
@@ -144,6 +156,11 @@ def test_a_perfect_run_is_perfect(name: str, protocol: str) -> None:
             elif name in OF_TWO_PREDICTIONS and subset == "absent":  # one in each document
                 expected = {"skip": None, "score": 1.0 if name == "emb_sim" else 0.0}
                 assert value == expected[PRESETS[protocol].counting.diversity]
+            elif name == "kpp":
+                assert value == 1.0  # sure of everything
+            elif name in PERFECT_FACTS:
+                facts = PERFECT_FACTS[name]
+                assert value == pytest.approx(facts[subset]) if subset in facts else 0.0 <= value < 1.0
             elif name == "emb_sim":
                 assert value < (0.4 if subset == "all" else 1.0)  # unlike phrases still share letters
             else:
@@ -162,6 +179,12 @@ def test_an_empty_run_scores_nothing(name: str, protocol: str) -> None:
         [row] = scores(given, [f"{name}{cutoff}:present/{average}"], protocol).rows()
         if name == "count_mae":
             assert row["value"] == 1.5
+        elif name == "share" and PRESETS[protocol].matching.blank == "keep":
+            assert row["value"] == 0.0  # the one empty prediction is absent
+        elif name in OF_CONFIDENCE or name in PERFECT_FACTS:
+            assert row["value"] is None
+        elif name == "miss_rate":
+            assert row["value"] == 1.0
         elif name in OF_PREDICTIONS and average == "mean" and not scored:
             assert row["value"] is None
             assert row["undefined"] == 2
@@ -172,7 +195,10 @@ def test_an_empty_run_scores_nothing(name: str, protocol: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("name", sorted(METRICS.keys() - OF_PREDICTIONS - {"found"}))  # its rows are references
+# The rows of `found` are references; where there is nothing to miss, nothing is missed nor found.
+@pytest.mark.parametrize(
+    "name", sorted(METRICS.keys() - OF_PREDICTIONS - OF_CONFIDENCE - PERFECT_FACTS.keys() - {"found", "miss_rate"})
+)
 def test_documents_without_references_of_a_kind_are_zero_or_left_out_as_the_protocol_says(
     name: str, protocol: str
 ) -> None:

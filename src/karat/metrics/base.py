@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.columns import SUBSETS, Aligned, Cutoff, Subset
+from karat.corpus import Run
 from karat.errors import InputError, unknown
 from karat.protocol import MOST, Counting, whole_number
 
@@ -127,6 +128,7 @@ class Metric:
     also: Mapping[str, str] = field(default_factory=dict)  # further names of averages
     read_options: Callable[[Mapping[str, str]], Mapping[str, Any]] | None = None  # where not by the defaults' types
     remark: Callable[[Mapping[str, Any]], str | None] | None = None  # what readers should know, given the options
+    needs: Callable[[Sequence[Run], Mapping[str, Any]], None] | None = None  # says so if runs lack what it reads
     defaults: Mapping[str, Any] = field(default_factory=dict)
     told: frozenset[str] = frozenset()  # which of TOLD its function wants to be told
 
@@ -159,13 +161,15 @@ def metric(
     also: Mapping[str, str] | None = None,
     read_options: Callable[[Mapping[str, str]], Mapping[str, Any]] | None = None,
     remark: Callable[[Mapping[str, Any]], str | None] | None = None,
+    needs: Callable[[Sequence[Run], Mapping[str, Any]], None] | None = None,
 ) -> Callable[[Callable[..., Rows]], Callable[..., Rows]]:
     """Registers a metric; its keyword arguments with defaults become its options.
 
     The function is `f(aligned, cutoff, subset, *, option=default...) -> Rows`. A keyword `average` receives the average
     that is wanted, `fitted` the constant that `fit` found. `read_options` turns written options into values and says
     what is wrong with them; without it a value is of its default's type. `remark` gets the options and gives a note for
-    those who read the score.
+    those who read the score. `needs` gets the runs and the options before any work, and raises an error where a run
+    lacks what the metric reads.
     """
 
     def register(function: Callable[..., Rows]) -> Callable[..., Rows]:
@@ -186,6 +190,7 @@ def metric(
             also=also or {},
             read_options=read_options,
             remark=remark,
+            needs=needs,
             defaults={k: v for k, v in keywords.items() if k not in TOLD},
             told=TOLD & keywords.keys(),
         )
