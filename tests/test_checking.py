@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from karat.checking import metric_text
 from karat.metrics.base import Rows, parse_request
 from karat.report import render
 from karat.results import Part, Results, Score
+from tests.forked import program
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "cli" / "golden"
@@ -249,7 +249,7 @@ def test_a_metric_is_told_as_it_can_be_asked_for() -> None:
 def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The real command in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-c", "from karat.cli import main; main()", *arguments],
+        [*program(), *arguments],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
         capture_output=True,

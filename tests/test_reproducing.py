@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from math import isnan, pi, sqrt
 from pathlib import Path
@@ -19,6 +18,7 @@ import karat
 from karat.protocol import change, published
 from karat.report import render
 from karat.reproducing import coefficient_of_variation, gives
+from tests.forked import program
 
 DATA = Path(__file__).parent / "golden"
 SYNTHETIC = [DATA / f"synthetic.{name}.jsonl" for name in ("corpus", "alpha", "beta")]
@@ -438,7 +438,7 @@ def test_tables_show_figures_as_they_were_printed() -> None:
 def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The real command in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-c", "from karat.cli import main; main()", "reproduce", *arguments],
+        [*program(), "reproduce", *arguments],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(DATA.parents[1] / "src"), "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
         capture_output=True,

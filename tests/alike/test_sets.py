@@ -71,7 +71,7 @@ def test_small_blocks_and_sorted_sets_change_nothing(lists: Lists, least: float,
 
 def test_a_large_skewed_corpus_is_joined_as_by_force() -> None:
     generator = np.random.default_rng(0)
-    sizes = generator.integers(1, 9, 1500)
+    sizes = generator.integers(1, 9, 900)
     lists = [np.floor(1 / (generator.random(size) + 0.002)).astype(int).tolist() for size in sizes]
     lists += [[1]] * 100 + [[1, 2]] * 50
     for measure in MEASURES:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import count, islice
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -154,3 +157,30 @@ def test_no_item_is_read_after_the_consumer_has_stopped(jobs: int) -> None:
 
     assert items.handed_out == read
     assert list(results) == []
+
+
+KILLED = """
+import os, sys, time
+from karat.engine.processes import ordered_map
+
+def whose(item):
+    time.sleep(0.05)
+    return os.getpid()
+
+for number in ordered_map(whose, iter(int, 1), 2):
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+def test_workers_end_when_the_process_that_started_them_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout is not None
+        workers: set[str] = set()
+        while len(workers) < 2:
+            workers.add(started.stdout.readline().strip())
+        started.kill()
+    end = time.monotonic() + 60  # far more than it takes: not a measurement
+    while any(Path("/proc", worker).exists() for worker in workers) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert [worker for worker in workers if Path("/proc", worker).exists()] == []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,7 +27,18 @@ def _start(function: Callable[[Any], Any]) -> None:
     global _function
     # Ctrl-C reaches every process of the terminal; the one that was started ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _function = function
+
+
+def _end_with_parent() -> None:
+    """Ends this process when the one that started it is gone, killed perhaps: nobody would ask it for anything more."""
+    from multiprocessing import connection, parent_process
+
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 def _call(item: Any) -> Any:
