@@ -11,6 +11,7 @@ directory) embedrank and keybert use it too. `--write` puts the tables into docs
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from karat.predicting.models import MODELS
 from karat.stats.resampling import estimate, interval_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "models.md"
-START, END = "<!-- figures: written by python -m benchmarks.models --write -->\n", "<!-- end of figures -->"
+START, END = "<!-- figures by python -m benchmarks.models --write -->\n", "<!-- end of the figures -->"
 METRICS = ["f1@5", "f1@10"]
 TRAINING = "kp20k.first1000.jsonl.gz"
 DEMO = Path(karat.__file__).parent / "demo"
@@ -55,7 +56,10 @@ def plain_models(encoder: str | None) -> list[str]:
 def predicted(corpus: karat.Corpus, name: str, language: str) -> karat.Run:
     """The predictions of a model; what it was trained on is not in its name."""
     print(f"benchmarks: {corpus.name}, {name}", file=sys.stderr)
-    return karat.Run.of(karat.predict(corpus, name, 10, language=language), name=name.partition(",model=/")[0])
+    return karat.Run.of(
+        karat.predict(corpus, name, 10, language=language),
+        name=re.sub(r",model=(/.*|package:)", lambda m: " " if m[0].endswith(":") else "", name),
+    )
 
 
 def trained(each: Source, folder: Path, place: str) -> tuple[karat.Corpus, str] | None:

@@ -162,6 +162,26 @@ def _settable(found: Similarity) -> Iterator[str]:
     return (f"{option}={own}" for option, own in found.options.items() if isinstance(own, str | int | float))
 
 
+# ---------------------------------------------------------------------------------------------- models
+
+
+def models() -> str:
+    """A table of the models: what each does, what it needs, what it can be told."""
+    import karat.predicting.models  # noqa: F401  registers them
+    from karat.predicting.base import MODELS
+
+    rows = (
+        [
+            f"`{name}`",
+            _cell(model.summary),
+            ", ".join(model.needs),
+            ", ".join(f"`{option}={value}`" for option, value in model.options.items()),
+        ]
+        for name, model in MODELS.items()
+    )
+    return "\n".join(_table(["model", "what it does", "needs", "options"], rows)) + "\n"
+
+
 # ---------------------------------------------------------------------------------------------- the command
 
 WIDTH = 78  # what click leaves of a terminal of 80 columns
@@ -194,6 +214,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "formats": formats,
     "metrics": metrics,
     "similarities": similarities,
+    "models": models,
     "verbs": verbs,
 }
 

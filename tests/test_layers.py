@@ -35,11 +35,13 @@ LAYERS = [
     ["people"],
     ["alike"],
     ["reformulating"],
+    ["studying"],
     ["naming"],
     ["calibration"],
     ["profiles"],
     ["predicting"],
     ["report"],
+    ["reporting"],
     ["cli"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

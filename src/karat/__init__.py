@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from karat.alike import Homogeneity, Pairs, homogeneity, mine_pairs
     from karat.auditing import Audit, audit
+    from karat.calibration import Confidence, confidence
     from karat.checking import Check, check
     from karat.comparing import Comparison, compare, compare_corpora
     from karat.corpus import Corpus, Document, Prediction, Run
@@ -29,20 +30,30 @@ if TYPE_CHECKING:
     from karat.nearmisses import NearMisses, nearmiss
     from karat.overlapping import Overlap, overlap
     from karat.people import Human, human
+    from karat.predicting.running import extract, predict
+    from karat.predicting.training import Trained, train
+    from karat.profiles import Description, describe
     from karat.protocol import Protocol, parse_protocol
     from karat.reformulating import Filtered, Reformulated, filter_reformulations, reformulate
+    from karat.report.charts import Chart, charts_of, figures, plot
+    from karat.report.page import Page
+    from karat.reporting import page, page_corpora
     from karat.reproducing import Reproduction, reproduce, reproduce_corpora
     from karat.results import Results, load, merge
     from karat.runs import Shown, ensemble, rerank, show
+    from karat.studying import Study, study
     from karat.tabling import Tables, tables
 
 # Names are fetched from their modules when first asked for, so that `import karat` stays quick and numpy-free.
 _HOME = {
     "Audit": "auditing",
+    "Chart": "report.charts",
     "Check": "checking",
     "Comparison": "comparing",
+    "Confidence": "calibration",
     "Consistency": "naming",
     "Corpus": "corpus",
+    "Description": "profiles",
     "Document": "corpus",
     "Filtered": "reformulating",
     "Homogeneity": "alike",
@@ -51,6 +62,7 @@ _HOME = {
     "KaratError": "errors",
     "NearMisses": "nearmisses",
     "Overlap": "overlapping",
+    "Page": "report.page",
     "Pairs": "alike",
     "Prediction": "corpus",
     "Protocol": "protocol",
@@ -59,13 +71,20 @@ _HOME = {
     "Results": "results",
     "Run": "corpus",
     "Shown": "runs",
+    "Study": "studying",
     "Tables": "tabling",
+    "Trained": "predicting.training",
     "audit": "auditing",
+    "charts_of": "report.charts",
     "check": "checking",
     "compare": "comparing",
     "compare_corpora": "comparing",
+    "confidence": "calibration",
     "consistency": "naming",
+    "describe": "profiles",
     "ensemble": "runs",
+    "extract": "predicting.running",
+    "figures": "report.charts",
     "filter_reformulations": "reformulating",
     "homogeneity": "alike",
     "human": "people",
@@ -75,7 +94,11 @@ _HOME = {
     "mine_pairs": "alike",
     "nearmiss": "nearmisses",
     "overlap": "overlapping",
+    "page": "reporting",
+    "page_corpora": "reporting",
     "parse_protocol": "protocol",
+    "plot": "report.charts",
+    "predict": "predicting.running",
     "prmu": "evaluate",
     "read": "formats",
     "read_run": "formats",
@@ -85,16 +108,21 @@ _HOME = {
     "rerank": "runs",
     "score": "evaluate",
     "show": "runs",
+    "study": "studying",
     "tables": "tabling",
+    "train": "predicting.training",
     "write": "formats.write",
 }
 
 __all__ = [
     "Audit",
+    "Chart",
     "Check",
     "Comparison",
+    "Confidence",
     "Consistency",
     "Corpus",
+    "Description",
     "Document",
     "Filtered",
     "Homogeneity",
@@ -103,6 +131,7 @@ __all__ = [
     "KaratError",
     "NearMisses",
     "Overlap",
+    "Page",
     "Pairs",
     "Prediction",
     "Protocol",
@@ -111,13 +140,20 @@ __all__ = [
     "Results",
     "Run",
     "Shown",
+    "Study",
     "Tables",
+    "Trained",
     "audit",
+    "charts_of",
     "check",
     "compare",
     "compare_corpora",
+    "confidence",
     "consistency",
+    "describe",
     "ensemble",
+    "extract",
+    "figures",
     "filter_reformulations",
     "homogeneity",
     "human",
@@ -127,7 +163,11 @@ __all__ = [
     "mine_pairs",
     "nearmiss",
     "overlap",
+    "page",
+    "page_corpora",
     "parse_protocol",
+    "plot",
+    "predict",
     "prmu",
     "read",
     "read_run",
@@ -137,7 +177,9 @@ __all__ = [
     "rerank",
     "score",
     "show",
+    "study",
     "tables",
+    "train",
     "write",
 ]
 

@@ -86,13 +86,13 @@ def score(
     `corpus` and `runs` are paths, NAME=PATH, or Corpus and Run objects; `metrics` are strings such as
     `f1@5:present`; `protocol` is one or several names with options; the keywords are those of `Options`.
     """
-    with _uncollected():
+    with uncollected():
         return _score(corpus, runs, metrics, protocol, Options(**options))
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Scoring makes millions of small objects and no cycles: the collector would only walk them."""
+def uncollected() -> Iterator[None]:
+    """Work without the collector: it makes millions of small objects and no cycles, which would only be walked."""
     collects = gc.isenabled()
     gc.disable()
     try:

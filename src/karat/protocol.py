@@ -251,6 +251,14 @@ class Counting:
     repeats_average: str = _option(
         "mean", "duplicate_ratio of the corpus", {"mean": "mean over documents", "micro": "over all predictions"}
     )
+    position: str = _option(
+        "stems",
+        "what the offset of a phrase in the stemmed document is divided by",
+        {
+            "stems": "the length of the stemmed document",
+            "raw": "the length of the document as it is given, which is longer: few phrases reach the last part",
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True)

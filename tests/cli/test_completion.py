@@ -83,7 +83,7 @@ def test_every_offer_of_protocols_and_metrics_can_stand_as_it_is() -> None:
 
 def test_metrics_complete_by_name_with_a_cutoff_where_one_is_needed() -> None:
     assert offered(completion.metrics, "f1") == ["f1@5", "f1@10", "f1@M", "f1@O", "f1@G", "f1@V"]
-    assert offered(completion.metrics, "m") == ["map", "mrr"]
+    assert offered(completion.metrics, "m") == ["map", "mrr", "mce", "miss_rate"]
     assert offered(completion.metrics, "map@1") == ["map@10"]
     assert offered(completion.metrics, "count_mae@") == []
 

@@ -20,6 +20,8 @@ SYNTHETIC = ("synthetic.corpus.jsonl", "synthetic.alpha.jsonl", "synthetic.beta.
 REPORTED = ("--reported", "reported.csv", "--budget", "15")
 PAIRS = (SYNTHETIC[0], "synthetic.pairs.jsonl", *SYNTHETIC[1:], "--resamples", "2000")
 PARAPHRASES = tuple(str(ROOT / "src" / "karat" / "demo" / name) for name in ("corpus.jsonl", "paraphrases.jsonl"))
+DEMO = tuple(str(ROOT / "src" / "karat" / "demo" / name) for name in ("corpus.jsonl", "by-hand.jsonl"))
+SURE = ("confidence", *DEMO, "--resamples", "200")
 HUMAN_SETS = ("--corpus", SYNTHETIC[0], "--run", f"alpha={SYNTHETIC[1]}", "--run", f"beta={SYNTHETIC[2]}")
 
 COMMANDS = {
@@ -41,10 +43,20 @@ COMMANDS = {
     "reproduce.csv": ("reproduce", *SYNTHETIC, *REPORTED, "--level", "0.9", "-f", "csv"),
     "reproduce.json": ("reproduce", *SYNTHETIC[:2], *REPORTED, "--resamples", "500", "-f", "json"),
     "convert.csv": ("corpus", "convert", "edge.src.txt+edge.trg.txt", "--to", "csv"),
+    "describe.txt": ("describe", *SYNTHETIC),
+    "describe.md": ("describe", *SYNTHETIC[:2], "--train", f"train={SYNTHETIC[0]}", "-f", "md"),
+    "describe.tex": ("describe", SYNTHETIC[0], "--protocol", "kundu2023", "-f", "latex"),
+    "describe.csv": ("describe", *SYNTHETIC, "--protocol", "chan2019", "-f", "csv"),
+    "describe.json": ("describe", *SYNTHETIC[:2], "-f", "json"),
     "nearmiss.txt": ("nearmiss", *SYNTHETIC),
     "nearmiss.md": ("nearmiss", *SYNTHETIC[:2], "--subset", "absent", "--both", "--examples", "1", "-f", "md"),
     "nearmiss.tex": ("nearmiss", *SYNTHETIC[:2], "--score", "chrf", "--threshold", "0.5", "--every", "-f", "latex"),
     "nearmiss.csv": ("nearmiss", *SYNTHETIC[:2], "--cutoff", "5", "--examples", "2", "-f", "csv"),
+    "confidence.txt": (*SURE, "--precision", "0.6", "--calibrate", "isotonic"),
+    "confidence.md": (*SURE, "--protocol", "kundu2023", "--bins", "5", "-f", "md"),
+    "confidence.tex": (*SURE, "--calibrate", "temperature", "-f", "latex"),
+    "confidence.csv": (*SURE, "--protocol", "karat", "--protocol", "chan2019", "--precision", "0.99", "-f", "csv"),
+    "confidence.json": (*SURE, "--binning", "mass", "--bins", "4", "--interval", "percentile", "-f", "json"),
     "overlap.txt": ("overlap", *SYNTHETIC),
     "overlap.md": (
         "overlap",
@@ -82,6 +94,7 @@ COMMANDS = {
     "human_pairs.tex": ("human", "human.pairs.jsonl", "--resamples", "200", "-m", "kmr", "-m", "chrf", "-f", "latex"),
     "human_sets.txt": ("human", "human.sets.jsonl", *HUMAN_SETS, "-m", "f1@M", "-m", "p@5:absent"),
     "human_sets.md": ("human", "human.sets.jsonl", *HUMAN_SETS, "--combine", "majority", "-f", "md"),
+    "plot.json": ("plot", "scores", *SYNTHETIC, "-m", "f1@5:present"),
     "human.csv": ("human", "human.pairs.jsonl", "--resamples", "200", "-m", "overlap", "-m", "kmr", "-f", "csv"),
     "human.json": ("human", "human.sets.jsonl", *HUMAN_SETS, "--resamples", "200", "-f", "json"),
     "nearmiss.json": ("nearmiss", *SYNTHETIC[:2], "--protocol", "chan2019", "--examples", "1", "-f", "json"),
@@ -108,6 +121,12 @@ COMMANDS = {
     "metrics.txt": ("list", "metrics"),
     "similarities.txt": ("list", "similarities"),
     "formats.txt": ("list", "formats"),
+    "models.txt": ("list", "models"),
+    "predict.txt": ("predict", "multipartiterank", "bees.jsonl", "-n", "5"),
+    "predict_stem.txt": ("predict", "tfidf,n=2", "bees.jsonl", "-n", "3", "--stem", "--df", SYNTHETIC[0]),
+    "predict.jsonl": ("predict", "topicrank", "bees.jsonl", "-n", "3", "-f", "jsonl"),
+    "predict.csv": ("predict", "positionrank", "bees.jsonl", "-n", "4", "-f", "csv"),
+    "predict.json": ("predict", "firstphrases", "bees.jsonl", "-n", "2", "-f", "json"),
 }
 
 
@@ -146,15 +165,23 @@ def test_every_verb_shows_two_examples() -> None:
         ("audit",),
         ("compare",),
         ("reproduce",),
+        ("report",),
+        ("describe",),
         ("nearmiss",),
+        ("confidence",),
         ("overlap",),
         ("human",),
         ("homogeneity",),
         ("pairs", "mine"),
         ("pairs", "reformulate"),
         ("pairs", "filter"),
+        ("pairs", "tables"),
         ("consistency",),
+        ("train",),
+        ("plot",),
+        ("predict",),
         ("corpus", "convert"),
+        ("corpus", "df"),
         ("run", "convert"),
         ("run", "ensemble"),
         ("run", "rerank"),

@@ -11,20 +11,27 @@ import click
 from karat import __version__
 from karat.cli.audit import audit
 from karat.cli.compare import compare
+from karat.cli.confidence import confidence
 from karat.cli.consistency import consistency
 from karat.cli.convert import corpus_group, run_group
 from karat.cli.demo import demo
+from karat.cli.describe import describe
 from karat.cli.homogeneity import homogeneity
 from karat.cli.human import human
 from karat.cli.lists import list_
 from karat.cli.nearmiss import nearmiss
 from karat.cli.overlap import overlap
 from karat.cli.pairs import pairs_group
+from karat.cli.plot import plot
+from karat.cli.predict import df, predict
 from karat.cli.reformulate import filter_, reformulate
+from karat.cli.report import report
 from karat.cli.reproduce import reproduce
 from karat.cli.results import results
 from karat.cli.runs import ensemble, rerank, show
 from karat.cli.score import score
+from karat.cli.study import tables as pairs_tables
+from karat.cli.train import train
 from karat.errors import KaratError
 
 OUR_FAULT, WRONG_INPUT, INTERRUPTED = 70, 2, 130
@@ -44,15 +51,21 @@ def karat() -> None:
 
 for command in (
     demo,
+    predict,
+    train,
     score,
     audit,
     compare,
     reproduce,
+    report,
+    describe,
     nearmiss,
+    confidence,
     overlap,
     human,
     homogeneity,
     consistency,
+    plot,
     corpus_group,
     run_group,
     pairs_group,
@@ -60,9 +73,10 @@ for command in (
     results,
 ):
     karat.add_command(command)
+corpus_group.add_command(df)
 for command in (ensemble, rerank, show):
     run_group.add_command(command)
-for command in (reformulate, filter_):
+for command in (reformulate, filter_, pairs_tables):
     pairs_group.add_command(command)
 
 

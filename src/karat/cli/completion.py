@@ -114,6 +114,20 @@ def languages(_context: click.Context, _parameter: click.Parameter, incomplete: 
     return _starting(incomplete, dict.fromkeys(LANGUAGES, ""))
 
 
+def models(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of models; after a comma, their options: `kpminer,lasf=3`."""
+    from karat.predicting.finding import offered, own_models
+
+    known = own_models()
+    name, comma, _ = incomplete.partition(",")
+    if not comma:
+        theirs = dict.fromkeys(offered(), "a plug-in")
+        return _starting(incomplete, {name: model.summary for name, model in known.items()} | theirs)
+    given, _, _ = incomplete.rpartition(",")
+    options = known[name].options if name in known else {}
+    return _starting(incomplete, {f"{given},{option}={value}": "" for option, value in options.items()})
+
+
 def listed(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of what `karat list WHAT` lists."""
     import karat.metrics  # noqa: F401  registers them
@@ -122,7 +136,7 @@ def listed(context: click.Context, parameter: click.Parameter, incomplete: str) 
     what = context.params.get("what")
     if what == "metrics":
         return _starting(incomplete, {name: metric.summary for name, metric in METRICS.items()})
-    known = {"protocols": protocols, "formats": formats, "similarities": similarities}
+    known = {"protocols": protocols, "formats": formats, "similarities": similarities, "models": models}
     return known[what](context, parameter, incomplete) if what in known else []
 
 

@@ -1,4 +1,4 @@
-"""karat list: the protocols, metrics, similarities and formats there are."""
+"""karat list: the protocols, metrics, similarities, formats and models there are."""
 
 from __future__ import annotations
 
@@ -18,20 +18,27 @@ Examples:
   karat list protocols
   karat list protocols chan2019
   karat list metrics -f json
+  karat list models
 """
 
 
 @click.command("list", epilog=EPILOG)
-@click.argument("what", type=click.Choice(["protocols", "metrics", "similarities", "formats"]))
+@click.argument("what", type=click.Choice(["protocols", "metrics", "similarities", "formats", "models"]))
 @click.argument("name", required=False, shell_complete=completion.listed)
 @click.option("-f", "--format", "format_", type=click.Choice(["table", "json"]), default="table")
 def list_(what: str, name: str | None, format_: str) -> None:
-    """List protocols, metrics, similarities or formats.
+    """List protocols, metrics, similarities, formats or models.
 
     With the NAME of a protocol: its options, what each says, and what else
     they could say.
     """
-    lists = {"protocols": _protocols, "metrics": _metrics, "similarities": _similarities, "formats": _formats}
+    lists = {
+        "protocols": _protocols,
+        "metrics": _metrics,
+        "similarities": _similarities,
+        "formats": _formats,
+        "models": _models,
+    }
     entries = lists[what]()
     if name is not None:
         if name not in entries:
@@ -103,6 +110,37 @@ def _formats() -> dict[str, Any]:
     }
 
 
+def _models() -> dict[str, Any]:
+    from karat.predicting.finding import ENDPOINT, offered, own_models
+
+    own = {
+        name: {"summary": model.summary, "needs": list(model.needs), "options": dict(model.options)}
+        for name, model in own_models().items()
+    }
+    theirs = {name: {"summary": f"A plug-in: {point.value}.", "needs": []} for name, point in offered().items()}
+    return {
+        **own,
+        **theirs,
+        f"{ENDPOINT}NAME": {
+            "summary": "A language model behind a chat endpoint, with or without examples (--shots).",
+            "needs": ["endpoint"],
+        },
+        "module:function": {
+            "summary": "A function of yours that takes a list of documents and gives phrases for each.",
+            "needs": [],
+        },
+    }
+
+
+_NEEDS = {
+    "tags": "word classes (a tagger, or a corpus that has them)",
+    "frequencies": "document frequencies (--df; else those of the corpus)",
+    "embedder": "an embedder (model=...)",
+    "training": "training (karat train)",
+    "endpoint": "a chat endpoint (--base-url, extra llm)",
+}
+
+
 def _lines(entries: dict[str, Any]) -> Iterator[str]:
     width = max(map(len, entries)) + 2
     for name, entry in entries.items():
@@ -118,6 +156,11 @@ def _facts(entry: dict[str, Any]) -> Iterator[str]:
     if "reads" in entry:
         writes = f"; writes {' and '.join(entry['writes'])}" if entry["writes"] else ""
         yield f"reads {' and '.join(entry['reads'])}{writes}"
+    if "needs" in entry:
+        needs = "; ".join(_NEEDS[need] for need in entry["needs"]) or "nothing more"
+        yield f"needs {needs}"
+        if options:
+            yield f"options {options[2:].replace('; ', ', ')}"
     if "form" in entry:
         yield f"compares {'stems' if entry['form'] == 'stems' else 'words as they are'}{options}"
     if "averages" in entry:

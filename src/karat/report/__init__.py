@@ -11,31 +11,39 @@ import msgspec
 
 from karat.alike import Homogeneity
 from karat.auditing import Audit
+from karat.calibration import Confidence
 from karat.checking import Check
 from karat.comparing import Comparison
 from karat.naming import Consistency
 from karat.nearmisses import NearMisses
 from karat.overlapping import Overlap
 from karat.people import Human
+from karat.predicting.running import Predicted
+from karat.profiles import Description
 from karat.reformulating import Filtered, Forecast
 from karat.report import (
     audits,
     checks,
     comparisons,
+    confidences,
     consistencies,
+    descriptions,
     homogeneities,
     nearmisses,
     overlaps,
     paper_tables,
     people,
+    predicted,
     reformulations,
     reproductions,
     shown,
+    studies,
 )
 from karat.report.tables import latex, markdown, terminal
 from karat.reproducing import Reproduction
 from karat.results import Found, Results
 from karat.runs import Shown
+from karat.studying import Study
 from karat.tabling import Tables
 
 CSV_FIELDS = (
@@ -119,11 +127,25 @@ FORMATS: dict[type, dict[str, Callable[[Any], str]]] = {
         "csv": lambda found: csv_lines(reproductions.CSV_FIELDS, reproductions.csv_rows(found)),
         "json": as_json,
     },
+    Description: {
+        "table": descriptions.terminal,
+        "md": descriptions.markdown,
+        "latex": descriptions.latex,
+        "csv": lambda found: csv_lines(descriptions.CSV_FIELDS, descriptions.csv_rows(found)),
+        "json": as_json,
+    },
     NearMisses: {
         "table": nearmisses.terminal,
         "md": nearmisses.markdown,
         "latex": nearmisses.latex,
         "csv": lambda found: csv_lines(nearmisses.CSV_FIELDS, nearmisses.csv_rows(found)),
+        "json": as_json,
+    },
+    Confidence: {
+        "table": confidences.terminal,
+        "md": confidences.markdown,
+        "latex": confidences.latex,
+        "csv": lambda found: csv_lines(confidences.CSV_FIELDS, confidences.csv_rows(found)),
         "json": as_json,
     },
     Overlap: {
@@ -140,6 +162,12 @@ FORMATS: dict[type, dict[str, Callable[[Any], str]]] = {
         "csv": lambda found: csv_lines(homogeneities.CSV_FIELDS, homogeneities.csv_rows(found)),
         "json": as_json,
     },
+    Predicted: {
+        "table": predicted.terminal,
+        "jsonl": predicted.json_lines,
+        "csv": lambda found: csv_lines(predicted.columns(found), predicted.spread_rows(found)),
+        "json": as_json,
+    },
     Shown: {"table": shown.terminal, "md": shown.markdown, "json": as_json},
     Forecast: {"table": reformulations.forecast, "json": as_json},
     Filtered: {
@@ -147,6 +175,13 @@ FORMATS: dict[type, dict[str, Callable[[Any], str]]] = {
         "md": reformulations.markdown,
         "latex": reformulations.latex,
         "csv": lambda found: csv_lines(reformulations.CSV_FIELDS, reformulations.csv_rows(found)),
+        "json": as_json,
+    },
+    Study: {
+        "table": studies.terminal,
+        "md": studies.markdown,
+        "latex": studies.latex,
+        "csv": lambda found: csv_lines(studies.CSV_FIELDS, studies.csv_rows(found)),
         "json": as_json,
     },
     Consistency: {
