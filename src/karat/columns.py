@@ -97,17 +97,9 @@ class Prepared:
     bodies: list[str]
     texts: list[str]
     references: References
-    _words: list[set[str]] = field(default_factory=list, repr=False)
 
     def __len__(self) -> int:
         return len(self.texts)
-
-    def words(self) -> list[set[str]]:
-        """The distinct stems of each document, made when first asked for."""
-        if not self._words:
-            both = zip(self.titles, self.bodies, strict=True)
-            self._words.extend({*title.split(" "), *body.split(" ")} for title, body in both)
-        return self._words
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,10 +312,9 @@ def stems_seen(prepared: Prepared, document: Ints, phrase: Ints, present: Bools)
     lengths = np.fromiter((form.count(" ") + 1 if form else 0 for form in forms), dtype=np.int64, count=len(forms))
     stems = lengths[phrase]
     seen, rest = stems.copy(), np.flatnonzero(~whole)
-    own = {p: forms[p].split(" ") if forms[p] else [] for p in set(phrase[rest].tolist())}
-    there = prepared.words()
+    single = {p: [f" {stem} " for stem in forms[p].split(" ")] if forms[p] else [] for p in set(phrase[rest].tolist())}
     rows = zip(document[rest].tolist(), phrase[rest].tolist(), strict=True)
-    seen[rest] = [sum(map(there[d].__contains__, own[p])) for d, p in rows]
+    seen[rest] = [sum(map(texts[d].__contains__, single[p])) for d, p in rows]
     return whole, seen, stems
 
 

@@ -32,7 +32,12 @@ DOCUMENTS: list[dict[str, Any]] = [
     {"id": "d4", "text": "A fourth text on graph colouring.", "keyphrases": ["graph colouring"]},
 ]
 PREDICTIONS: dict[str, list[list[str]]] = {
-    f'one "><b onload>{BEE}': [["honey bee", "grid computing", *NASTY], ["neural network", LONG], [], ["graph colouring"]],
+    f'one "><b onload>{BEE}': [
+        ["honey bee", "grid computing", *NASTY],
+        ["neural network", LONG],
+        [],
+        ["graph colouring"],
+    ],
     "two": [["swarm", "honey bees", "honey bees"], ["examples", "deep networks"], ["it"], ["text"]],
 }
 

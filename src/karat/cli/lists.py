@@ -23,12 +23,15 @@ Examples:
 
 
 @click.command("list", epilog=EPILOG)
-@click.argument("what", type=click.Choice(["protocols", "metrics", "similarities", "formats", "models"]))
+@click.argument(
+    "what", metavar="WHAT", type=click.Choice(["protocols", "metrics", "similarities", "formats", "models"])
+)
 @click.argument("name", required=False, shell_complete=completion.listed)
 @click.option("-f", "--format", "format_", type=click.Choice(["table", "json"]), default="table")
 def list_(what: str, name: str | None, format_: str) -> None:
     """List protocols, metrics, similarities, formats or models.
 
+    WHAT is one of these words.
     With the NAME of a protocol: its options, what each says, and what else
     they could say.
     """
