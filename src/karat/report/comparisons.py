@@ -38,7 +38,7 @@ NAMES = {
     "mcnemar": "McNemar (mid-p)",
     "mcnemar_exact": "McNemar (exact)",
 }
-PAIR_COLUMNS = ["difference", "p", "adjusted", "d_z", "n"]
+PAIR_COLUMNS = ["difference", "p", "adjusted", "d_z"]
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "none"}
 
 
@@ -123,9 +123,16 @@ def pair_rows(found: Comparison, pairs: Sequence[Pair]) -> list[Row]:
     """Below each metric a row a pair: the difference with its interval, p, adjusted p, effect size, documents."""
     rows: list[Row] = []
     for metric in dict.fromkeys(map(metric_name, pairs)):
-        rows.append((metric, [""] * len(PAIR_COLUMNS)))
-        rows += [(f"  {p.a} − {p.b}", _pair_cells(found, p)) for p in pairs if metric_name(p) == metric]
+        own = [pair for pair in pairs if metric_name(pair) == metric]
+        rows.append((f"{metric}, {_documents(own)}", [""] * len(PAIR_COLUMNS)))
+        rows += [(f"  {p.a} − {p.b}", _pair_cells(found, p)) for p in own]
     return rows
+
+
+def _documents(pairs: Sequence[Pair]) -> str:
+    """On how many documents systems are compared."""
+    least, most = min(pair.n for pair in pairs), max(pair.n for pair in pairs)
+    return f"{least:,} documents" if least == most else f"{least:,} to {most:,} documents"
 
 
 def _pair_cells(found: Comparison, pair: Pair) -> list[str]:
@@ -136,7 +143,6 @@ def _pair_cells(found: Comparison, pair: Pair) -> list[str]:
         _p(pair.tests.get(used)),
         _p(pair.adjusted.get(used)),
         _effect(pair.effect.get("d_z")),
-        f"{pair.n:,}",
     ]
 
 

@@ -58,7 +58,7 @@ def _agreement(found: Homogeneity, title: str, correlated: bool) -> Table:
     ceilings = [
         (CEILINGS[row.system], _line(row, correlated)[1][:2] + [""] * (1 + correlated)) for row in found.ceilings
     ]
-    columns = ["hooper", "rodgers", "generated", *(["r ROUGE"] if correlated else [])]
+    columns = ["hooper", "rodgers", "gen.", *(["r ROUGE"] if correlated else [])]
     return Table(title, "system", columns, [*(lines for lines in groups.values() if lines), ceilings])
 
 
@@ -88,7 +88,7 @@ def legend(found: Study) -> Iterator[str]:
     options = measured[0].options
     yield (
         "hooper: phrases that both documents have over those that either has; rodgers: the same of words; "
-        f"generated: share of predictions that are not in their document (below {EXTRACTS:g}: an extractor)."
+        f"gen.: share of predictions that are not in their document (below {EXTRACTS:g}: an extractor)."
     )
     if found.reformulated is not None:
         yield f"r ROUGE: Pearson's r of hooper with ROUGE-1 of the two texts; * p < {ALPHA:g} by the bootstrap."
