@@ -6,7 +6,7 @@ undecoded lines, which are cheap to hand to another process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -159,6 +159,21 @@ class Run(_Records[Prediction]):
     def of(cls, predictions: Iterable[Prediction | Mapping[str, Any]], name: str = "run") -> Run:
         """A run of predictions that are at hand, as Prediction objects or as dicts of the same fields."""
         return cls(name, _in_memory(predictions, Prediction))
+
+    def without(self, ids: Collection[str]) -> Run:
+        """The run without its predictions for some documents.
+
+        >>> Run.of([{"id": "d1"}, {"id": "d1-p"}, {"id": "d2"}]).without({"d1-p"}).ids
+        ['d1', 'd2']
+        """
+        return Run(self.name, partial(_left, self.batches, ids), self.origin) if ids else self
+
+
+def _left(batches: Batches[Prediction], ids: Collection[str]) -> Iterator[Batch[Prediction]]:
+    for batch in batches():
+        left = batch.pick([n for n, identifier in enumerate(batch.ids) if identifier not in ids])
+        if len(left):
+            yield left
 
 
 BATCH_DOCUMENTS = 1000

@@ -18,7 +18,7 @@ from typing import Any
 from karat.alike import Homogeneity, homogeneity, mine_pairs
 from karat.alike.mining import Pairs
 from karat.columns import PRMU
-from karat.corpus import Batch, Corpus, Prediction, Run, text_of_id
+from karat.corpus import Batch, Corpus, Prediction, Run
 from karat.errors import InputError
 from karat.evaluate import as_corpus, as_runs, prmu
 from karat.formats import read_run
@@ -129,11 +129,6 @@ def _batches(runs: list[Run]) -> Iterator[Batch[Prediction]]:
     return chain.from_iterable(run.batches() for run in runs)
 
 
-def _without(runs: Iterable[Run], some: set[str]) -> list[Run]:
-    """The runs without their predictions for some documents."""
-    return [Run.of([each for each in run if text_of_id(each.id) not in some], name=run.name) for run in runs]
-
-
 # ---------------------------------------------------------------------------------------------- the study
 
 
@@ -174,12 +169,13 @@ def study(
     reformulated = None
     if filtered is not None and filtered.pairs():
         kept = Corpus.of(map(_document, filtered.kept()), name="reformulations")
-        wanted = _without(systems, {each.id for each in judged if not each.kept})
+        wanted = [run.without({each.id for each in judged if not each.kept}) for run in systems]
         reformulated = homogeneity(given, filtered.pairs(), *wanted, reformulations=kept, **shared)
     mined = mine_pairs(given, min=min, references=references)
     sharing = None
     if len(mined):
-        sharing = homogeneity(given, mined, *_without(systems, {each.id for each in judged}), **shared)
+        own = [run.without({each.id for each in judged}) for run in systems]
+        sharing = homogeneity(given, mined, *own, **shared)
     measured = [each for each in (reformulated, sharing) if each is not None]
     notes = [*_missing(filtered, mined, asked), *(note for each in measured for note in _told(each))]
     signatures = {name: text for each in measured for name, text in each.signatures.items()}

@@ -150,6 +150,15 @@ def test_the_command_prints_what_was_reviewed(tmp_path: Path, name: str) -> None
     if os.environ.get("KARAT_REWRITE"):
         (GOLDEN / name).write_bytes(done.stdout)
     assert done.stdout.decode() == (GOLDEN / name).read_text()
+    if name == "demo.txt":
+        check_demo(tmp_path / "karat-demo", done.stdout.decode())
+
+
+def check_demo(folder: Path, said: str) -> None:
+    """The demo leaves a page, and the files of the commands that it names."""
+    assert (folder / "report.html").read_text().startswith("<!doctype html>")
+    words = [word for line in said.splitlines() if line.startswith("  karat ") for word in line.split()]
+    assert all(list(folder.glob(word)) for word in words if word.endswith(".jsonl"))
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name.endswith(".txt")])

@@ -215,6 +215,35 @@ def test_without_references_predictions_and_names_are_still_there() -> None:
     assert found.html().count("<article") == 4
 
 
+def test_runs_may_predict_for_reformulations_too_and_those_that_do_not_are_named() -> None:
+    texts = ("Bees dance.", "Ants walk far.", "Dancing bees.")
+    documents, paraphrase = [{"id": str(n), "text": text, "keyphrases": ["bees"]} for n, text in enumerate(texts)], "2"
+    lists = {"0": ["bees", "dance"], "1": ["ants"], "2": ["bees"]}
+    both = karat.Run.of(({"id": n, "keyphrases": phrases} for n, phrases in lists.items()), name="both")
+    page = karat.page(
+        karat.Corpus.of(documents[:2]),
+        both,
+        karat.Run.of(both.without({paraphrase}), name="half"),
+        pairs=[{"a": "0", "b": paraphrase}],
+        reformulations=karat.Corpus.of(documents[2:], name="paraphrases"),
+        resamples=9,
+    )
+    [part] = page.parts
+    assert (part.documents, part.systems) == (2, ("both", "half"))
+    [row] = part.found["homogeneity"].as_dict()["rows"]
+    assert (row["system"], row["hooper"]) == ("both", 0.5)
+    assert "half: no predictions for the reformulations, so it is not measured" in page.notes
+
+
+def test_only_runs_that_tell_how_sure_they_are_are_asked_for_their_confidence() -> None:
+    corpus = karat.Corpus.of([{"id": "0", "text": "Bees dance.", "keyphrases": ["bees"]}])
+    sure = karat.Run.of([{"id": "0", "keyphrases": ["bees"], "token_probs": [[0.5]]}], name="sure")
+    ranks = karat.Run.of([{"id": "0", "keyphrases": ["bees"], "scores": [28.9]}], name="ranks")
+    [part] = karat.page(corpus, sure, ranks, resamples=9).parts
+    assert {row["system"] for row in part.found["confidence"].as_dict()["rows"]} == {"sure"}
+    assert "probabilities" in karat.page(corpus, ranks, resamples=9).parts[0].missing["confidence"]
+
+
 def test_results_give_tables_and_charts_and_say_that_there_are_no_documents(tmp_path: Path) -> None:
     karat.score(*SYNTHETIC).save(tmp_path / "both.karat")
     found = karat.page(str(tmp_path / "both.karat"), resamples=100)

@@ -1,16 +1,26 @@
-"""karat demo: the bundled corpus, scored and audited, and left as files to try things on."""
+"""karat demo: from nothing to a page: three extractors on the bundled corpus, and what the other verbs find."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from karat.cli.shared import write_out
 from karat.errors import InputError
 
+if TYPE_CHECKING:
+    from karat.corpus import Corpus, Run
+
 FILES = ("corpus.jsonl", "by-hand.jsonl", "paraphrases.jsonl", "pairs.jsonl")
+MODELS = ("multipartiterank", "yake", "tfidf")
 METRICS = ("f1@5:present", "f1@M:present", "f1@5:absent", "f1@M:absent", "f1@M:all")
 PROTOCOLS = ("chan2019", "chen2020", "kpdrop2022", "kpdrop2022,pad=k", "meng2021")
+COMPARED = "f1@M"
 AUDITED = "f1@5:absent"
+RESAMPLES = 2000
+SHARED = 0.05  # the least Jaccard index of a pair: documents of six fields share few references
 
 EPILOG = """\b
 Examples:
@@ -18,13 +28,22 @@ Examples:
   karat demo --folder /tmp/karat-demo
 """
 
+ABOUT = """\
+60 abstracts in six fields, written for karat; a run made by hand, and those of
+three extractors, which predict now.
+"""
+
 NEXT = """
+Open {folder}/report.html in a browser: all of this and every document.
+
 What to try next:
   cd {folder}
+  karat compare corpus.jsonl by-hand.jsonl runs/yake.jsonl -m f1@5:present
   karat score corpus.jsonl by-hand.jsonl --protocol chan2019
-  karat audit corpus.jsonl by-hand.jsonl -m f1@M:present
-  karat corpus convert corpus.jsonl -o corpus.csv
-  karat list protocols meng2021
+  karat predict topicrank corpus.jsonl -n 5
+  karat nearmiss corpus.jsonl runs/tfidf.jsonl
+  karat describe corpus.jsonl by-hand.jsonl
+  karat report corpus.jsonl by-hand.jsonl runs/*.jsonl -o page.html
 Your own files: karat list formats
 """
 
@@ -32,23 +51,92 @@ Your own files: karat list formats
 @click.command(epilog=EPILOG)
 @click.option("--folder", default="karat-demo", metavar="FOLDER", help="Where its files go (default karat-demo).")
 def demo(folder: str) -> None:
-    """Score and audit a small bundled corpus.
+    """From nothing to a report, on a small bundled corpus.
 
-    60 abstracts in six fields, written for karat, with a run that was made by
-    hand. The files are left in a folder to try things on.
+    60 abstracts in six fields, written for karat, and a run that was made by
+    hand. Three extractors predict for them and for paraphrases of them; then
+    all are scored, compared and put on a page. The files are left in a folder
+    to try things on.
     """
-    from karat.auditing import audit
-    from karat.evaluate import score
     from karat.formats import read, read_run
-    from karat.report import render
 
     _copy(folder)
-    corpus, run = read(_bundled("corpus.jsonl"), name="demo"), read_run(_bundled("by-hand.jsonl"))
-    write_out("60 abstracts in six fields, written for karat, and a run made by hand.\n\n== karat score ==\n\n")
-    write_out(render(score(corpus, run, metrics=METRICS)))
-    write_out("\n== karat audit: the same run under the conventions of four scripts ==\n\n")
-    write_out(render(audit(corpus, run, metric=AUDITED, protocol=PROTOCOLS)))
+    write_out(ABOUT)
+    corpus, paraphrases = read(_bundled("corpus.jsonl"), name="demo"), read(_bundled("paraphrases.jsonl"))
+    by_hand = read_run(_bundled("by-hand.jsonl"))
+    extracted = [_predicted(model, corpus, paraphrases, Path(folder)) for model in MODELS]
+    own = [by_hand, *(run.without(set(paraphrases.ids)) for run in extracted)]  # type: ignore[arg-type]
+    _show_scores(corpus, own)
+    _show_homogeneity(corpus, extracted)
+    _show_confidence(corpus, by_hand)
+    _write_page(corpus, paraphrases, [by_hand, *extracted], Path(folder))
     write_out(NEXT.format(folder=folder))
+
+
+def _predicted(model: str, corpus: Corpus, paraphrases: Corpus, folder: Path) -> Run:
+    """A model's predictions for the documents and their paraphrases; its runs of each are left as files."""
+    from karat.corpus import Run
+    from karat.formats.write import write
+    from karat.predicting.frequencies import frequencies_of
+    from karat.predicting.running import predict
+
+    counted = frequencies_of(corpus, language="english") if model == "tfidf" else None
+    found = []
+    for documents, place in ((corpus, "runs"), (paraphrases, "runs-of-paraphrases")):
+        run = predict(documents, model, frequencies=counted)
+        (folder / place).mkdir(exist_ok=True)
+        write(run, folder / place / f"{model}.jsonl")
+        found += list(run)
+    return Run.of(found, name=model)
+
+
+def _section(command: str, what: str) -> None:
+    write_out(f"\n== {command}: {what} ==\n\n")
+
+
+def _show_scores(corpus: Corpus, runs: list[Run]) -> None:
+    from karat.auditing import audit
+    from karat.comparing import compare
+    from karat.evaluate import score
+    from karat.report import render
+
+    _section("karat score", "all four systems")
+    write_out(render(score(corpus, *runs, metrics=METRICS)))
+    _section("karat compare", "who is better, and how sure is that?")
+    write_out(render(compare(corpus, *runs, metrics=[COMPARED], resamples=RESAMPLES)))
+    _section("karat audit", "the run made by hand under the conventions of four scripts")
+    write_out(render(audit(corpus, runs[0], metric=AUDITED, protocol=PROTOCOLS)))
+
+
+def _show_homogeneity(corpus: Corpus, runs: list[Run]) -> None:
+    from karat.report import render
+    from karat.studying import study
+
+    _section("karat pairs tables", "do extractors index alike documents alike?")
+    found = study(corpus, _bundled("paraphrases.jsonl"), *runs, min=SHARED, cutoff="5", resamples=RESAMPLES)
+    write_out(render(found))
+
+
+def _show_confidence(corpus: Corpus, run: Run) -> None:
+    from karat.calibration import confidence
+    from karat.report import render
+
+    _section("karat confidence", "does the run made by hand know when it is right?")
+    write_out(render(confidence(corpus, run, resamples=RESAMPLES)))
+
+
+def _write_page(corpus: Corpus, paraphrases: Corpus, runs: list[Run], folder: Path) -> None:
+    from karat.reporting import page
+
+    shown = page(
+        corpus,
+        *runs,
+        title="Four systems on the demo corpus",
+        pairs=_bundled("pairs.jsonl"),
+        reformulations=paraphrases,
+        resamples=RESAMPLES,
+    )
+    shown.save(folder / "report.html")
 
 
 def _bundled(name: str) -> str:
@@ -58,8 +146,6 @@ def _bundled(name: str) -> str:
 
 
 def _copy(folder: str) -> None:
-    from pathlib import Path
-
     from karat.formats.files import write_beside
 
     target = Path(folder)

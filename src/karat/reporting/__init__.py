@@ -38,8 +38,11 @@ CURVES = tuple(f"{metric}@{k}" for metric in ("p", "r") for k in range(1, DEPTH 
 HEADLINE = "f1@M"  # of all phrases: what documents are sorted by where no metric is chosen
 ONE_RUN = "There is one system; it takes two to compare what they predict."
 NO_PAIRS = "No pairs of alike documents were given; `--pairs` names them, and `karat pairs mine` finds some."
+NO_PREDICTED_REFORMULATIONS = "No run predicts for the reformulations, so homogeneity cannot be measured on them."
 NO_HUMAN = "No scores of people were given; `--human` names them."
-NO_PROBABILITIES = "No run tells scores or probabilities of its phrases, so it is not known how sure the systems are."
+NO_PROBABILITIES = (
+    "No run tells probabilities, or scores from 0 to 1, of its phrases, so it is not known how sure the systems are."
+)
 NO_REFERENCES = "The documents have no references, so nothing can be scored."
 NO_TEXTS_OF_RESULTS = "Results hold scores, not texts; give the corpus and the runs to see the documents."
 
@@ -191,6 +194,7 @@ def _part(corpus: Corpus, runs: Sequence[Run], asked: _Asked) -> Part:
     if not runs:
         raise InputError("a page is of one run or more; give at least one")
     options = asked.options
+    both, runs = runs, [run.without(_reformulated(options)) for run in runs]
     referred = any(references_of(document, options.references) for document in corpus)
     if options.references is not None and not referred:
         score(corpus, *runs, references=options.references)  # says which sets there are
@@ -199,9 +203,11 @@ def _part(corpus: Corpus, runs: Sequence[Run], asked: _Asked) -> Part:
     if referred:  # first, since what is wrong with the files or with what is asked shows itself here
         results, curves, browser = _scored(corpus, runs, asked, has_text)
         found, missing = _verbs(corpus, runs, asked, referred, has_text)
+        _add_homogeneity(corpus, both, asked, found, missing)
         return Part(corpus.name, len(results.ids), systems, results, curves, found, missing, browser)
     browser = _unscored(corpus, runs, asked, has_text)
     found, missing = _verbs(corpus, runs, asked, referred, has_text)
+    _add_homogeneity(corpus, both, asked, found, missing)
     missing["score"] = NO_REFERENCES
     return Part(corpus.name, len(browser.entries), systems, None, None, found, missing, browser)
 
@@ -273,7 +279,6 @@ def _verbs(
     options = asked.options
     first = asked.protocols()[0]
     scoring, resampling = options.scoring(), options.resampling()
-    joining = {name: scoring[name] for name in ("references", "language", "by", "missing", "progress")}
     found: dict[str, Found] = {}
     missing: dict[str, str] = {}
 
@@ -291,17 +296,12 @@ def _verbs(
     metric = DEFAULT_METRIC if has_text else HEADLINE
     attempt("audit", without, lambda: audit(corpus, *runs, metric=metric, causes=False, **scoring))
     attempt("describe", None, lambda: describe(corpus, *runs, protocol=first, **scoring))
-    sure = list(filter(_is_sure, runs))
+    sure = _sure(runs)
     unsure = without or (None if sure else NO_PROBABILITIES)
     attempt("confidence", unsure, lambda: confidence(corpus, *sure, protocol=first, **scoring, **resampling))
     attempt("consistency", None, lambda: consistency(*runs, language=options.language, near=None))
     several = without or (None if len(runs) > 1 else ONE_RUN)
     attempt("overlap", several, lambda: overlap(corpus, *runs, protocol=first, **scoring))
-    if options.pairs is None:
-        missing["homogeneity"] = NO_PAIRS
-    else:  # what was asked for by name is an error if it cannot be had
-        joining["reformulations"] = options.reformulations
-        found["homogeneity"] = homogeneity(corpus, options.pairs, *runs, protocol=first, **joining, **resampling)
     if options.human is None:
         missing["human"] = NO_HUMAN
     else:
@@ -309,9 +309,51 @@ def _verbs(
     return found, missing
 
 
-def _is_sure(run: Run) -> bool:
-    """Whether a run tells anything of its phrases that can be taken for how sure it is."""
-    return any(each.scores or each.token_probs or each.token_logprobs for each in run)
+def _add_homogeneity(
+    corpus: Corpus, runs: Sequence[Run], asked: _Asked, found: dict[str, Found], missing: dict[str, str]
+) -> None:
+    """How homogeneous the runs are that tell of both documents of pairs; what is asked for by name may be an error."""
+    options, scoring = asked.options, asked.options.scoring()
+    if options.pairs is None:
+        missing["homogeneity"] = NO_PAIRS
+        return
+    known = _reformulated(options)
+    usable = [run for run in runs if not known or any(identifier in known for identifier in run.ids)]
+    if not usable:
+        missing["homogeneity"] = NO_PREDICTED_REFORMULATIONS
+        return
+    joining = {name: scoring[name] for name in ("references", "language", "by", "missing", "progress")}
+    measured = homogeneity(
+        corpus,
+        options.pairs,
+        *usable,
+        protocol=asked.protocols()[0],
+        reformulations=options.reformulations,
+        **joining,
+        **options.resampling(),
+    )
+    left_out = [
+        f"{run.name}: no predictions for the reformulations, so it is not measured" for run in runs if run not in usable
+    ]
+    found["homogeneity"] = replace(measured, notes=(*measured.notes, *left_out))
+
+
+def _reformulated(options: Options) -> frozenset[str]:
+    """The ids of reformulations, for which runs may predict too."""
+    if options.reformulations is None:
+        return frozenset()
+    return frozenset(filter(None, as_corpus(options.reformulations).ids))
+
+
+def _sure(runs: Sequence[Run]) -> list[Run]:
+    """The runs that tell how sure they are: by probabilities of tokens, or if no run does, by scores from 0 to 1."""
+    by_tokens = [run for run in runs if any(each.token_probs or each.token_logprobs for each in run)]
+    return by_tokens or [run for run in runs if _has_shares(run)]
+
+
+def _has_shares(run: Run) -> bool:
+    scores = [score for each in run for score in each.scores or () if score is not None]
+    return bool(scores) and all(0 <= score <= 1 for score in scores)
 
 
 # ---------------------------------------------------------------------------------------------- comparing

@@ -31,7 +31,7 @@ from karat.report.charts.base import (
 )
 from karat.studying import Study
 
-HISTOGRAMS = 6  # pairs of systems with a histogram of their own; more are lines of one chart
+HISTOGRAMS = 3  # pairs of systems with a histogram of their own; more are lines of one chart
 BOTH = ("both right", "both wrong")
 CEILINGS = {"references": "references", "extractors": "extractors at best"}
 MEASURES = {"hooper": "Hooper (phrases)", "rodgers": "Rodgers (words)", "soft": "soft score"}
@@ -63,9 +63,12 @@ def _histograms(found: Overlap, protocol: str, own: Sequence[Pair]) -> Chart:
     title = f"What {a} and {b} predict alike"
     if not any(pair.defined.any() for pair in own):
         return missing("overlap", title, f"neither {a} nor {b} predicts a phrase for any document")
-    parts = [_tenths(pair, i == 0) for i, pair in enumerate(own)]
+    there = [pair for pair in own if pair.defined.any()]
+    parts = [_tenths(pair, i == 0) for i, pair in enumerate(there)]
+    lacking = [pair.subset for pair in own if not pair.defined.any()]
     subtitle = (
         f"{_where(found, protocol)}. Of the phrases that either predicts for a document, the share that both predict."
+        + (f" Neither predicts {' or '.join(lacking)} phrases." if lacking else "")
     )
     said = [
         f"{pair.subset}: both right {pair.common_correct:.1f} %, both wrong {pair.common_wrong:.1f} % on average"

@@ -327,7 +327,8 @@ def _curves(key: tuple[str, str, str, str], curves: dict[str, dict[int, dict[str
     corpus, protocol, subset, average = key
     last = max(k for curve in curves.values() for k in curve)
     reach = {s: max(2 * a["p"] * a["r"] / ((a["p"] + a["r"]) or 1) for a in c.values()) for s, c in curves.items()}
-    systems, more = cut(ordered(reach, None))
+    best, more = cut(ordered(reach, None))
+    systems = [system for system in curves if system in best]  # as given: a system has one colour everywhere
     shown = names(systems)
     title = f"Precision against recall, {subset} phrases"
     subtitle = (
@@ -336,12 +337,12 @@ def _curves(key: tuple[str, str, str, str], curves: dict[str, dict[int, dict[str
     )
     points = {shown[s]: [(a["r"], a["p"]) for a in curves[s].values()] for s in systems}
     # Of close curves the numbers would overlap: so they stand at the best one alone.
-    numbered = systems if len(systems) < 3 else systems[:1]
+    numbered = systems if len(systems) < 3 else best[:1]
     beside = {shown[s]: {i: str(k) for i, k in enumerate(curves[s]) if k in (1, 5, 10)} for s in numbered}
     parts, columns = Curves(points, "recall", "precision", beside, zero=False).panels()
     spec = panels("pr", title, subtitle, parts, columns)
-    best = [f"{short(s)} has precision {_at(curves[s], 0)} at k = 1 and recall {_at(curves[s], -1)}" for s in systems]
-    return Chart("pr", title, spec, None, f"{title}. {listed(best, 3)} at k = {last}.")
+    told = [f"{short(s)} has precision {_at(curves[s], 0)} at k = 1 and recall {_at(curves[s], -1)}" for s in best]
+    return Chart("pr", title, spec, None, f"{title}. {listed(told, 3)} at k = {last}.")
 
 
 def _at(curve: dict[int, dict[str, float]], place: int) -> str:

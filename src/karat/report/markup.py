@@ -1,0 +1,185 @@
+"""Running text and tables as Markdown and as HTML: a result says its parts once, and both are written of them.
+
+Text from files never is markup: it stands in strings and spans, and these are escaped here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Literal
+
+Style = Literal["bold", "code", "struck", "raised"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A text that stands out."""
+
+    text: str
+    style: Style
+
+
+Words = str | tuple[str | Span, ...]
+Line = tuple[str, Sequence[Words]]  # a name and its cells; a name that begins with spaces is indented
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A line above what follows: bold, or of a level where the text is a document of its own."""
+
+    words: Words
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list."""
+
+    items: Sequence[Words]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table: the names of its rows below the corner, cells to the right, or to the left where they are words."""
+
+    corner: str
+    columns: Sequence[str]
+    rows: Sequence[Line]
+    wordy: bool = False
+
+
+Part = str | tuple[str | Span, ...] | Heading | Items | Grid  # a text by itself is a paragraph
+
+
+def bold(text: str) -> Span:
+    """The text in bold."""
+    return Span(text, "bold")
+
+
+def code(text: str) -> Span:
+    """The text as it is typed."""
+    return Span(text, "code")
+
+
+def noted(notes: Iterable[str]) -> Iterator[str]:
+    """What a reader should know, a paragraph each."""
+    return (f"Note: {note}" for note in notes)
+
+
+def seen(text: str) -> str:
+    """A text without line breaks and without what is no letter to be seen.
+
+    >>> seen("a\\nb\\x1b[2J\\u202ec")
+    'a b�[2J�c'
+    """
+    return "".join(" " if c.isspace() else c if c.isprintable() or c in "\u200c\u200d" else "�" for c in text)
+
+
+def spans(words: Words) -> Iterator[tuple[str, Style | None]]:
+    """(text, its style) of everything that is said."""
+    for span in (words,) if isinstance(words, str) else words:
+        yield (span, None) if isinstance(span, str) else (span.text, span.style)
+
+
+# ---------------------------------------------------------------------------------------------- Markdown
+
+_MD = {"bold": "**{}**", "struck": "~~{}~~", "raised": "{}"}
+_BEGINNING = re.compile(r"(\d+)(?=[.)])|(?=[-+=])")  # what would begin a list or a rule
+
+
+def markdown(parts: Iterable[Part]) -> str:
+    """The parts as Markdown."""
+    return "\n\n".join(map(_md_part, parts)) + "\n"
+
+
+def md(text: str) -> str:
+    r"""A text that Markdown shows as it is.
+
+    >>> md("a_b|$x$ &lt;")
+    'a\\_b\\|\\$x\\$ \\&lt;'
+    """
+    return re.sub(r"[\\|*_`<>\[\]$&~#]", r"\\\g<0>", seen(text))
+
+
+def _md_words(words: Words) -> str:
+    return "".join(_md_span(text, style) for text, style in spans(words))
+
+
+def _md_span(text: str, style: Style | None) -> str:
+    if style == "code":
+        return f"`{seen(text).replace('`', chr(39))}`"
+    return _MD[style].format(md(text)) if style else md(text)
+
+
+def _md_part(part: Part) -> str:
+    match part:
+        case Heading(words, level):
+            return f"{'#' * level} {_md_words(words)}" if level else f"**{_md_words(words)}**"
+        case Items(items):
+            return "\n".join(f"* {_md_words(words)}" for words in items)
+        case Grid():
+            return _pipes(part)
+        case _:
+            return _BEGINNING.sub(r"\1\\", _md_words(part), count=1) if _BEGINNING.match(_md_words(part)) else _md_words(part)
+
+
+def _pipes(grid: Grid) -> str:
+    lines = [
+        "| " + " | ".join(map(md, [grid.corner, *grid.columns])) + " |",
+        "|:--" + ("|:--" if grid.wordy else "|--:") * len(grid.columns) + "|",
+        *("| " + " | ".join(map(_md_words, [name, *cells])) + " |" for name, cells in grid.rows),
+    ]
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------------------------------------- HTML
+
+_HTML = {"bold": "strong", "code": "code", "struck": "del", "raised": "sup"}
+# No colours, so that it is read on any ground; the classes keep notebooks from taking $ for mathematics.
+_AROUND = '<div class="karat tex2jax_ignore mathjax_ignore">\n{}\n</div>\n'
+
+
+def html(parts: Iterable[Part]) -> str:
+    """The parts as HTML to stand within a page: no script, no style but the alignment of cells."""
+    return _AROUND.format("\n".join(map(_html_part, parts)))
+
+
+def _html_words(words: Words) -> str:
+    shown = ((escape(seen(text)), style) for text, style in spans(words))
+    return "".join(f"<{_HTML[style]}>{text}</{_HTML[style]}>" if style else text for text, style in shown)
+
+
+def _html_part(part: Part) -> str:
+    match part:
+        case Heading(words, level):
+            return f"<h{level + 2}>{_html_words(words)}</h{level + 2}>" if level else _bold_line(words)
+        case Items(items):
+            return "<ul>\n" + "\n".join(f"<li>{_html_words(words)}</li>" for words in items) + "\n</ul>"
+        case Grid():
+            return _html_table(part)
+        case _:
+            return f"<p>{_html_words(part)}</p>"
+
+
+def _bold_line(words: Words) -> str:
+    return f"<p><strong>{_html_words(words)}</strong></p>"
+
+
+def _html_table(grid: Grid) -> str:
+    side = "left" if grid.wordy else "right"
+
+    def line(tag: str, name: str, cells: Sequence[Words]) -> str:
+        indent = "; padding-left: 2em" if name.startswith("  ") else ""
+        first = f'<th style="text-align: left{indent}">{_html_words(name.strip())}</th>'
+        return f"<tr>{first}{''.join(_html_cell(tag, side, cell) for cell in cells)}</tr>"
+
+    rows = "\n".join(line("td", name, cells) for name, cells in grid.rows)
+    head = line("th", grid.corner, grid.columns)
+    return f"<table>\n<thead>\n{head}\n</thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+
+
+def _html_cell(tag: str, side: str, cell: Words) -> str:
+    return f'<{tag} style="text-align: {side}">{_html_words(cell)}</{tag}>'
