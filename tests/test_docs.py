@@ -295,12 +295,6 @@ def test_the_records_that_the_readme_shows_can_be_scored(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
 
 
-def test_the_readme_shows_what_the_demo_prints() -> None:
-    shown = next(block.text for block in blocks(ROOT / "README.md") if block.language == "text")
-    printed = (Path(__file__).parent / "cli" / "golden" / "demo.txt").read_text()
-    assert printed.startswith(shown)
-
-
 # ---------------------------------------------------------------------------------------------- the whole
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from karat.profiles import Description, describe
     from karat.protocol import Protocol, parse_protocol
     from karat.reformulating import Filtered, Reformulated, filter_reformulations, reformulate
+    from karat.report import render
     from karat.report.charts import Chart, charts_of, figures, plot
     from karat.report.page import Page
     from karat.reporting import page, page_corpora
@@ -103,6 +104,7 @@ _HOME = {
     "read": "formats",
     "read_run": "formats",
     "reformulate": "reformulating",
+    "render": "report",
     "reproduce": "reproducing",
     "reproduce_corpora": "reproducing",
     "rerank": "runs",
@@ -172,6 +174,7 @@ __all__ = [
     "read",
     "read_run",
     "reformulate",
+    "render",
     "reproduce",
     "reproduce_corpora",
     "rerank",

@@ -18,7 +18,7 @@ from karat.errors import MissingExtraError
 from karat.evaluate import as_corpus, as_protocols, as_runs, score
 from karat.metrics.base import parse_request
 from karat.protocol import KARAT, Counting, Matching, Protocol, change, published, signature_facts
-from karat.results import Results
+from karat.results import Displayed, Results
 from karat.text.tokens import tokenizer
 
 DEFAULT_METRIC = "f1@M:present"
@@ -64,7 +64,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(Displayed):
     """One metric of some runs under many protocols, with what explains the differences."""
 
     results: Results

@@ -13,11 +13,11 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Literal
 
-from karat.comparing import SEED, TESTS, Pair, compare_results
+from karat.comparing import TESTS, Pair, compare_results, without_seed
 from karat.errors import InputError, unknown
 from karat.metrics.base import Request, parse_request
 from karat.protocol import parse_protocol
-from karat.results import Results, Score, load
+from karat.results import Displayed, Results, Score, load
 from karat.stats.corrections import CORRECTIONS, adjusted
 from karat.stats.resampling import RESAMPLES
 from karat.stats.tests import too_few
@@ -84,7 +84,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Check(Displayed):
     """What came of checking results."""
 
     checked: tuple[Checked, ...]
@@ -310,7 +310,7 @@ def _no_worse(name: str, pair: Pair, p: float, after: float, alpha: float) -> Ch
 
 def _system(score: Score) -> str:
     """The system of a score; several seeds are one."""
-    return score.system.partition(SEED)[0]
+    return without_seed(score.system)
 
 
 def _partners(new: Results, old: Results, place: str) -> dict[str, str]:
@@ -326,9 +326,9 @@ def _partners(new: Results, old: Results, place: str) -> dict[str, str]:
 
 def _renamed(score: Score, name: str, new: Results) -> Score:
     """A score under a name that stands for its file; what tells corpora apart are documents and references."""
-    _, mark, seed = score.system.partition(SEED)
+    seed = score.system.removeprefix(without_seed(score.system))
     request = score.request.as_asked()
-    return replace(score, system=f"{name}{mark}{seed}", corpus=new.scores[0].corpus, request=request)
+    return replace(score, system=f"{name}{seed}", corpus=new.scores[0].corpus, request=request)
 
 
 def _common(new: Sequence[Score], old: Sequence[Score]) -> tuple[list[Score], list[Score]]:

@@ -7,6 +7,7 @@ P-values are adjusted over all comparisons that are made.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -20,7 +21,7 @@ from karat.errors import InputError, unknown
 from karat.evaluate import as_corpus, as_runs, score, wanted_metrics
 from karat.metrics.base import Request, parse_request
 from karat.protocol import Protocol
-from karat.results import Results, Score, load
+from karat.results import Displayed, Results, Score, load
 from karat.stats.corrections import CORRECTIONS, adjusted
 from karat.stats.correlation import Floats
 from karat.stats.effects import detectable, documents_needed, effect, spread
@@ -31,7 +32,7 @@ from karat.stats.tests import Tested, mcnemar, normality, paired_t, randomisatio
 
 TESTS = ("randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact")
 OF_SEEDS = ("bootstrap",)  # what is left where a system has several seeds: these are drawn too
-SEED = "#"  # between the name of a system and the number of a seed
+_SEED = re.compile(r"(.+)#(\d+)")  # the name of a system and the number of a seed
 EXACT = ("p", "r", "f1")  # metrics that go with the references found, on which McNemar's test is
 Better = Literal["higher", "lower"]
 Key = tuple[str, str, Request]  # corpus, protocol and request: what one family of systems is compared on
@@ -158,7 +159,7 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Displayed):
     """What came of comparing systems."""
 
     standings: tuple[Standing, ...]
@@ -361,11 +362,21 @@ class _Family:
         return self.request.spec.better or "higher"
 
 
+def without_seed(name: str) -> str:
+    """The system that a run is of, one of its seeds perhaps.
+
+    >>> without_seed("t5#2"), without_seed("c#"), without_seed("t5")
+    ('t5', 'c#', 't5')
+    """
+    found = _SEED.fullmatch(name)
+    return found[1] if found else name
+
+
 def _families(corpus: str, parts: Sequence[Results]) -> list[_Family]:
     scores: dict[tuple[str, Request], dict[str, list[Score]]] = {}
     for each in (one for results in parts for one in results.scores):
         family = scores.setdefault((each.protocol, each.request.as_asked()), {})
-        name = each.system.partition(SEED)[0]
+        name = without_seed(each.system)
         seeds = family.setdefault(name, [])
         if any(known.system == each.system for known in seeds):
             raise InputError(f"two results of {corpus} are of a system named {each.system!r}; give each once")

@@ -26,6 +26,7 @@ from karat.evaluate import Progress, as_corpus, as_protocols, as_runs, score
 from karat.metrics.base import Floats, Request, parse_request
 from karat.metrics.soft import ROUNDING, checked_threshold
 from karat.protocol import Protocol, signature_facts, whole_number
+from karat.results import Displayed
 from karat.similarity import Similarity, Words, find, find_once
 from karat.similarity.classes import CLASSES, Classes, all_words, classify, is_word
 from karat.similarity.context import Contexts, sentences_in
@@ -117,7 +118,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class NearMisses:
+class NearMisses(Displayed):
     """The near misses of some runs, counted by class, with examples."""
 
     corpus: str

@@ -23,7 +23,7 @@ from karat.errors import InputError, unknown
 from karat.evaluate import Beside, Columns, Progress, as_corpus, as_protocols, as_runs, score
 from karat.metrics.base import Floats, Request, Rows, divide, plan_requests
 from karat.protocol import Protocol
-from karat.results import Results, Score
+from karat.results import Displayed, Results, Score
 from karat.runs.fusing import Fused, K, as_aligned, checked_k, checked_votes, fuse
 
 How = Literal["union", "intersection", "majority"]
@@ -99,7 +99,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Overlap:
+class Overlap(Displayed):
     """The overlaps of all pairs of systems, what systems together would score, phrases that references may lack."""
 
     corpus: str

@@ -22,7 +22,7 @@ from karat.evaluate import as_corpus, as_protocols, as_runs, score
 from karat.formats.reported import Figure, read_reported
 from karat.metrics.base import Request, parse_request
 from karat.protocol import KARAT, Counting, Matching, Protocol, change, published, signature_facts
-from karat.results import Results, Score
+from karat.results import Displayed, Results, Score
 from karat.stats.resampling import METHODS, RESAMPLES, Method, estimate, interval_of
 from karat.text.tokens import tokenizer
 
@@ -127,7 +127,7 @@ class Reproduced:
 
 
 @dataclass(frozen=True, slots=True)
-class Reproduction:
+class Reproduction(Displayed):
     """What came of computing the figures of a paper again."""
 
     figures: tuple[Reproduced, ...]

@@ -83,6 +83,36 @@ class Kept(Found, Protocol):
         """Writes the file."""
 
 
+class Displayed:
+    """What shows itself: as its table where it is printed, as HTML or Markdown in a notebook.
+
+    Results stand left of `karat.report` and know nothing of it. The package has `render` among its lazy names, and it
+    is the package, which stands outside the layers, that is asked here, when something is to be shown.
+    """
+
+    __slots__ = ()
+
+    def __str__(self: Found) -> str:
+        return _rendered(self, "table").removesuffix("\n")
+
+    def _repr_html_(self: Found) -> str:
+        return _rendered(self, "html")
+
+    def _repr_markdown_(self: Found) -> str:
+        return _rendered(self, "md")
+
+    # IPython would take a dataclass's own __repr__, with every number in it, for its plain text.
+    def _repr_mimebundle_(self: Found, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        forms = {"text/html": "html", "text/markdown": "md"}
+        return {"text/plain": str(self)} | {mime: _rendered(self, format) for mime, format in forms.items()}
+
+
+def _rendered(found: Found, format: str) -> str:
+    import karat
+
+    return karat.render(found, format)
+
+
 class Tally(msgspec.Struct, frozen=True):
     """What was read of one system under one protocol, and what of it was dropped."""
 
@@ -128,7 +158,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class Results(Displayed):
     """Scores in the order of request, the documents they rest on, the protocols spelled out, notes."""
 
     scores: tuple[Score, ...]

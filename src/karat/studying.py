@@ -26,6 +26,7 @@ from karat.formats.files import stem
 from karat.protocol import Protocol
 from karat.reformulating import Filtered, filter_reformulations
 from karat.reformulating.filtering import ALL, LENGTH
+from karat.results import Displayed
 
 EXTRACTS = 0.01  # a system that generates less than this share of its predictions is an extractor
 
@@ -40,7 +41,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class Study(Displayed):
     """The three tables; the second or third is None where there are no pairs for it."""
 
     corpus: str

@@ -16,7 +16,7 @@ from karat.checking import is_of, known_metrics, metric_text
 from karat.errors import InputError, unknown
 from karat.metrics.base import METRICS, Request, parse_request
 from karat.protocol import parse_protocol
-from karat.results import Results, Score, load
+from karat.results import Displayed, Results, Score, load
 
 MARK = "@"  # between the name of a system and its variant
 SUBSETS_FIRST = ("present", "absent", "all")
@@ -52,7 +52,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class Tables(Displayed):
     """The tables of one kind."""
 
     kind: str

@@ -58,7 +58,7 @@ def test_ece_and_mce_are_those_of_their_definition(predictions: list[tuple[float
 
 
 def test_ece_and_mce_of_random_predictions_are_those_of_torchmetrics() -> None:
-    """Figures of torchmetrics 1.x, binary_calibration_error with the norms l1 and max, and of scikit-learn's isotonic fit."""
+    """Figures of torchmetrics (binary_calibration_error, norms l1 and max) and of scikit-learn's isotonic fit."""
     generator = np.random.default_rng(7)
     sure = generator.random(1000) ** 0.5
     correct = generator.random(1000) < sure**2

@@ -572,7 +572,7 @@ def test_an_output_suffix_that_no_format_has_is_refused_before_any_work(folder: 
     said = refusal(folder, "score", "corpus.jsonl", "run.jsonl", "-o", "table.xlsx")
 
     assert said == (
-        "karat: -o table.xlsx: .xlsx is the suffix of no format (known: .karat, .md, .tex, .csv, .json, .txt); "
+        "karat: -o table.xlsx: .xlsx is the suffix of no format (known: .karat, .md, .tex, .typ, .csv, .json, .txt); "
         "choose one with -f"
     )
 

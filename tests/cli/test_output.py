@@ -35,6 +35,7 @@ COMMANDS = {
     "compare.txt": ("compare", *SYNTHETIC, "-m", "f1@5:present", "-m", "r@M:absent"),
     "compare.md": ("compare", *SYNTHETIC, "-m", "f1@M", "-f", "md", "--protocol", "chan2019"),
     "compare.tex": ("compare", *SYNTHETIC, "-m", "f1@M", "-m", "map:present", "-f", "latex", "--alpha", "0.01"),
+    "compare.typ": ("compare", *SYNTHETIC, "-m", "f1@M", "-m", "map:present", "-f", "typst", "--alpha", "0.01"),
     "compare.csv": ("compare", *SYNTHETIC, "-m", "f1@M", "-f", "csv", "--baseline", "synthetic.beta"),
     "compare.json": ("compare", *SYNTHETIC, "-m", "f1@M:present", "-f", "json", "--interval", "percentile"),
     "reproduce.txt": ("reproduce", *SYNTHETIC, "--reported", "reported.csv", "--budget", "120"),

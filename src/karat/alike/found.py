@@ -18,6 +18,7 @@ from karat.errors import InputError, unknown
 from karat.evaluate import Progress
 from karat.metrics.soft import checked_threshold
 from karat.protocol import whole_number
+from karat.results import Displayed
 from karat.stats.corrections import CORRECTIONS
 from karat.stats.resampling import METHODS, RESAMPLES, Method
 
@@ -135,7 +136,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Homogeneity:
+class Homogeneity(Displayed):
     """How homogeneous systems are on pairs of documents."""
 
     corpus: str

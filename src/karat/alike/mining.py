@@ -328,6 +328,7 @@ def _text_shares(corpus: Corpus, alike: Alike, options: Options) -> tuple[Floats
 
 
 def pairs_said(count: int) -> str:
+    """How many pairs, in words."""
     return f"{count:,} pair{'' if count == 1 else 's'}"
 
 

@@ -14,6 +14,7 @@ from karat.corpus import Corpus, Run
 from karat.engine.chunks import By, Missing
 from karat.evaluate import Progress
 from karat.metrics.confidence import BINS
+from karat.results import Displayed
 from karat.stats.resampling import RESAMPLES, Method
 
 Binning = Literal["width", "mass"]
@@ -138,7 +139,7 @@ class Assessed:
 
 
 @dataclass(frozen=True, slots=True)
-class Confidence:
+class Confidence(Displayed):
     """How well systems know when they are right."""
 
     corpus: str

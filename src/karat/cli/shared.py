@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-TEXT_FORMATS = ("table", "md", "latex", "csv", "json")
-_BY_SUFFIX = {".md": "md", ".tex": "latex", ".csv": "csv", ".json": "json", ".txt": "table"}
+TEXT_FORMATS = ("table", "md", "latex", "typst", "csv", "json")
+_BY_SUFFIX = {".md": "md", ".tex": "latex", ".typ": "typst", ".csv": "csv", ".json": "json", ".txt": "table"}
 
 protocol_option = click.option(
     "--protocol",
@@ -47,7 +47,8 @@ output_option = click.option(
     "-o",
     "--output",
     metavar="FILE",
-    help="Write to FILE; its suffix chooses the format: .json .csv .md .tex .txt, and .karat where scores are kept.",
+    help="Write to FILE; its suffix chooses the format: .json .csv .md .tex .typ .txt, and .karat where scores are "
+    "kept.",
     shell_complete=completion.paths,
 )
 corpus_argument = click.argument("corpus", shell_complete=completion.paths)
@@ -247,7 +248,7 @@ def deliver(results: Found, format_: str | None, output: str | None, quiet: bool
         results.save(output)
     else:
         write_beside(output, render(results, chosen).encode())
-    if not quiet and (output is not None or chosen in ("csv", "latex")):  # the other formats hold them
+    if not quiet and (output is not None or chosen in ("csv", "latex", "typst")):  # the other formats hold them
         for note in results.notes:
             click.echo(f"note: {note}", err=True)
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from karat.results import Displayed
+
 By = Literal["stem", "order", "abbreviation", "near"]
 BY: dict[By, str] = {
     "stem": "the same stems",
@@ -141,7 +143,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Consistency:
+class Consistency(Displayed):
     """How consistently systems name what they predict."""
 
     systems: tuple[Named, ...]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from karat.people.asked import Options
+from karat.results import Displayed
 from karat.stats.correlation import COEFFICIENTS, Scale
 
 Row = dict[str, Any]
@@ -104,7 +105,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Human:
+class Human(Displayed):
     """Metrics against people: correlations, annotators, classes of near misses, comparisons."""
 
     kind: Literal["sets", "pairs"]

@@ -34,6 +34,7 @@ from karat.predicting.prompting import Asking, as_text, ask
 from karat.predicting.prompting import forecast as count_requests
 from karat.predicting.reading import documents_at, shown_id
 from karat.reformulating.asking import Forecast
+from karat.results import Displayed
 from karat.text.languages import guess
 
 CHUNK = 32  # documents that a model is called with at a time
@@ -76,7 +77,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
+class Predicted(Displayed):
     """What a model predicts for a corpus, and what a reader should know."""
 
     corpus: str

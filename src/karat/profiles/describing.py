@@ -18,7 +18,7 @@ from karat.corpus import Corpus, Run
 from karat.engine.chunks import By, Chunk, Join, Missing, chunks, matched_by
 from karat.engine.processes import ordered_map
 from karat.errors import InputError, unknown
-from karat.evaluate import Progress, uncollected, as_corpus, as_protocols, as_runs, references_hash
+from karat.evaluate import Progress, as_corpus, as_protocols, as_runs, references_hash, uncollected
 from karat.profiles.counts import Counts, Phrases, Portrait, count, portrait, predictions, references
 from karat.profiles.duplicates import Prints
 from karat.profiles.found import Description, Side, Texts

@@ -8,6 +8,7 @@ from typing import Any
 
 from karat.profiles.counts import Portrait
 from karat.profiles.systems import Looks
+from karat.results import Displayed
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class Description(Displayed):
     """The portrait of a corpus, and of systems on it."""
 
     corpus: str

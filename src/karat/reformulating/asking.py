@@ -16,6 +16,7 @@ import msgspec
 from karat.errors import InputError
 from karat.llm import AnswerError, Chat, Endpoint, EndpointError, StoppedError, Usage, estimate
 from karat.reformulating.storing import Limits, Question, Spent, Store
+from karat.results import Displayed
 
 METHODS = ("paraphrase", "back-translation")
 SOURCE_LANGUAGE = "English"
@@ -107,7 +108,7 @@ def question(endpoint: Endpoint, step: Step, document: str, text: str) -> Questi
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Displayed):
     """What there is to ask, and about how much it takes; nothing has been asked."""
 
     corpus: str

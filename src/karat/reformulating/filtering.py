@@ -33,6 +33,7 @@ from karat.formats.reviews import near
 from karat.metrics.base import Floats
 from karat.protocol import Protocol, change
 from karat.reformulating.making import Reformulation
+from karat.results import Displayed
 from karat.text.tokens import tokenizer
 
 LENGTH = 0.1
@@ -87,7 +88,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Filtered:
+class Filtered(Displayed):
     """All reformulations beside their documents, which are kept and why not the others, and what they are like."""
 
     corpus: str

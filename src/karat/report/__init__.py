@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -14,6 +14,7 @@ from karat.auditing import Audit
 from karat.calibration import Confidence
 from karat.checking import Check
 from karat.comparing import Comparison
+from karat.errors import unknown
 from karat.naming import Consistency
 from karat.nearmisses import NearMisses
 from karat.overlapping import Overlap
@@ -38,40 +39,20 @@ from karat.report import (
     reproductions,
     shown,
     studies,
+    tables,
 )
-from karat.report.tables import latex, markdown, terminal
+from karat.report.markup import Part, html, markdown
+from karat.report.papers import Printed, latex, typst
 from karat.reproducing import Reproduction
 from karat.results import Found, Results
 from karat.runs import Shown
 from karat.studying import Study
 from karat.tabling import Tables
 
-CSV_FIELDS = (
-    "corpus",
-    "system",
-    "protocol",
-    "metric",
-    "options",
-    "subset",
-    "average",
-    "value",
-    "documents",
-    "undefined",
-)
-
 
 def as_json(results: Found) -> str:
     """The whole of it; floats in full, null where undefined."""
     return msgspec.json.format(msgspec.json.encode(results.as_dict()), indent=1).decode() + "\n"
-
-
-def as_csv(results: Results) -> str:
-    """One line a score, for spreadsheets: no cell can be taken for a formula."""
-
-    def options(row: dict[str, Any]) -> str:
-        return ",".join(f"{name}={value}" for name, value in row["options"].items())
-
-    return csv_lines(CSV_FIELDS, (row | {"options": options(row)} for row in results.rows()))
 
 
 def csv_lines(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
@@ -90,117 +71,81 @@ def _cell(value: object) -> object:
     return "" if value is None else value
 
 
-FORMATS: dict[type, dict[str, Callable[[Any], str]]] = {
-    Results: {"table": terminal, "md": markdown, "latex": latex, "csv": as_csv, "json": as_json},
-    Audit: {
-        "table": audits.terminal,
-        "md": audits.markdown,
-        "latex": audits.latex,
-        "csv": lambda audit: as_csv(audit.results),
+class Writing(Protocol):
+    """What a module of this package says of a result: as text, as parts of a page, as tables of a paper."""
+
+    @property
+    def terminal(self) -> Callable[[Any], str]:
+        """The text of at most 80 columns."""
+
+    @property
+    def parts(self) -> Callable[[Any], Iterable[Part]]:
+        """What Markdown and HTML are made of."""
+
+    @property
+    def printed(self) -> Callable[[Any], Iterable[Printed]]:
+        """What LaTeX and Typst are made of."""
+
+    @property
+    def CSV_FIELDS(self) -> Sequence[str]:  # noqa: N802
+        """The columns of its CSV."""
+
+    @property
+    def csv_rows(self) -> Callable[[Any], Iterable[Mapping[str, Any]]]:
+        """The lines of its CSV."""
+
+
+Formats = dict[str, Callable[[Any], str]]
+
+
+def _read(terminal: Callable[[Any], str], parts: Callable[[Any], Iterable[Part]]) -> Formats:
+    """The formats of every result: to be read, and JSON."""
+    return {
+        "table": terminal,
+        "md": lambda found: markdown(parts(found)),
+        "html": lambda found: html(parts(found)),
         "json": as_json,
-    },
-    Comparison: {
-        "table": comparisons.terminal,
-        "md": comparisons.markdown,
-        "latex": comparisons.latex,
-        "csv": lambda found: csv_lines(comparisons.CSV_FIELDS, comparisons.csv_rows(found)),
-        "json": as_json,
-    },
-    Check: {
-        "table": checks.terminal,
-        "md": checks.markdown,
-        "latex": checks.latex,
-        "csv": lambda found: csv_lines(checks.CSV_FIELDS, checks.csv_rows(found)),
-        "json": as_json,
-    },
-    Tables: {
-        "table": paper_tables.terminal,
-        "md": paper_tables.markdown,
-        "latex": paper_tables.latex,
-        "csv": lambda found: csv_lines(paper_tables.CSV_FIELDS, paper_tables.csv_rows(found)),
-        "json": as_json,
-    },
-    Reproduction: {
-        "table": reproductions.terminal,
-        "md": reproductions.markdown,
-        "latex": reproductions.latex,
-        "csv": lambda found: csv_lines(reproductions.CSV_FIELDS, reproductions.csv_rows(found)),
-        "json": as_json,
-    },
-    Description: {
-        "table": descriptions.terminal,
-        "md": descriptions.markdown,
-        "latex": descriptions.latex,
-        "csv": lambda found: csv_lines(descriptions.CSV_FIELDS, descriptions.csv_rows(found)),
-        "json": as_json,
-    },
-    NearMisses: {
-        "table": nearmisses.terminal,
-        "md": nearmisses.markdown,
-        "latex": nearmisses.latex,
-        "csv": lambda found: csv_lines(nearmisses.CSV_FIELDS, nearmisses.csv_rows(found)),
-        "json": as_json,
-    },
-    Confidence: {
-        "table": confidences.terminal,
-        "md": confidences.markdown,
-        "latex": confidences.latex,
-        "csv": lambda found: csv_lines(confidences.CSV_FIELDS, confidences.csv_rows(found)),
-        "json": as_json,
-    },
-    Overlap: {
-        "table": overlaps.terminal,
-        "md": overlaps.markdown,
-        "latex": overlaps.latex,
-        "csv": lambda found: csv_lines(overlaps.CSV_FIELDS, overlaps.csv_rows(found)),
-        "json": as_json,
-    },
-    Homogeneity: {
-        "table": homogeneities.terminal,
-        "md": homogeneities.markdown,
-        "latex": homogeneities.latex,
-        "csv": lambda found: csv_lines(homogeneities.CSV_FIELDS, homogeneities.csv_rows(found)),
-        "json": as_json,
-    },
-    Predicted: {
-        "table": predicted.terminal,
+    }
+
+
+def _all(module: Writing) -> Formats:
+    """The formats of a result that a paper can show."""
+    return _read(module.terminal, module.parts) | {
+        "latex": lambda found: latex(module.printed(found)),
+        "typst": lambda found: typst(module.printed(found)),
+        "csv": lambda found: csv_lines(module.CSV_FIELDS, module.csv_rows(found)),
+    }
+
+
+FORMATS: dict[type, Formats] = {
+    Results: _all(tables),
+    Audit: _all(audits),
+    Comparison: _all(comparisons),
+    Check: _all(checks),
+    Tables: _all(paper_tables),
+    Reproduction: _all(reproductions),
+    Description: _all(descriptions),
+    NearMisses: _all(nearmisses),
+    Confidence: _all(confidences),
+    Overlap: _all(overlaps),
+    Homogeneity: _all(homogeneities),
+    Study: _all(studies),
+    Consistency: _all(consistencies),
+    Human: _all(people),
+    Filtered: _all(reformulations),
+    Forecast: _read(reformulations.forecast, reformulations.forecast_parts),
+    Shown: _read(shown.terminal, shown.parts),
+    Predicted: _read(predicted.terminal, predicted.parts)
+    | {
         "jsonl": predicted.json_lines,
         "csv": lambda found: csv_lines(predicted.columns(found), predicted.spread_rows(found)),
-        "json": as_json,
-    },
-    Shown: {"table": shown.terminal, "md": shown.markdown, "json": as_json},
-    Forecast: {"table": reformulations.forecast, "json": as_json},
-    Filtered: {
-        "table": reformulations.terminal,
-        "md": reformulations.markdown,
-        "latex": reformulations.latex,
-        "csv": lambda found: csv_lines(reformulations.CSV_FIELDS, reformulations.csv_rows(found)),
-        "json": as_json,
-    },
-    Study: {
-        "table": studies.terminal,
-        "md": studies.markdown,
-        "latex": studies.latex,
-        "csv": lambda found: csv_lines(studies.CSV_FIELDS, studies.csv_rows(found)),
-        "json": as_json,
-    },
-    Consistency: {
-        "table": consistencies.terminal,
-        "md": consistencies.markdown,
-        "latex": consistencies.latex,
-        "csv": lambda found: csv_lines(consistencies.CSV_FIELDS, consistencies.csv_rows(found)),
-        "json": as_json,
-    },
-    Human: {
-        "table": people.terminal,
-        "md": people.markdown,
-        "latex": people.latex,
-        "csv": lambda found: csv_lines(people.CSV_FIELDS, people.csv_rows(found)),
-        "json": as_json,
     },
 }
 
 
 def render(result: Found, format: str = "table") -> str:
-    """What a verb found, as text in one of its FORMATS."""
-    return FORMATS[type(result)][format](result)
+    """What a verb found, as text: table, md, html, json, and where a paper can show it latex, typst, csv."""
+    forms = FORMATS[type(result)]
+    if format not in forms:
+        raise unknown(f"format of {type(result).__name__}", format, forms)
+    return forms[format](result)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from karat.auditing import Audit, Cause, Values
 from karat.protocol import option_fields
-from karat.report.grids import booktabs, grid, paragraphs, pipes
-from karat.report.tables import md, number, wrap
+from karat.report import tables
+from karat.report.grids import grid, paragraphs
+from karat.report.markup import Grid, Heading, Items, Part, noted
+from karat.report.papers import Printed
+from karat.report.tables import number, wrap
 
+CSV_FIELDS = tables.CSV_FIELDS
 EXPERIMENTAL = "* experimental: not yet compared with figures of its script"
 WHY = "Why, found by changing one option at a time:"
 HOW_MUCH = "How much, one option after the other (rounded):"
@@ -32,6 +37,15 @@ def heading(audit: Audit) -> str:
     """What the table is of."""
     results = audit.results
     return f"{results.scores[0].corpus}, {len(results.ids):,} documents, {audit.metric}"
+
+
+def averages(audit: Audit) -> str:
+    """Which average the scores are: mostly one, else that of each protocol."""
+    found: dict[str, dict[str, None]] = {}
+    for score in audit.results.scores:
+        found.setdefault(score.request.average or "", {})[score.protocol] = None
+    told = [f"{average} under {', '.join(protocols)}" for average, protocols in found.items()]
+    return f"Average: {'; '.join(told if len(told) > 1 else found)}."
 
 
 def rows(audit: Audit) -> list[tuple[str, list[str]]]:
@@ -159,23 +173,32 @@ def terminal(audit: Audit) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def markdown(audit: Audit) -> str:
-    """Pipe tables and lists of reasons."""
-    parts = [f"**{md(heading(audit))}**", pipes("protocol", audit.systems, rows(audit))]
+def parts(audit: Audit) -> Iterator[Part]:
+    """Tables and lists of reasons."""
+    yield Heading(heading(audit))
+    yield Grid("protocol", audit.systems, rows(audit))
+    yield averages(audit)
     if any(protocol.experimental for protocol in audit.protocols):
-        parts.append(md(EXPERIMENTAL))
-    parts += filter(None, ["\n".join(f"* {md(said.strip())}" for said in findings(audit))])
-    found = [(name.replace("  ", "– "), cells) for name, cells in effects(audit)]
+        yield EXPERIMENTAL
+    if said := [text.strip() for text in findings(audit)]:
+        yield Items(said)
     if audit.causes:
-        parts += [WHY, "\n".join(f"* {md(said)}" for said in reasons(audit))]
-    if found:
-        parts += [HOW_MUCH, pipes(f"against {audit.protocols[0]}", audit.systems, found)]
-    parts += [f"Note: {md(note)}" for note in audit.notes]
-    return "\n\n".join(parts) + "\n"
+        yield WHY
+        yield Items(list(reasons(audit)))
+    if found := [(name.replace("  ", "– "), cells) for name, cells in effects(audit)]:
+        yield HOW_MUCH
+        yield Grid(f"against {audit.protocols[0]}", audit.systems, found)
+    yield from noted(audit.notes)
 
 
-def latex(audit: Audit) -> str:
-    """A booktabs table, protocols down."""
+def printed(audit: Audit) -> Iterator[Printed]:
+    """A table, protocols down."""
     mark = f" {EXPERIMENTAL}." if any(protocol.experimental for protocol in audit.protocols) else ""
     *body, spread = rows(audit)
-    return booktabs(f"{heading(audit)} under each protocol.{mark}", ["protocol", *audit.systems], [body, [spread]])
+    caption = f"{heading(audit)} under each protocol. {averages(audit)}{mark}"
+    yield Printed(caption, ["protocol", *audit.systems], [body, [spread]])
+
+
+def csv_rows(audit: Audit) -> Iterator[dict[str, Any]]:
+    """A row a score."""
+    return tables.csv_rows(audit.results)

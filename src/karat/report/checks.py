@@ -8,8 +8,10 @@ from typing import Any
 from karat.checking import Check, Checked, metric_text
 from karat.report.audits import signed
 from karat.report.comparisons import CORRECTIONS, NAMES
-from karat.report.grids import Row, booktabs, grid, paragraphs, pipes
-from karat.report.tables import md, number, wrap
+from karat.report.grids import Row, grid, paragraphs
+from karat.report.markup import Grid, Heading, Part, noted
+from karat.report.papers import Printed
+from karat.report.tables import number, wrap
 
 CSV_FIELDS = (
     "check",
@@ -75,17 +77,19 @@ def terminal(found: Check) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def markdown(found: Check) -> str:
-    """A pipe table."""
-    parts = [f"**{md(heading(found))}**", pipes("check", COLUMNS, rows(found))]
-    parts += filter(None, [md(tested(found))])
-    parts += [f"Note: {md(note)}" for note in found.notes]
-    return "\n\n".join(parts) + "\n"
+def parts(found: Check) -> Iterator[Part]:
+    """A table."""
+    yield Heading(heading(found))
+    yield Grid("check", COLUMNS, rows(found))
+    if tested(found):
+        yield tested(found)
+    yield from noted(found.notes)
 
 
-def latex(found: Check) -> str:
-    """A booktabs table."""
-    return booktabs(" ".join(filter(None, [f"{heading(found)}.", tested(found)])), ["check", *COLUMNS], [rows(found)])
+def printed(found: Check) -> Iterator[Printed]:
+    """A table."""
+    caption = " ".join(filter(None, [f"{heading(found)}.", tested(found)]))
+    yield Printed(caption, ["check", *COLUMNS], [rows(found)])
 
 
 def csv_rows(found: Check) -> Iterator[dict[str, Any]]:

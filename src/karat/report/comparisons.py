@@ -7,8 +7,10 @@ from typing import Any
 
 from karat.comparing import Comparison, Pair, Ranking, Standing
 from karat.report.audits import signed
-from karat.report.grids import Row, booktabs, grid, paragraphs, pipes
-from karat.report.tables import md, number, tex, wrap
+from karat.report.grids import Row, grid, paragraphs
+from karat.report.markup import Grid, Heading, Marked, Part, Words, bold, noted
+from karat.report.papers import Printed
+from karat.report.tables import number, wrap
 
 CSV_FIELDS = (
     "corpus",
@@ -50,12 +52,12 @@ def heading(found: Comparison, corpus: str, protocol: str) -> str:
     return f"{corpus}, {found.documents[corpus]:,} documents, protocol {protocol}"
 
 
-def legend(found: Comparison) -> Iterator[str]:
-    """What marks, letters, brackets and p are."""
+def legend(found: Comparison, best: str = "* best") -> Iterator[str]:
+    """What marks, letters and brackets are."""
     options = found.options
     level = f"{100 * options.level:.4g} %"
     how = f"{options.interval}, {options.resamples:,} resamples, seed {options.seed}"
-    yield f"* best; in brackets {level} intervals ({how})."
+    yield f"{best}; in brackets {level} intervals ({how})."
     if any(each.letters for each in found.standings):
         yield f"Systems without a letter in common differ: adjusted p at most {options.alpha:g}."
     if any(each.seeds > 1 for each in found.standings):
@@ -192,35 +194,32 @@ def terminal(found: Comparison) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def markdown(found: Comparison) -> str:
-    """Pipe tables, the best in bold."""
-    parts: list[str] = []
+def parts(found: Comparison) -> Iterator[Part]:
+    """Tables, the best in bold."""
     for (corpus, protocol), standings in _families(found).items():
-        parts.append(f"**{md(heading(found, corpus, protocol))}**")
-        metrics, rows = system_table(standings, _md_cell)
-        lines = pipes("system", metrics, [(name, [""] * len(cells)) for name, cells in rows]).split("\n")
-        body = ["| " + " | ".join([md(name), *cells]) + " |" for name, cells in rows]
-        parts.append("\n".join([*lines[:2], *body]))
-        parts.append(f"Average: {md(averages(standings))}.")
+        yield Heading(heading(found, corpus, protocol))
+        yield Grid("system", *system_table(standings, _with_interval))
+        yield f"Average: {averages(standings)}."
         own = [pair for pair in found.pairs if (pair.corpus, pair.protocol) == (corpus, protocol)]
-        parts.append(pipes("a − b", PAIR_COLUMNS, pair_rows(found, own)))
+        yield Grid("a − b", PAIR_COLUMNS, pair_rows(found, own))
     for ranking in found.rankings:
-        parts += [md(ranking_title(ranking)), pipes("system", ["rank", "alike"], ranking_rows(ranking))]
-    parts += [md(" ".join([*legend(found)])), md(tested(found) + ".")]
-    parts += [f"Note: {md(note)}" for note in found.notes]
-    return "\n\n".join(parts) + "\n"
+        yield ranking_title(ranking)
+        yield Grid("system", ["rank", "alike"], ranking_rows(ranking))
+    yield " ".join(legend(found, "Bold: best"))
+    yield tested(found) + "."
+    yield from noted(found.notes)
 
 
-def _md_cell(each: Standing) -> str:
-    value = md(_value(each).removesuffix("*"))
-    return f"{f'**{value}**' if each.best else value} {md(_interval(each.interval))} {each.letters}".strip()
+def _with_interval(each: Standing) -> Words:
+    value = _value(each).removesuffix("*")
+    beside = f" {_interval(each.interval)} {each.letters}".rstrip()
+    return (bold(value) if each.best else value, beside)
 
 
-def latex(found: Comparison) -> str:
-    """A booktabs table for each corpus and protocol, the best in bold, letters as superscripts."""
-    parts = []
+def printed(found: Comparison) -> Iterator[Printed]:
+    """A table for each corpus and protocol, the best in bold, letters raised."""
     for (corpus, protocol), standings in _families(found).items():
-        metrics, rows = system_table(standings, _tex_cell)
+        metrics, rows = system_table(standings, _with_letters)
         caption = f"{heading(found, corpus, protocol)}; average: {averages(standings)}. Best in bold. "
         caption += (
             f"Systems without a letter in common differ (alpha {found.options.alpha:g}). "
@@ -228,19 +227,14 @@ def latex(found: Comparison) -> str:
             else ""
         )
         caption += f"P: {tested(found).removeprefix('p: ')}."
-        body = booktabs(caption, ["system", *metrics], [[(name, [""] * len(cells)) for name, cells in rows]])
-        head, _, tail = body.partition("\\midrule\n")
-        lines = [" & ".join([tex(name), *cells]) + r" \\" for name, cells in rows]
-        parts.append(f"{head}\\midrule\n" + "\n".join(lines) + "\n" + tail[tail.index("\\bottomrule") :])
-    return "\n".join(parts)
+        yield Printed(caption, ["system", *metrics], [rows])
 
 
-def _tex_cell(each: Standing) -> str:
-    sd = f" $\\pm$ {number(each.sd)}" if each.seeds > 1 else ""
-    value = tex(number(each.value))
-    letters = f"\\textsuperscript{{{tex(each.letters)}}}" if each.letters else ""
-    shown = rf"\textbf{{{value}}}" if each.best else value
-    return f"{shown}{sd}{letters}"
+def _with_letters(each: Standing) -> Words:
+    value = number(each.value)
+    sd = f" ± {number(each.sd)}" if each.seeds > 1 else ""
+    letters = (Marked(each.letters, "raised"),) if each.letters else ()
+    return (bold(value) if each.best else value, sd, *letters)
 
 
 def csv_rows(found: Comparison) -> Iterator[dict[str, Any]]:

@@ -9,8 +9,10 @@ from math import isinf, nan
 from typing import Any
 
 from karat.calibration.found import Assessed, Confidence, Figures, Interval
-from karat.report.grids import Row, booktabs, grid, paragraphs, pipes
-from karat.report.tables import md, number, wrap
+from karat.report.grids import Row, grid, paragraphs
+from karat.report.markup import Grid, Heading, Items, Part, code, noted
+from karat.report.papers import Printed
+from karat.report.tables import number, wrap
 
 CSV_FIELDS = (
     "corpus",
@@ -258,36 +260,32 @@ def _with_bars(table: Table) -> list[str]:
     return [head, *(f"{line}  {cells[-1]}" for line, (_, cells) in zip(lines, table.rows, strict=True))]
 
 
-def markdown(found: Confidence) -> str:
-    """Pipe tables."""
-    parts = [f"**{md(heading(found))}**", md(meaning(found))]
+def parts(found: Confidence) -> Iterator[Part]:
+    """Tables, and sentences on each system."""
+    yield Heading(heading(found))
+    yield meaning(found)
     for protocol in found.signatures:
         table = overview(found, protocol)
-        parts += [f"Protocol `{protocol}`:", pipes(table.corner, table.columns, table.rows)]
+        yield "Protocol ", code(protocol), ":"
+        yield Grid(table.corner, table.columns, table.rows)
     for name, subsets in _systems(found):
-        parts.append(f"**{md(name)}**")
-        parts.append("\n".join(f"* {md(said)}" for said in sentences(subsets[0])))
-        for table in tables(subsets):
-            plain = _without_bars(table)
-            parts += [f"{md(plain.title)}:", pipes(plain.corner, plain.columns, plain.rows)]
-    parts += [f"Note: {md(note)}" for note in found.notes]
-    return "\n\n".join(parts) + "\n"
+        yield Heading(name)
+        yield Items(list(sentences(subsets[0])))
+        for table in map(_without_bars, tables(subsets)):
+            yield f"{table.title}:"
+            yield Grid(table.corner, table.columns, table.rows)
+    yield from noted(found.notes)
 
 
-def latex(found: Confidence) -> str:
-    """A booktabs table of all systems for each protocol, and the bins of each system."""
-    parts = []
+def printed(found: Confidence) -> Iterator[Printed]:
+    """A table of all systems for each protocol, and the bins of each system."""
     for protocol in found.signatures:
         table = overview(found, protocol)
         caption = f"{heading(found)}, protocol {protocol}. {meaning(found)}"
-        groups = [[(row[0].strip(), row[1]) for row in group] for group in _by_system(table.rows)]
-        parts.append(booktabs(caption, [table.corner, *table.columns], groups))
+        yield Printed(caption, [table.corner, *table.columns], _by_system(table.rows))
     for name, subsets in _systems(found):
-        for table in tables(subsets):
-            plain = _without_bars(table)
-            caption = f"{name}: {plain.title}. {heading(found)}."
-            parts.append(booktabs(caption, [plain.corner, *plain.columns], [plain.rows]))
-    return "\n".join(parts)
+        for table in map(_without_bars, tables(subsets)):
+            yield Printed(f"{name}: {table.title}. {heading(found)}.", [table.corner, *table.columns], [table.rows])
 
 
 def _by_system(rows: Sequence[Row]) -> list[list[Row]]:

@@ -7,8 +7,10 @@ from math import nan
 from typing import Any
 
 from karat.naming import BY, LISTED, OUTSIDE, Concept, Consistency, Fix, Listed, Named
-from karat.report.grids import Row, booktabs, grid, paragraphs, pipes
-from karat.report.tables import md, number, short, wrap
+from karat.report.grids import Row, grid, paragraphs
+from karat.report.markup import Grid, Heading, Items, Part, noted
+from karat.report.papers import Printed
+from karat.report.tables import number, short, wrap
 
 CSV_FIELDS = (
     "system",
@@ -149,25 +151,21 @@ def terminal(found: Consistency) -> str:
     return "\n\n".join("\n".join(line.rstrip() for line in part.splitlines()) for part in parts) + "\n"
 
 
-def markdown(found: Consistency) -> str:
-    """Pipe tables and lists."""
-    parts: list[str] = []
+def parts(found: Consistency) -> Iterator[Part]:
+    """Tables and lists."""
     for title, table, texts in blocks(found):
-        parts.append(f"**{md(title)}**")
-        parts.append(pipes(*table) if table is not None else "\n".join(f"* {md(text)}" for text in texts))
-    parts += [md(text) for text in meaning(found)]
-    parts += [f"Note: {md(note)}" for note in found.notes]
-    return "\n\n".join(parts) + "\n"
+        yield Heading(title)
+        yield Grid(*table) if table is not None else Items(texts)
+    yield from meaning(found)
+    yield from noted(found.notes)
 
 
-def latex(found: Consistency) -> str:
-    """A booktabs table for each; the lists are left to the other formats."""
-    about = " ".join(meaning(found))
-    return "\n".join(
-        booktabs(f"{title}. {about}", [table[0], *table[1]], [table[2]])
-        for title, table, _ in blocks(found)
-        if table is not None
-    )
+def printed(found: Consistency) -> Iterator[Printed]:
+    """A table for each; the lists are left to the other formats."""
+    for title, table, _ in blocks(found):
+        if table is not None:
+            caption = " ".join([f"{title}.", *(meaning(found) if table[1] == COLUMNS else ())])
+            yield Printed(caption, [table[0], *table[1]], [table[2]])
 
 
 def csv_rows(found: Consistency) -> list[dict[str, Any]]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from karat.profiles import Description, Side
+from karat.profiles import Description, Side, Texts
 from karat.profiles.remarking import counted
-from karat.report.grids import Row, booktabs, grid, paragraphs, pipes
-from karat.report.tables import md, number, wrap
+from karat.protocol import parse_protocol
+from karat.report.grids import Row, grid, paragraphs
+from karat.report.markup import Grid, Heading, Items, Part, code, noted
+from karat.report.papers import Printed
+from karat.report.tables import number, wrap
 
 CSV_FIELDS = (
     "corpus",
@@ -227,9 +230,30 @@ def _indented(given: Iterator[Section], columns: int) -> list[Row]:
     ]
 
 
-def markdown(found: Description) -> str:
+def parts(found: Description) -> Iterator[Part]:
     """A dataset card: headings, warnings, tables."""
     texts = found.texts
+    yield Heading(found.corpus, 1)
+    yield Grid("", [""], _facts(texts))
+    if said := list(about_texts(found))[1 if texts.words is not None else 0 :]:
+        yield Items(said)
+    if found.warnings:
+        yield Heading("Warnings", 2)
+        yield Items(found.warnings)
+    if names := [side.name for side in found.sides]:
+        yield Heading("Phrases", 2)
+        yield from (Grid(name, names, rows) for name, rows in sections(found))
+    if systems := [side.name for side in found.sides if side.looks is not None]:
+        yield Heading("Where systems look", 2)
+        yield f"Average of f1: {parse_protocol(found.protocol).counting.average}."
+        yield from (Grid(name, ["count", *systems], rows) for name, rows in groups(found))
+    yield Heading("How it was counted", 2)
+    yield "Protocol ", code(found.protocol), f". {COUNTED}"
+    yield from noted(found.remarks)
+    yield from (("Signature: ", code(signature)) for signature in found.signatures.values())
+
+
+def _facts(texts: Texts) -> list[Row]:
     facts: list[Row] = [
         ("documents", [f"{texts.documents:,}"]),
         ("with a title", [f"{texts.with_title:,}"]),
@@ -239,22 +263,7 @@ def markdown(found: Description) -> str:
     ]
     if texts.words is not None:
         facts.append(("words of a document", [f"{texts.words:,.1f} ({texts.least:,} to {texts.most:,})"]))
-    parts = [f"# {md(found.corpus)}", pipes("", [""], facts)]
-    said = [f"* {md(sentence)}" for sentence in about_texts(found)][1 if texts.words is not None else 0 :]
-    if said:
-        parts.append("\n".join(said))
-    if found.warnings:
-        parts += ["## Warnings", "\n".join(f"* {md(warning)}" for warning in found.warnings)]
-    names = [side.name for side in found.sides]
-    if names:
-        parts += ["## Phrases", *_tables(sections(found), names)]
-    systems = [side.name for side in found.sides if side.looks is not None]
-    if systems:
-        parts += ["## Where systems look", *_tables(groups(found), ["count", *systems])]
-    parts += ["## How it was counted", f"Protocol `{found.protocol}`. {COUNTED}"]
-    parts += [f"Note: {md(remark)}" for remark in found.remarks]
-    parts += [f"Signature: `{signature}`" for signature in found.signatures.values()]
-    return "\n\n".join(parts) + "\n"
+    return facts
 
 
 COUNTED = (
@@ -264,22 +273,17 @@ COUNTED = (
 )
 
 
-def _tables(given: Iterator[Section], names: Sequence[str]) -> Iterator[str]:
-    for name, rows in given:
-        yield pipes(name, names, rows)
-
-
-def latex(found: Description) -> str:
-    """A booktabs table of all facts, a rule between them; for systems a second one of their scores by group."""
+def printed(found: Description) -> Iterator[Printed]:
+    """A table of all facts, a rule between them; for systems a second one of their scores by group."""
     names = [side.name for side in found.sides]
     caption = " ".join([heading(found) + ".", *about_texts(found)])
     body = [[(f"{name}: {row}", cells) for row, cells in rows] for name, rows in sections(found)]
-    parts = [booktabs(caption, ["", *names], body or [[("nothing", [""] * len(names))]])]
+    yield Printed(caption, ["", *names], body or [[("nothing", [""] * len(names))]])
     systems = [side.name for side in found.sides if side.looks is not None]
     if systems:
         by_group = [[(f"{name}: {row}", cells) for row, cells in rows] for name, rows in groups(found)]
-        parts.append(booktabs(heading(found) + ".", ["", "count", *systems], by_group))
-    return "\n".join(parts)
+        average = parse_protocol(found.protocol).counting.average
+        yield Printed(f"{heading(found)}; average of f1: {average}.", ["", "count", *systems], by_group)
 
 
 def csv_rows(found: Description) -> Iterator[dict[str, Any]]:

@@ -1,11 +1,11 @@
-"""Plain tables of a name and some cells a row, for the terminal, Markdown and LaTeX."""
+"""Plain tables of a name and some cells a row, for the terminal."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from karat.report.tables import WIDTH, line, md, short, tex, wrap
+from karat.report.tables import WIDTH, line, short, wrap
 
 Row = tuple[str, Sequence[str]]  # a name and its cells
 
@@ -37,33 +37,3 @@ def wrapped_name(name: str, width: int) -> list[str]:
 def paragraphs(texts: Iterable[str]) -> str:
     """Texts in lines of at most 80 columns, what goes on being indented."""
     return "\n".join(part for text in texts for part in wrap(text, "    " if text.startswith(" ") else "  "))
-
-
-def pipes(corner: str, columns: Sequence[str], rows: Sequence[Row]) -> str:
-    """The table in Markdown."""
-    lines = [
-        "| " + " | ".join(map(md, [corner, *columns])) + " |",
-        "|:--" + "|--:" * len(columns) + "|",
-        *("| " + " | ".join([md(name), *map(md, cells)]) + " |" for name, cells in rows),
-    ]
-    return "\n".join(lines)
-
-
-def booktabs(caption: str, heads: Sequence[str], groups: Sequence[Sequence[Row]]) -> str:
-    """The table in LaTeX, a rule between its groups of rows."""
-    body = [" \\\\\n".join(" & ".join(map(tex, [name, *cells])) for name, cells in rows) for rows in groups if rows]
-    lines = [
-        "% needs \\usepackage{booktabs}",
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{tex(caption)}}}",
-        rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
-        r"\toprule",
-        " & ".join(map(tex, heads)) + r" \\",
-        r"\midrule",
-        " \\\\\n\\midrule\n".join(body) + r" \\",
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"

@@ -10,8 +10,10 @@ from karat.alike.found import Difference, Figure, Homogeneity, Row
 from karat.alike.genericness import Genericness
 from karat.report.audits import signed
 from karat.report.grids import Row as Line
-from karat.report.grids import booktabs, grid, paragraphs, pipes
-from karat.report.tables import md, number, wrap
+from karat.report.grids import grid, paragraphs
+from karat.report.markup import Grid, Heading, Items, Part, noted
+from karat.report.papers import Printed
+from karat.report.tables import number, wrap
 
 _WITH_ENDS = ("hooper", "rodgers", "soft", "pearson", "spearman")
 _GENERIC = ("shared_df", "all_df", "shared_words", "all_words")
@@ -31,6 +33,8 @@ CSV_FIELDS = (
     *(f"{name}_occurrences" for name in _GENERIC),
 )
 CEILINGS = {"references": "(references)", "extractors": "(extractors)"}
+MARKED = "(references): the references as predictions; (extractors): those of them that their document holds."
+GENERATED = "generated: share of predictions that are not in their document."
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "not adjusted"}
 
 
@@ -42,6 +46,7 @@ class Table:
     corner: str
     columns: Sequence[str]
     groups: Sequence[Sequence[Line]]
+    about: Sequence[str] = ()  # what its figures are, for a caption
 
     @property
     def rows(self) -> list[Line]:
@@ -65,29 +70,46 @@ def heading(found: Homogeneity) -> str:
 
 
 def legend(found: Homogeneity) -> Iterator[str]:
-    """What the figures are."""
+    """What the figures of all tables are."""
+    yield from measures(found)
+    yield f"{GENERATED} {rouge(found)}".strip()
+    yield MARKED
+    yield intervals(found)
+    if found.differences:
+        yield tested(found)
+
+
+def measures(found: Homogeneity) -> Iterator[str]:
+    """What is measured."""
     options = found.options
     below = "those of the larger set" if options.measure == "max" else "those that either has"
     yield f"hooper: phrases that both documents of a pair have over {below}; rodgers: the same of words."
     if options.similarity is not None:
         yield "soft: F of SoftKeyScore between both lists."
-    if found.rouge.value == found.rouge.value:
-        yield (
-            "generated: share of predictions that are not in their document. ROUGE-1: recall of the words of a in b, "
-            f"on average {with_ends(found.rouge)}; p of its being unrelated, by the bootstrap."
-        )
-    yield "(references): the references as predictions; (extractors): those of them that their document holds."
+
+
+def rouge(found: Homogeneity) -> str:
+    """What agreement is correlated with, and by which test; nothing where there are no texts."""
+    if found.rouge.value != found.rouge.value:
+        return ""
+    mean = with_ends(found.rouge)
+    return f"ROUGE-1: recall of the words of a in b, on average {mean}; p of its being unrelated, by the bootstrap."
+
+
+def intervals(found: Homogeneity) -> str:
+    """Which intervals stand in brackets."""
+    options = found.options
     drawn = "documents with their reformulations" if options.reformulations is not None else "documents, not pairs"
-    level = f"{100 * options.level:.4g} %"
-    yield (
-        f"In brackets {level} intervals ({options.interval}, {options.resamples:,} resamples of {drawn}, "
-        f"seed {options.seed})."
+    how = f"{options.interval}, {options.resamples:,} resamples of {drawn}, seed {options.seed}"
+    return f"In brackets {100 * options.level:.4g} % intervals ({how})."
+
+
+def tested(found: Homogeneity) -> str:
+    """Which tests p is of, and how it is adjusted."""
+    return (
+        "p random, p boot: two-sided, by randomisation of documents that hang together by pairs, and by the "
+        f"bootstrap; adjusted over {len(found.differences):,} comparisons ({CORRECTIONS[found.options.correction]})."
     )
-    if found.differences:
-        yield (
-            "p random, p boot: two-sided, by randomisation of documents that hang together by pairs, and by the "
-            f"bootstrap; adjusted over {len(found.differences):,} comparisons ({CORRECTIONS[options.correction]})."
-        )
 
 
 # ---------------------------------------------------------------------------------------------- cells
@@ -147,15 +169,18 @@ def tables(found: Homogeneity) -> Iterator[Table]:
         own = [row for row in found.systems if row.protocol == protocol]
         systems = [_agreement(found, row, row.system) for row in own]
         ceilings = [_agreement(found, row, CEILINGS[row.system]) for row in found.ceilings if row.protocol == protocol]
-        yield Table(f"Agreement of the two documents, protocol {protocol}", "system", columns, [systems, ceilings])
-        if found.rouge.value == found.rouge.value:
+        about = [*measures(found), GENERATED, MARKED, intervals(found)]
+        title = f"Agreement of the two documents, protocol {protocol}"
+        yield Table(title, "system", columns, [systems, ceilings], about)
+        if rouge(found):
             heads = ["pearson", "p of r", "spearman", "p of rho"]
             title = f"Hooper with ROUGE-1 of the texts, protocol {protocol}"
-            yield Table(title, "system", heads, [list(map(_correlation, own))])
+            yield Table(title, "system", heads, [list(map(_correlation, own))], [rouge(found), intervals(found)])
         compared = [_difference(each) for each in found.differences if each.protocol == protocol]
         if compared:
             heads = ["difference", "p random", "adjusted", "p boot", "adjusted"]
-            yield Table(f"Systems compared, protocol {protocol}", "a − b", heads, [compared])
+            about = [tested(found), intervals(found)]
+            yield Table(f"Systems compared, protocol {protocol}", "a − b", heads, [compared], about)
         generic = [each for each in found.genericness if each.protocol == protocol]
         for over in ("types", "occurrences"):
             yield Table(
@@ -181,25 +206,21 @@ def terminal(found: Homogeneity) -> str:
     return "\n\n".join("\n".join(line.rstrip() for line in part.splitlines()) for part in parts) + "\n"
 
 
-def markdown(found: Homogeneity) -> str:
-    """Pipe tables."""
-    parts = [f"**{md(heading(found))}**"]
+def parts(found: Homogeneity) -> Iterator[Part]:
+    """Tables, and what their figures are."""
+    yield Heading(heading(found))
     for table in tables(found):
-        parts += [md(table.title) + ":", pipes(table.corner, table.columns, table.rows)]
-    parts.append("\n".join(f"* {md(said)}" for said in legend(found)))
-    parts += [f"Note: {md(note)}" for note in found.notes]
-    return "\n\n".join(parts) + "\n"
+        yield f"{table.title}:"
+        yield Grid(table.corner, table.columns, table.rows)
+    yield Items(list(legend(found)))
+    yield from noted(found.notes)
 
 
-def latex(found: Homogeneity) -> str:
-    """A booktabs table for each; what the figures are stands above the first."""
-    captions = [" ".join(legend(found))]
-    return "\n".join(
-        booktabs(
-            " ".join([f"{table.title}: {heading(found)}.", *captions[n:]]), [table.corner, *table.columns], table.groups
-        )
-        for n, table in enumerate(tables(found))
-    )
+def printed(found: Homogeneity) -> Iterator[Printed]:
+    """A table for each, with what its figures are."""
+    for table in tables(found):
+        caption = " ".join([f"{table.title}: {heading(found)}.", *table.about])
+        yield Printed(caption, [table.corner, *table.columns], table.groups)
 
 
 def csv_rows(found: Homogeneity) -> Iterator[dict[str, Any]]:

@@ -15,14 +15,14 @@ Style = Literal["bold", "code", "struck", "raised"]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Marked:
     """A text that stands out."""
 
     text: str
     style: Style
 
 
-Words = str | tuple[str | Span, ...]
+Words = str | tuple[str | Marked, ...]
 Line = tuple[str, Sequence[Words]]  # a name and its cells; a name that begins with spaces is indented
 
 
@@ -51,17 +51,17 @@ class Grid:
     wordy: bool = False
 
 
-Part = str | tuple[str | Span, ...] | Heading | Items | Grid  # a text by itself is a paragraph
+Part = str | tuple[str | Marked, ...] | Heading | Items | Grid  # a text by itself is a paragraph
 
 
-def bold(text: str) -> Span:
+def bold(text: str) -> Marked:
     """The text in bold."""
-    return Span(text, "bold")
+    return Marked(text, "bold")
 
 
-def code(text: str) -> Span:
+def code(text: str) -> Marked:
     """The text as it is typed."""
-    return Span(text, "code")
+    return Marked(text, "code")
 
 
 def noted(notes: Iterable[str]) -> Iterator[str]:
@@ -81,13 +81,15 @@ def seen(text: str) -> str:
 def spans(words: Words) -> Iterator[tuple[str, Style | None]]:
     """(text, its style) of everything that is said."""
     for span in (words,) if isinstance(words, str) else words:
-        yield (span, None) if isinstance(span, str) else (span.text, span.style)
+        text, style = (span, None) if isinstance(span, str) else (span.text, span.style)
+        if text:
+            yield text, style
 
 
 # ---------------------------------------------------------------------------------------------- Markdown
 
 _MD = {"bold": "**{}**", "struck": "~~{}~~", "raised": "{}"}
-_BEGINNING = re.compile(r"(\d+)(?=[.)])|(?=[-+=])")  # what would begin a list or a rule
+_BEGINNING = re.compile(r"^(?:(\d+)(?=[.)](?:\s|$))|(?=[-+](?:\s|$)|-\s*-))")  # what would begin a list or a rule
 
 
 def markdown(parts: Iterable[Part]) -> str:
@@ -108,6 +110,11 @@ def _md_words(words: Words) -> str:
     return "".join(_md_span(text, style) for text, style in spans(words))
 
 
+def _md_line(words: Words) -> str:
+    """Words that begin a line, and neither a list nor a rule."""
+    return _BEGINNING.sub(r"\1\\", _md_words(words).strip(), count=1)
+
+
 def _md_span(text: str, style: Style | None) -> str:
     if style == "code":
         return f"`{seen(text).replace('`', chr(39))}`"
@@ -119,11 +126,11 @@ def _md_part(part: Part) -> str:
         case Heading(words, level):
             return f"{'#' * level} {_md_words(words)}" if level else f"**{_md_words(words)}**"
         case Items(items):
-            return "\n".join(f"* {_md_words(words)}" for words in items)
+            return "\n".join(f"* {_md_line(words)}" for words in items)
         case Grid():
             return _pipes(part)
         case _:
-            return _BEGINNING.sub(r"\1\\", _md_words(part), count=1) if _BEGINNING.match(_md_words(part)) else _md_words(part)
+            return _md_line(part)
 
 
 def _pipes(grid: Grid) -> str:
@@ -137,19 +144,20 @@ def _pipes(grid: Grid) -> str:
 
 # ---------------------------------------------------------------------------------------------- HTML
 
-_HTML = {"bold": "strong", "code": "code", "struck": "del", "raised": "sup"}
+_WRAPPED = 'code style="white-space: normal; overflow-wrap: anywhere"'  # signatures are long
+_HTML = {"bold": "strong", "code": _WRAPPED, "struck": "del", "raised": "sup"}
 # No colours, so that it is read on any ground; the classes keep notebooks from taking $ for mathematics.
 _AROUND = '<div class="karat tex2jax_ignore mathjax_ignore">\n{}\n</div>\n'
 
 
 def html(parts: Iterable[Part]) -> str:
-    """The parts as HTML to stand within a page: no script, no style but the alignment of cells."""
+    """The parts as HTML to stand within a page: no script, no colours."""
     return _AROUND.format("\n".join(map(_html_part, parts)))
 
 
 def _html_words(words: Words) -> str:
     shown = ((escape(seen(text)), style) for text, style in spans(words))
-    return "".join(f"<{_HTML[style]}>{text}</{_HTML[style]}>" if style else text for text, style in shown)
+    return "".join(f"<{_HTML[style]}>{text}</{_HTML[style].split()[0]}>" if style else text for text, style in shown)
 
 
 def _html_part(part: Part) -> str:

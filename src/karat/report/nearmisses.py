@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from karat.nearmisses import CROSSED, Found, Group, Key, NearMisses
-from karat.report.grids import Row, booktabs, grid, paragraphs, pipes
-from karat.report.tables import md, number, wrap
+from karat.report.grids import Row, grid, paragraphs
+from karat.report.markup import Grid, Heading, Items, Part, bold, code, noted
+from karat.report.papers import Printed
+from karat.report.tables import number, wrap
 from karat.similarity.classes import CLASSES
 
 CSV_FIELDS = ("corpus", "system", "protocol", "kind", "class", "direction", "pairs", "share", "mean_score", "examples")
@@ -121,35 +123,29 @@ def terminal(result: NearMisses) -> str:
     return "\n\n".join("\n".join(line.rstrip() for line in part.splitlines()) for part in parts) + "\n"
 
 
-def markdown(result: NearMisses) -> str:
-    """Pipe tables and lists of examples."""
-    parts = [f"**{md(heading(result))}**", md(meaning(result))]
+def parts(result: NearMisses) -> Iterator[Part]:
+    """Tables and lists of examples."""
+    yield Heading(heading(result))
+    yield meaning(result)
     for found in result.found:
-        parts.append(f"**{md(found.system)}**, protocol `{found.protocol}`")
-        parts.append("\n".join(f"* {said}" for said in sentences(found)))
+        yield bold(found.system), ", protocol ", code(found.protocol)
+        yield Items(list(sentences(found)))
         rows = [(f"{kind}: {name}", cells) for kind, body in groups(result, found) for name, cells in body]
         if found.pairs:
-            parts.append(pipes(CORNER, COLUMNS, rows))
-        shown = [f"* {md(name)}: {md('; '.join(texts))}" for name, texts in examples(result, found)]
-        if shown:
-            parts += ["Examples, prediction → reference (score):", "\n".join(shown)]
-    parts += [f"Note: {md(note)}" for note in result.notes]
-    return "\n\n".join(parts) + "\n"
+            yield Grid(CORNER, COLUMNS, rows)
+        if shown := [f"{name}: {'; '.join(texts)}" for name, texts in examples(result, found)]:
+            yield "Examples, prediction → reference (score):"
+            yield Items(shown)
+    yield from noted(result.notes)
 
 
-def latex(result: NearMisses) -> str:
-    """A booktabs table for each system, a rule between the kinds; examples are left to the other formats."""
-    return "\n".join(_latex_table(result, found) for found in result.found)
-
-
-def _latex_table(result: NearMisses, found: Found) -> str:
-    body = [[(f"{kind}: {name}", cells) for name, cells in rows] for kind, rows in groups(result, found)]
+def printed(result: NearMisses) -> Iterator[Printed]:
+    """A table for each system, a rule between the kinds; examples are left to the other formats."""
     nothing: list[list[Row]] = [[("no near miss", [""] * len(COLUMNS))]]
-    return booktabs(
-        f"{_named(found)}: {heading(result)}. {meaning(result)} {' '.join(sentences(found))}",
-        [CORNER, *COLUMNS],
-        body if found.pairs else nothing,
-    )
+    for found in result.found:
+        caption = f"{_named(found)}: {heading(result)}. {meaning(result)} {' '.join(sentences(found))}"
+        body = [[(f"{kind}: {name}", cells) for name, cells in rows] for kind, rows in groups(result, found)]
+        yield Printed(caption, [CORNER, *COLUMNS], body if found.pairs else nothing)
 
 
 def csv_rows(result: NearMisses) -> Iterator[dict[str, Any]]:

@@ -9,8 +9,10 @@ from math import nan
 from typing import Any
 
 from karat.overlapping import TENTHS, Overlap, Pair
-from karat.report.grids import Row, booktabs, paragraphs, pipes, wrapped_name
-from karat.report.tables import WIDTH, line, md, number, wrap
+from karat.report.grids import Row, paragraphs, wrapped_name
+from karat.report.markup import Grid, Heading, Part, noted
+from karat.report.papers import Printed
+from karat.report.tables import WIDTH, line, number, wrap
 
 CSV_FIELDS = (
     "corpus",
@@ -191,22 +193,22 @@ def _heads(table: Table) -> list[str]:
     return [f"{subset} {column}" for subset, columns in table.groups for column in columns]
 
 
-def markdown(found: Overlap) -> str:
-    """Pipe tables."""
-    parts = [f"**{md(heading(found))}**", md(meaning(found))]
+def parts(found: Overlap) -> Iterator[Part]:
+    """Tables, and what they say."""
+    yield Heading(heading(found))
+    yield meaning(found)
     for table in tables(found):
-        parts += [md(table.title) + ":", pipes(table.corner, _heads(table), table.rows)]
-    parts += [md(text) for text in remarks(found)]
-    parts += [f"Note: {md(note)}" for note in found.notes]
-    return "\n\n".join(parts) + "\n"
+        yield f"{table.title}:"
+        yield Grid(table.corner, _heads(table), table.rows)
+    yield from remarks(found)
+    yield from noted(found.notes)
 
 
-def latex(found: Overlap) -> str:
-    """A booktabs table for each."""
-    return "\n".join(
-        booktabs(f"{table.title}: {heading(found)}. {table.about}", [table.corner, *_heads(table)], [table.rows])
-        for table in tables(found)
-    )
+def printed(found: Overlap) -> Iterator[Printed]:
+    """A table for each."""
+    for table in tables(found):
+        caption = f"{table.title}: {heading(found)}. {table.about}"
+        yield Printed(caption, [table.corner, *_heads(table)], [table.rows])
 
 
 def csv_rows(found: Overlap) -> Iterable[dict[str, Any]]:

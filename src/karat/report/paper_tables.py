@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from karat.report.grids import Row, booktabs, grid, paragraphs, pipes
-from karat.report.tables import md, number, wrap
+from karat.report.grids import Row, grid, paragraphs
+from karat.report.markup import Grid, Heading, Part, noted
+from karat.report.papers import Printed
+from karat.report.tables import number, wrap
 from karat.tabling import Cell, Table, Tables
 
 CSV_FIELDS = (
@@ -58,22 +60,19 @@ def terminal(found: Tables) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def markdown(found: Tables) -> str:
-    """Pipe tables."""
-    parts: list[str] = []
+def parts(found: Tables) -> Iterator[Part]:
+    """The tables."""
     for table in found.tables:
-        rows = [row for group in groups(table, found.percent) for row in group]
-        parts += [f"**{md(title(table, found.percent))}**", pipes(table.corner, table.columns, rows)]
-    parts += [f"Note: {md(note)}" for note in found.notes]
-    return "\n\n".join(parts) + "\n"
+        yield Heading(title(table, found.percent))
+        yield Grid(table.corner, table.columns, [row for group in groups(table, found.percent) for row in group])
+    yield from noted(found.notes)
 
 
-def latex(found: Tables) -> str:
-    """Booktabs tables, a rule between subsets."""
-    return "\n".join(
-        booktabs(f"{title(table, found.percent)}.", [table.corner, *table.columns], [*groups(table, found.percent)])
-        for table in found.tables
-    ).replace("−", "$-$")
+def printed(found: Tables) -> Iterator[Printed]:
+    """The tables, a rule between subsets."""
+    for table in found.tables:
+        caption = f"{title(table, found.percent)}."
+        yield Printed(caption, [table.corner, *table.columns], list(groups(table, found.percent)))
 
 
 def csv_rows(found: Tables) -> list[dict[str, Any]]:

@@ -89,7 +89,9 @@ def _booktabs(table: Printed) -> str:
         r"\toprule",
     ]
     if table.above:
-        lines.append(" & " + " & ".join(rf"\multicolumn{{{n}}}{{c}}{{{tex(text)}}}" for text, n in table.above) + r" \\")
+        lines.append(
+            " & " + " & ".join(rf"\multicolumn{{{n}}}{{c}}{{{tex(text)}}}" for text, n in table.above) + r" \\"
+        )
     lines.append(_tex_row(table.heads[0], table.heads[1:]))
     if table.below:
         lines.append(_tex_row("", table.below))
@@ -145,7 +147,10 @@ def _typst_head(table: Printed) -> Iterator[str]:
 
 def _figure(table: Printed) -> str:
     """Everything is code: text stands in strings alone."""
-    body = [f"columns: {len(table.heads)},", f"align: ({'left, ' + 'right, ' * (len(table.heads) - 1)}),".replace(", )", ")")]
+    body = [
+        f"columns: {len(table.heads)},",
+        f"align: ({'left, ' + 'right, ' * (len(table.heads) - 1)}),".replace(", )", ")"),
+    ]
     body += ["stroke: none,", "table.hline(),", "table.header("]
     body += [f"  {line}" for line in _typst_head(table)] + ["),"]
     for rows in _lines(table):

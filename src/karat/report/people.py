@@ -8,8 +8,10 @@ from typing import Any
 from karat.people import Human
 from karat.people.found import TESTS, Comparison, Correlation
 from karat.report.audits import signed
-from karat.report.grids import Row, booktabs, grid, paragraphs, pipes
-from karat.report.tables import md, number, wrap
+from karat.report.grids import Row, grid, paragraphs
+from karat.report.markup import Grid, Heading, Items, Part, noted
+from karat.report.papers import Printed
+from karat.report.tables import number, wrap
 from karat.similarity.classes import CLASSES
 from karat.stats.correlation import COEFFICIENTS
 
@@ -162,29 +164,28 @@ def terminal(found: Human) -> str:
     return "\n\n".join("\n".join(line.rstrip() for line in part.splitlines()) for part in parts) + "\n"
 
 
-def markdown(found: Human) -> str:
-    """Pipe tables."""
+def parts(found: Human) -> Iterator[Part]:
+    """The tables, what they are below the first."""
     rows, ceilings = metric_rows(found)
-    parts = [f"**{md(heading(found))}**", pipes("metric", ["n", *COEFFICIENTS], [*rows, *ceilings])]
-    parts.append("\n".join(f"* {md(said)}" for said in legend(found)))
+    yield Heading(heading(found))
+    yield Grid("metric", ["n", *COEFFICIENTS], [*rows, *ceilings])
+    yield Items(legend(found))
     for title, corner, columns, body in tables(found):
-        parts += [md(title), pipes(corner, columns, body)]
-    parts += filter(None, [md(agreement(found))])
-    parts += [f"Note: {md(note)}" for note in found.notes]
-    return "\n\n".join(parts) + "\n"
+        yield title
+        yield Grid(corner, columns, body)
+    if agreement(found):
+        yield agreement(found)
+    yield from noted(found.notes)
 
 
-def latex(found: Human) -> str:
-    """A booktabs table of the metrics and the ceiling, and one of the subsets where there are several."""
+def printed(found: Human) -> Iterator[Printed]:
+    """A table of the metrics and the ceiling, and one of the subsets where there are several."""
     rows, ceilings = metric_rows(found)
     said = " ".join([f"{heading(found)}.", *legend(found), agreement(found)]).strip()
-    parts = [booktabs(said, ["metric", "n", *COEFFICIENTS], [rows, ceilings])]
-    subsets = [(title, corner, columns, body) for title, corner, columns, body in tables(found) if corner == "subset"]
-    parts += [
-        booktabs(f"{heading(found)}: {title.rstrip(':')}.", [corner, *columns], [body])
-        for title, corner, columns, body in subsets
-    ]
-    return "\n".join(parts)
+    yield Printed(said, ["metric", "n", *COEFFICIENTS], [rows, ceilings])
+    for title, corner, columns, body in tables(found):
+        if corner == "subset":
+            yield Printed(f"{heading(found)}: {title.rstrip(':')}.", [corner, *columns], [body])
 
 
 def csv_rows(found: Human) -> Iterator[dict[str, Any]]:

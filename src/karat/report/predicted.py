@@ -13,6 +13,7 @@ import msgspec
 from karat.errors import missing_extra
 from karat.predicting.running import Entry, Predicted
 from karat.report.grids import paragraphs
+from karat.report.markup import Heading, Items, Part, bold, noted
 from karat.report.tables import number, wrap
 
 WIDEST_PHRASE = 60
@@ -62,6 +63,21 @@ def json_lines(found: Predicted) -> str:
     """The run, a document a line."""
     encode = msgspec.json.Encoder().encode
     return "".join(encode(entry.prediction).decode() + "\n" for entry in found.entries)
+
+
+def parts(found: Predicted) -> Iterator[Part]:
+    """The phrases of each document, a list each."""
+    yield Heading(heading(found))
+    for place, entry in enumerate(found.entries, 1):
+        identifier = place if entry.prediction.id is None else entry.prediction.id
+        yield bold(_plain(identifier)), f": {_plain(entry.title)}" if entry.title else ""
+        phrases = entry.prediction.keyphrases or []
+        scores = entry.prediction.scores or [None] * len(phrases)
+        told = ("" if score is None else f" ({number(score)})" for score in scores)
+        yield Items(
+            [f"{_plain(phrase or '')}{score}" for phrase, score in zip(phrases, told, strict=True)] or [NO_PHRASES]
+        )
+    yield from noted(found.notes)
 
 
 # ---------------------------------------------------------------------------------------------- spreadsheets

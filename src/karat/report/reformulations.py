@@ -9,8 +9,10 @@ from typing import Any
 from karat.columns import PRMU
 from karat.reformulating import Filtered, Forecast
 from karat.reformulating.filtering import REASONS, Judged
-from karat.report.grids import Row, booktabs, grid, paragraphs, pipes
-from karat.report.tables import md, number, short, wrap
+from karat.report.grids import Row, grid, paragraphs
+from karat.report.markup import Grid, Heading, Items, Part, noted
+from karat.report.papers import Printed
+from karat.report.tables import number, short, wrap
 
 EXAMPLES = 5  # rejected reformulations that are shown
 CSV_FIELDS = (
@@ -38,7 +40,8 @@ CLASSES = ("documents", *(f"% {name}" for name in PRMU))
 
 def heading(found: Filtered) -> str:
     """What was looked at."""
-    return f"{found.corpus}, {found.documents:,} documents, {len(found.judged):,} reformulations"
+    many = f"{found.documents:,} documents, {len(found.judged):,} reformulations"
+    return f"{found.corpus}, {many}, protocol {', '.join(found.signatures)}"
 
 
 def meaning(found: Filtered) -> str:
@@ -49,14 +52,13 @@ def meaning(found: Filtered) -> str:
     )
 
 
-def about() -> Iterator[str]:
-    """What the columns are."""
-    yield "references, length: how many are rejected for that (some for both)."
-    yield (
-        "WER: words to change over words of the document; ROUGE-1: share of its words that are kept; ceiling: Hooper "
-        "of the references present in both, which a perfect extractor has."
-    )
-    yield "PRMU: references that are present, reordered, mixed, unseen; means over documents."
+# What the columns of each table are.
+ABOUT = (
+    "references, length: how many are rejected for that (some for both).",
+    "WER: words to change over words of the document; ROUGE-1: share of its words that are kept; ceiling: Hooper "
+    "of the references present in both, which a perfect extractor has.",
+    "PRMU: references that are present, reordered, mixed, unseen; means over documents.",
+)
 
 
 def counts(found: Filtered) -> list[Row]:
@@ -142,7 +144,7 @@ def terminal(found: Filtered) -> str:
     parts = ["\n".join([*wrap(heading(found), "  "), *wrap(meaning(found), "  ")])]
     for title, corner, columns, rows in tables(found):
         parts += [title, *grid(corner, columns, rows)]
-    parts.append(paragraphs(about()))
+    parts.append(paragraphs(ABOUT))
     if shown := list(examples(found)):
         parts.append("Rejected:\n" + paragraphs(f"  {text}" for text in shown))
     return _joined(parts, found.notes)
@@ -154,24 +156,24 @@ def _joined(parts: list[str], notes: tuple[str, ...]) -> str:
     return "\n\n".join("\n".join(line.rstrip() for line in part.splitlines()) for part in parts) + "\n"
 
 
-def markdown(found: Filtered) -> str:
-    """Pipe tables."""
-    parts = [f"**{md(heading(found))}**", md(meaning(found))]
+def parts(found: Filtered) -> Iterator[Part]:
+    """Tables, what they are, and rejected ones."""
+    yield Heading(heading(found))
+    yield meaning(found)
     for title, corner, columns, rows in tables(found):
-        parts += [f"{md(title)}:", pipes(corner, columns, rows)]
-    parts += map(md, about())
+        yield f"{title}:"
+        yield Grid(corner, columns, rows)
+    yield from ABOUT
     if shown := list(examples(found)):
-        parts += ["Rejected:", "\n".join(f"* {md(text)}" for text in shown)]
-    parts += [f"Note: {md(note)}" for note in found.notes]
-    return "\n\n".join(parts) + "\n"
+        yield "Rejected:"
+        yield Items(shown)
+    yield from noted(found.notes)
 
 
-def latex(found: Filtered) -> str:
-    """A booktabs table for each."""
-    return "\n".join(
-        booktabs(f"{title}: {heading(found)}. {meaning(found)}", [corner, *columns], [rows])
-        for title, corner, columns, rows in tables(found)
-    )
+def printed(found: Filtered) -> Iterator[Printed]:
+    """A table for each."""
+    for (title, corner, columns, rows), about in zip(tables(found), ABOUT, strict=True):
+        yield Printed(f"{title}: {heading(found)}. {meaning(found)} {about}", [corner, *columns], [rows])
 
 
 def csv_rows(found: Filtered) -> Iterator[dict[str, Any]]:
@@ -186,12 +188,20 @@ def csv_rows(found: Filtered) -> Iterator[dict[str, Any]]:
 
 def forecast(found: Forecast) -> str:
     """What there is to ask, in a few lines."""
+    return _joined([paragraphs(expected(found))], found.notes)
+
+
+def forecast_parts(found: Forecast) -> Iterator[Part]:
+    """The same, a paragraph a line."""
+    yield from expected(found)
+    yield from noted(found.notes)
+
+
+def expected(found: Forecast) -> Iterator[str]:
+    """How much there is to ask, and what it takes."""
     left = found.requests - found.answered
-    said = [
-        f"{found.corpus}, {found.documents:,} documents, {found.method}",
-        f"{found.requests:,} requests, {found.answered:,} of them answered already, {left:,} left",
-        f"about {found.usage.tokens_in:,} tokens in, {found.usage.tokens_out:,} out",
-    ]
+    yield f"{found.corpus}, {found.documents:,} documents, {found.method}"
+    yield f"{found.requests:,} requests, {found.answered:,} of them answered already, {left:,} left"
+    yield f"about {found.usage.tokens_in:,} tokens in, {found.usage.tokens_out:,} out"
     if found.cost is not None:
-        said.append(f"about {found.cost:.4g} to pay")
-    return _joined([paragraphs(said)], found.notes)
+        yield f"about {found.cost:.4g} to pay"

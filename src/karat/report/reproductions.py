@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from karat.report.grids import Row, booktabs, grid, paragraphs, pipes
-from karat.report.tables import md, number, wrap
+from karat.report.grids import Row, grid, paragraphs
+from karat.report.markup import Grid, Heading, Items, Part, noted
+from karat.report.papers import Printed
+from karat.report.tables import number, wrap
 from karat.reproducing import ALIKE, Candidate, Reproduced, Reproduction
 
 CSV_FIELDS = (
@@ -35,6 +37,7 @@ COLUMNS = ["reported", "recomputed", "apart", "interval", "inside", "CV*"]
 SHOWN = 6  # candidates of a figure that are named
 WHO = "What gives the printed digits"
 APART = "Reported and recomputed apart"
+ARROWS = "↓ the recomputed value is lower than the report, ↑ higher."
 
 
 # ---------------------------------------------------------------------------------------------- words
@@ -50,7 +53,7 @@ def legend(found: Reproduction) -> Iterator[str]:
     options = found.options
     averages = ", ".join(dict.fromkeys(figure.request.average or "" for figure in found.figures))
     yield f"average: {averages}."
-    yield "apart: ↓ the recomputed value is lower than the report, ↑ higher."
+    yield f"apart: {ARROWS}"
     how = f"{options.interval}, {options.resamples:,} resamples of the documents, seed {options.seed}"
     level = f"{100 * options.level:.4g} %"
     yield f"interval: {level}, of the recomputed value ({how}); inside: whether the report lies in it."
@@ -70,7 +73,8 @@ def givers(found: Reproduction) -> Iterator[str]:
     """For each figure the protocols that give it, or the nearest ones."""
     for figure in found.figures:
         where = f"{figure.corpus}, " if len(found.documents) > 1 else ""
-        yield f"{where}{figure.system}, {figure_name(found, figure)}, {printed(figure)}: {_named(figure.candidates)}."
+        name = f"{where}{figure.system}, {figure_name(found, figure)}"
+        yield f"{name}, {as_reported(figure)}: {_named(figure.candidates)}."
     if any(each.protocol.experimental for figure in found.figures for each in figure.candidates[:SHOWN]):
         yield "* experimental: not yet compared with figures of its script."
 
@@ -103,7 +107,7 @@ def figure_name(found: Reproduction, figure: Reproduced) -> str:
     return f"{request.label} {request.subset}{f' {request.average}' if several else ''}{options}"
 
 
-def printed(figure: Reproduced) -> str:
+def as_reported(figure: Reproduced) -> str:
     """The figure as it was printed, as a share of 1."""
     text = f"{figure.reported:.{figure.digits}f}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
@@ -127,7 +131,7 @@ def _cells(figure: Reproduced) -> list[str]:
     low, high = figure.interval
     ends = "–" if low != low else f"[{number(low)}, {number(high)}]"
     variation = "–" if figure.variation != figure.variation else f"{figure.variation:.2f}"
-    return [printed(figure), number(figure.recomputed), _apart(figure, percent=False), ends, inside, variation]
+    return [as_reported(figure), number(figure.recomputed), _apart(figure, percent=False), ends, inside, variation]
 
 
 def _apart(figure: Reproduced, percent: bool) -> str:
@@ -180,29 +184,28 @@ def terminal(found: Reproduction) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def markdown(found: Reproduction) -> str:
-    """Pipe tables, and a list of what gives each figure."""
-    parts: list[str] = []
+def parts(found: Reproduction) -> Iterator[Part]:
+    """Tables, and a list of what gives each figure."""
     for corpus in found.documents:
-        parts += [f"**{md(heading(found, corpus))}**", pipes("figure", COLUMNS, figure_rows(found, corpus))]
-    parts.append(md(" ".join(legend(found))))
+        yield Heading(heading(found, corpus))
+        yield Grid("figure", COLUMNS, figure_rows(found, corpus))
+    yield " ".join(legend(found))
     for title, columns, rows in differences(found):
-        parts += [f"**{md(title)}**", pipes("corpus", columns, rows)]
-    parts += [md(tried(found) + ":"), "\n".join(f"* {md(said)}" for said in givers(found))]
-    parts += [f"Note: {md(note)}" for note in found.notes]
-    return "\n\n".join(parts) + "\n"
+        yield Heading(title)
+        yield Grid("corpus", columns, rows)
+    yield tried(found) + ":"
+    yield Items(list(givers(found)))
+    yield from noted(found.notes)
 
 
-def latex(found: Reproduction) -> str:
-    """Booktabs tables: all differences where there are several corpora, else the figures."""
-    tables = [booktabs(f"{title}.", ["corpus", *columns], [rows]) for title, columns, rows in differences(found)]
+def printed(found: Reproduction) -> Iterator[Printed]:
+    """All differences where there are several corpora, else the figures."""
+    apart = [Printed(f"{title}. {ARROWS}", ["corpus", *columns], [rows]) for title, columns, rows in differences(found)]
     about = " ".join(legend(found))
-    tables += [
-        booktabs(f"{heading(found, corpus)}. {about}", ["figure", *COLUMNS], [figure_rows(found, corpus)])
+    yield from apart or (
+        Printed(f"{heading(found, corpus)}. {about}", ["figure", *COLUMNS], [figure_rows(found, corpus)])
         for corpus in found.documents
-        if not tables
-    ]
-    return "\n".join(tables).replace("↓", r"$\downarrow$").replace("↑", r"$\uparrow$")
+    )
 
 
 def csv_rows(found: Reproduction) -> Iterator[dict[str, Any]]:

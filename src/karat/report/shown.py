@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from karat.report.grids import paragraphs
-from karat.report.tables import WIDTH, md, wrap
+from karat.report.markup import Grid, Heading, Marked, Part, Words, bold, noted
+from karat.report.tables import WIDTH, wrap
 from karat.runs.showing import Kind, Predicted, Shown, Span, Wanted
 
 KINDS: tuple[Kind, ...] = ("present", "absent")
@@ -98,24 +99,22 @@ def _folded(entry: str, width: int) -> list[str]:
     ) or [entry[:2]]
 
 
-# ---------------------------------------------------------------------------------------------- markdown
+# ---------------------------------------------------------------------------------------------- other formats
 
 
-def markdown(shown: Shown) -> str:
+def parts(shown: Shown) -> Iterator[Part]:
     """A table with the references and each system down, present and absent across; hits are bold."""
-    parts = [f"**{md(heading(shown))}**"]
+    yield Heading(heading(shown))
     for text, marks in ((shown.title, shown.title_marks), (shown.text, shown.text_marks)):
         if text:
-            pieces = (f"**{md(_kept(p))}**" if inside else md(_kept(p)) for p, inside in _cut(text, marks))
-            parts.append("".join(pieces).strip())
+            yield tuple(bold(_kept(p)) if inside else _kept(p) for p, inside in _cut(text, marks))
     rows = [("references", [(each.subset, _bold(_variants(each), bool(each.found_by))) for each in shown.references])]
     for system in shown.systems:
         own = [(each.subset, _phrase(each)) for each in shown.predictions if each.system == system]
-        rows.append((md(_plain(system)), own))
-    parts.append("\n".join(["|  | present | absent |", "|:--|:--|:--|", *(_line(*row) for row in rows)]))
-    parts.append("Bold: references in the text, and predictions that are references.")
-    parts += [f"Note: {md(note)}" for note in shown.notes]
-    return "\n\n".join(parts) + "\n"
+        rows.append((_plain(system), own))
+    yield Grid("", KINDS, [_line(*row) for row in rows], wordy=True)
+    yield "Bold: references in the text, and predictions that are references."
+    yield from noted(shown.notes)
 
 
 def _kept(piece: str) -> str:
@@ -124,14 +123,18 @@ def _kept(piece: str) -> str:
     return (" " if piece[:1].isspace() else "") + inner + (" " if inner and piece[-1:].isspace() else "")
 
 
-def _bold(text: str, found: bool) -> str:
-    return f"**{md(text)}**" if found else md(text)
+def _bold(text: str, found: bool) -> str | Marked:
+    return bold(text) if found else text
 
 
-def _phrase(each: Predicted) -> str:
-    return f"~~{md(_plain(each.phrase))}~~" if each.dropped else _bold(_plain(each.phrase), each.hit)
+def _phrase(each: Predicted) -> str | Marked:
+    return Marked(_plain(each.phrase), "struck") if each.dropped else _bold(_plain(each.phrase), each.hit)
 
 
-def _line(name: str, phrases: Sequence[tuple[Kind, str]]) -> str:
-    cells = ["; ".join(text for of, text in phrases if of == kind) or "–" for kind in KINDS]
-    return f"| {name} | {' | '.join(cells)} |"
+def _line(name: str, phrases: Sequence[tuple[Kind, str | Marked]]) -> tuple[str, list[Words]]:
+    return name, [_together([phrase for of, phrase in phrases if of == kind]) for kind in KINDS]
+
+
+def _together(phrases: Sequence[str | Marked]) -> Words:
+    parted = [piece for phrase in phrases for piece in ("; ", phrase)]
+    return tuple(parted[1:]) or "–"

@@ -8,12 +8,20 @@ from typing import Any
 from karat.alike.found import Figure, Homogeneity, Row
 from karat.columns import PRMU
 from karat.report.grids import Row as Line
-from karat.report.grids import booktabs, grid, paragraphs, pipes
-from karat.report.homogeneities import CEILINGS, Table, with_ends
-from karat.report.tables import md, number, wrap
+from karat.report.grids import grid, paragraphs
+from karat.report.homogeneities import CEILINGS, MARKED, Table, intervals, with_ends
+from karat.report.markup import Grid, Heading, Items, Part, noted
+from karat.report.papers import Printed
+from karat.report.tables import number, wrap
 from karat.studying import EXTRACTS, Study, kind_of
 
 ALPHA = 0.05
+PRMU_ARE = "P, R, M, U: references that are present, reordered, mixed, unseen; means over documents."
+MEASURED = (
+    "hooper: phrases that both documents have over those that either has; rodgers: the same of words; "
+    f"gen.: share of predictions that are not in their document (below {EXTRACTS:g}: an extractor)."
+)
+CORRELATED = f"r ROUGE: Pearson's r of hooper with ROUGE-1 of the two texts; * p < {ALPHA:g} by the bootstrap."
 CSV_FIELDS = (
     "table",
     "corpus",
@@ -34,7 +42,9 @@ def tables(found: Study) -> Iterator[Table]:
     """The tables that there are."""
     lines = [(each.name, [f"{each.documents:,}", *map(_percent, each.prmu.values())]) for each in found.versions]
     columns = ["documents", *(f"% {name}" for name in PRMU)]
-    yield Table(f"1. The documents of {found.corpus}, and the classes of their references", "version", columns, [lines])
+    title = f"1. The documents of {found.corpus}, and the classes of their references"
+    about = [PRMU_ARE, *_kept(found), protocol(found)]
+    yield Table(title, "version", columns, [lines], about)
     if found.reformulated is not None:
         title = f"2. Homogeneity on {found.reformulated.pairs:,} documents and their reformulations"
         yield _agreement(found.reformulated, title, correlated=True)
@@ -59,7 +69,9 @@ def _agreement(found: Homogeneity, title: str, correlated: bool) -> Table:
         (CEILINGS[row.system], _line(row, correlated)[1][:2] + [""] * (1 + correlated)) for row in found.ceilings
     ]
     columns = ["hooper", "rodgers", "gen.", *(["r ROUGE"] if correlated else [])]
-    return Table(title, "system", columns, [*(lines for lines in groups.values() if lines), ceilings])
+    about = [MEASURED, *([CORRELATED] if correlated else []), MARKED, intervals(found)]
+    about.append(f"Protocol {', '.join(found.signatures)}.")
+    return Table(title, "system", columns, [*(lines for lines in groups.values() if lines), ceilings], about)
 
 
 def _line(row: Row, correlated: bool) -> tuple[str, list[str]]:
@@ -75,28 +87,34 @@ def _starred(figure: Figure | None) -> str:
 
 def legend(found: Study) -> Iterator[str]:
     """What the figures are."""
-    yield "P, R, M, U: references that are present, reordered, mixed, unseen; means over documents."
+    yield PRMU_ARE
+    yield from _kept(found)
     measured = [each for each in (found.reformulated, found.sharing) if each is not None]
+    if not measured:
+        return
+    yield MEASURED
+    if found.reformulated is not None:
+        yield CORRELATED
+    yield MARKED
+    options = measured[0].options
+    yield (
+        f"In brackets {100 * options.level:.4g} % intervals ({options.interval}, {options.resamples:,} resamples of "
+        f"documents, seed {options.seed}). {protocol(found)}"
+    )
+
+
+def _kept(found: Study) -> Iterator[str]:
     if found.filtered is not None:
         for row in found.filtered.summary()[-1:]:
             yield (
                 f"Of {row['reformulations']:,} reformulations {row['kept']:,} are kept: word error rate "
                 f"{_percent(row['wer'])} %, ROUGE-1 {_percent(row['rouge1'])} %."
             )
-    if not measured:
-        return
-    options = measured[0].options
-    yield (
-        "hooper: phrases that both documents have over those that either has; rodgers: the same of words; "
-        f"gen.: share of predictions that are not in their document (below {EXTRACTS:g}: an extractor)."
-    )
-    if found.reformulated is not None:
-        yield f"r ROUGE: Pearson's r of hooper with ROUGE-1 of the two texts; * p < {ALPHA:g} by the bootstrap."
-    yield "(references): the references as predictions; (extractors): those of them that their document holds."
-    yield (
-        f"In brackets {100 * options.level:.4g} % intervals ({options.interval}, {options.resamples:,} resamples of "
-        f"documents, seed {options.seed}). Protocol {', '.join(found.signatures)}."
-    )
+
+
+def protocol(found: Study) -> str:
+    """Which protocol it was."""
+    return f"Protocol {', '.join(found.signatures)}."
 
 
 def terminal(found: Study) -> str:
@@ -110,23 +128,20 @@ def terminal(found: Study) -> str:
     return "\n\n".join("\n".join(line.rstrip() for line in part.splitlines()) for part in parts) + "\n"
 
 
-def markdown(found: Study) -> str:
-    """Pipe tables."""
-    parts: list[str] = []
+def parts(found: Study) -> Iterator[Part]:
+    """Tables, and what their figures are."""
     for table in tables(found):
-        parts += [f"**{md(table.title)}**", pipes(table.corner, table.columns, table.rows)]
-    parts.append("\n".join(f"* {md(said)}" for said in legend(found)))
-    parts += [f"Note: {md(note)}" for note in found.notes]
-    return "\n\n".join(parts) + "\n"
+        yield Heading(table.title)
+        yield Grid(table.corner, table.columns, table.rows)
+    yield Items(list(legend(found)))
+    yield from noted(found.notes)
 
 
-def latex(found: Study) -> str:
-    """A booktabs table for each; what the figures are stands above the first."""
-    captions = [" ".join(legend(found))]
-    return "\n".join(
-        booktabs(" ".join([f"{table.title[3:]}.", *captions[n:]]), [table.corner, *table.columns], table.groups)
-        for n, table in enumerate(tables(found))
-    )
+def printed(found: Study) -> Iterator[Printed]:
+    """A table for each, with what its figures are."""
+    for table in tables(found):
+        caption = " ".join([f"{table.title[3:]}.", *table.about])
+        yield Printed(caption, [table.corner, *table.columns], table.groups)
 
 
 def csv_rows(found: Study) -> Iterator[dict[str, Any]]:

@@ -6,10 +6,25 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
+from karat.report.markup import Grid, Part, bold, code, noted
+from karat.report.papers import Printed
 from karat.results import Results, Score
 
 WIDTH = 80  # on a terminal and in a pipe alike
+CSV_FIELDS = (
+    "corpus",
+    "system",
+    "protocol",
+    "metric",
+    "options",
+    "subset",
+    "average",
+    "value",
+    "documents",
+    "undefined",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,87 +180,39 @@ def wrap(text: str, indent: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=True, break_on_hyphens=False)
 
 
-# ---------------------------------------------------------------------------------------------- md and latex
+# ---------------------------------------------------------------------------------------------- other formats
 
 
-def markdown(results: Results) -> str:
-    """A pipe table for each corpus and protocol."""
-    parts = []
+def parts(results: Results) -> Iterator[Part]:
+    """A table for each corpus and protocol."""
     for table in tables(results):
-        heads = ["system", *map(str, table.columns)]
-        lines = [
-            f"**{md(table.corpus)}**, {table.documents:,} documents, protocol `{table.protocol}`",
-            "",
-            "| " + " | ".join(map(md, heads)) + " |",
-            "|:--" + "|--:" * len(table.columns) + "|",
-        ]
-        rows = zip(table.systems, table.cells, strict=True)
-        lines += ["| " + " | ".join([md(system), *row]) + " |" for system, row in rows]
+        yield bold(table.corpus), f", {table.documents:,} documents, protocol ", code(table.protocol)
+        yield Grid("system", list(map(str, table.columns)), list(zip(table.systems, table.cells, strict=True)))
         if table.left_out:
-            lines += ["", f"Documents left out, undefined: {', '.join(table.left_out)}."]
-        parts.append("\n".join(lines))
-    parts += [f"Note: {md(note)}" for note in results.notes]
-    return "\n\n".join(parts) + "\n"
+            yield f"Documents left out, undefined: {', '.join(table.left_out)}."
+    yield from noted(results.notes)
 
 
-def md(text: str) -> str:
-    """A text that Markdown shows as it is."""
-    for mark in "\\|*_`<>[]":
-        text = text.replace(mark, "\\" + mark)
-    return text.replace("\n", " ")
+def printed(results: Results) -> Iterator[Printed]:
+    """A table for each corpus and protocol, its caption saying what the numbers are."""
+    for table in tables(results):
+        columns = table.columns
+        averages = sorted({column.average for column in columns})
+        caption = (
+            f"{table.corpus}, {table.documents:,} documents, protocol {table.protocol}, average {', '.join(averages)}."
+        )
+        if table.left_out:
+            caption += f" Documents left out, undefined: {', '.join(table.left_out)}."
+        yield Printed(
+            caption,
+            ["system", *(column.metric for column in columns)],
+            [list(zip(table.systems, table.cells, strict=True))],
+            above=[(subset, len(list(group))) for subset, group in groupby(columns, key=lambda column: column.subset)],
+            below=[column.average for column in columns] if len(averages) > 1 else [],
+        )
 
 
-_TEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "_": r"\_",
-    "%": r"\%",
-    "&": r"\&",
-    "#": r"\#",
-    "$": r"\$",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "–": "--",
-}
-
-
-def tex(text: str) -> str:
-    """A text that LaTeX shows as it is."""
-    return "".join(_TEX.get(letter, letter) for letter in text)
-
-
-def latex(results: Results) -> str:
-    """A booktabs table for each corpus and protocol, its caption saying what the numbers are."""
-    return "\n".join(map(_latex_table, tables(results)))
-
-
-def _latex_table(table: Table) -> str:
-    columns = table.columns
-    averages = sorted({column.average for column in columns})
-    spans = [(subset, len(list(group))) for subset, group in groupby(columns, key=lambda column: column.subset)]
-    caption = (
-        f"{table.corpus}, {table.documents:,} documents, protocol {table.protocol}, average {', '.join(averages)}."
-    )
-    if table.left_out:
-        caption += f" Documents left out, undefined: {', '.join(table.left_out)}."
-    heads = " & ".join(rf"\multicolumn{{{n}}}{{c}}{{{tex(subset)}}}" for subset, n in spans)
-    lines = [
-        "% needs \\usepackage{booktabs}",
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{tex(caption)}}}",
-        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
-        r"\toprule",
-        rf" & {heads} \\",
-        "system & " + " & ".join(tex(column.metric) for column in columns) + r" \\",
-    ]
-    if len(averages) > 1:
-        lines.append(" & " + " & ".join(tex(column.average) for column in columns) + r" \\")
-    lines.append(r"\midrule")
-    rows = zip(table.systems, table.cells, strict=True)
-    lines += [" & ".join([tex(system), *map(tex, row)]) + r" \\" for system, row in rows]
-    lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
-    return "\n".join(lines) + "\n"
+def csv_rows(results: Results) -> Iterator[dict[str, Any]]:
+    """A row a score, options in one cell."""
+    for row in results.rows():
+        yield row | {"options": ",".join(f"{name}={value}" for name, value in row["options"].items())}

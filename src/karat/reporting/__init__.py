@@ -14,7 +14,7 @@ from karat.align import align, prepare, references_of
 from karat.alike import homogeneity
 from karat.auditing import DEFAULT_METRIC, audit
 from karat.calibration import confidence
-from karat.comparing import SEED, Comparison, Standing, compare_results, sample_of
+from karat.comparing import Comparison, Standing, compare_results, sample_of, without_seed
 from karat.comparing import Options as Comparing
 from karat.corpus import Corpus, Run
 from karat.engine.chunks import By, Chunk, Join, Missing, chunks
@@ -361,7 +361,7 @@ def _has_shares(run: Run) -> bool:
 
 def _compared(results: Sequence[Results], options: Options) -> Comparison:
     """The systems of all corpora compared; a single one has its intervals alone."""
-    systems = [{one.system.partition(SEED)[0] for one in each.scores} for each in results]
+    systems = [{without_seed(one.system) for one in each.scores} for each in results]
     if all(len(each) > 1 for each in systems):
         return compare_results(results, **options.resampling())
     several = [each for each, names in zip(results, systems, strict=True) if len(names) > 1]

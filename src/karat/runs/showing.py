@@ -19,6 +19,7 @@ from karat.evaluate import as_corpus, as_protocols, as_runs
 from karat.formats.base import quoted
 from karat.formats.reviews import near
 from karat.protocol import Matching, Protocol
+from karat.results import Displayed
 from karat.text.normalise import normaliser
 from karat.text.tokens import tokenizer
 
@@ -59,7 +60,7 @@ class Predicted:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Displayed):
     """A document with its references and the predictions of some systems."""
 
     corpus: str

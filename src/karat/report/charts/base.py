@@ -14,6 +14,8 @@ from math import isfinite
 from typing import Any
 from unicodedata import category
 
+from karat.report.markup import html
+
 Spec = dict[str, Any]
 
 # Contrast of 3.7 or more with white and with the dark ground. Each of six systems has a shape and dashes of its own,
@@ -40,6 +42,20 @@ class Chart:
     spec: Spec | None
     why: str | None
     alt: str
+
+    def __str__(self) -> str:
+        return self.alt
+
+    def _repr_svg_(self) -> str | None:
+        from karat.report.charts.drawing import svg
+
+        return None if self.spec is None else svg(self)
+
+    def _repr_html_(self) -> str | None:
+        return html([self.alt]) if self.spec is None else None  # a notebook shows the SVG where there is one
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from karat.comparing import Comparison
 from karat.formats.files import write_beside
 from karat.metrics.base import Request
+from karat.report import markup
 from karat.results import Found, Results
 
 State = Literal["found", "near", "missed"]  # of a reference, by one system
@@ -101,6 +102,23 @@ class Page:
     comparison: Comparison | None  # of all corpora; a single system has its intervals there
     signatures: Mapping[str, str]
     notes: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        return markup.html(self._summary())  # a notebook says what is there; the page itself is too large for it
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def __str__(self) -> str:
+        return markup.markdown(self._summary()).removesuffix("\n")
+
+    def _summary(self) -> Iterator[markup.Part]:
+        yield markup.Heading(self.title)
+        yield markup.Items(
+            [f"{each.corpus}, {each.documents:,} documents: {', '.join(each.systems)}" for each in self.parts]
+        )
+        yield "Write it with ", markup.code('save("report.html")'), ": one file that opens in any browser."
+        yield from markup.noted(self.notes)
 
     def html(self) -> str:
         """The page: the same text for the same inputs."""
