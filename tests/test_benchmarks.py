@@ -24,7 +24,6 @@ STAGES = [
     "metrics",
     "score",
     "score -j 2",
-    "score -j 3",
 ]
 
 
@@ -51,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def first(folder: Path) -> subprocess.CompletedProcess[str]:
     """The command called for the first time."""
-    return benchmark(folder, "-j", "2", "3", "--peer")
+    return benchmark(folder, "-j", "2", "--peer")
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +73,6 @@ def test_every_stage_is_in_the_table_with_numbers(first: subprocess.CompletedPro
 def test_ratios_startup_and_figures_follow_the_table(first: subprocess.CompletedProcess[str]) -> None:
     for start in (
         "seconds, score / score -j 2: ",
-        "seconds, score / score -j 3: ",
         "documents/s, score / peer: ",
     ):
         assert re.search(rf"^{start}[\d.,]+$", first.stdout, re.MULTILINE)

@@ -269,7 +269,7 @@ NASTY = [
 nasty = st.lists(st.lists(st.sampled_from(NASTY), max_size=6), min_size=3, max_size=3)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(nasty, nasty, nasty, st.sampled_from(sorted(PRESETS)))
 def test_systems_together_score_as_their_ensemble_does(
     wanted: list[list[str]], first: list[list[str]], second: list[list[str]], protocol: str

@@ -174,7 +174,8 @@ for number in ordered_map(whose, iter(int, 1), 2):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 def test_workers_end_when_the_process_that_started_them_is_killed() -> None:
-    with subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True) as started:
+    source = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    with subprocess.Popen([sys.executable, "-c", KILLED], env=source, stdout=subprocess.PIPE, text=True) as started:
         assert started.stdout is not None
         workers: set[str] = set()
         while len(workers) < 2:
