@@ -12,7 +12,7 @@ from importlib.util import find_spec
 import pytest
 from hypothesis import settings
 
-settings.register_profile("quick", max_examples=30)
+settings.register_profile("quick", max_examples=20)
 settings.register_profile("thorough", max_examples=1000, deadline=None)
 settings.load_profile("thorough" if os.environ.get("KARAT_THOROUGH") else "quick")
 

@@ -15,6 +15,7 @@ from karat.align import align, prepare
 from karat.columns import Subset
 from karat.corpus import Document, Prediction
 from karat.protocol import KARAT, parse_protocol
+from tests.examples import examples
 
 WORDS = ["graph", "graphs", "Graph", "neural", "net-work", "nets", "a", "ai", "train", ",", ".", "<unk>", "", "(x)"]
 phrase = st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join)
@@ -75,7 +76,7 @@ def plainly(title: str, body: str, references: list[Any], predictions: list[Any]
     return counted
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(st.lists(document, min_size=1, max_size=4))
 def test_columns_count_what_the_rules_say(documents: list[Any]) -> None:
     corpus = [Document(id=str(i), title=t, text=b, keyphrases=r) for i, (t, b, r, _) in enumerate(documents)]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat.comparing import Comparison, compare, compare_corpora, letters
+from tests.examples import examples
 
 QUICK: dict[str, Any] = {"resamples": 2000}
 
@@ -169,7 +170,7 @@ def test_systems_are_ranked_over_corpora() -> None:
 names = st.sampled_from("vwxyz")
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(60))
 @given(st.sets(st.frozensets(names, min_size=2, max_size=2)))
 def test_systems_share_a_letter_exactly_when_they_do_not_differ(apart: set[frozenset[str]]) -> None:
     found = letters("vwxyz", apart)

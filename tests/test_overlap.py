@@ -15,6 +15,7 @@ import karat
 from karat.errors import InputError
 from karat.protocol import PRESETS
 from karat.report import render
+from tests.examples import examples
 
 DATA = Path(__file__).parent / "golden"
 SYNTHETIC = [str(DATA / f"synthetic.{name}.jsonl") for name in ("corpus", "alpha", "beta")]
@@ -269,7 +270,7 @@ NASTY = [
 nasty = st.lists(st.lists(st.sampled_from(NASTY), max_size=6), min_size=3, max_size=3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(nasty, nasty, nasty, st.sampled_from(sorted(PRESETS)))
 def test_systems_together_score_as_their_ensemble_does(
     wanted: list[list[str]], first: list[list[str]], second: list[list[str]], protocol: str

@@ -7,7 +7,8 @@ this module knows a preset by its name. `signature` spells a protocol out, and `
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from typing import Any
 
 from karat.errors import InputError, unknown
@@ -275,13 +276,12 @@ class Protocol:
 
     def options(self) -> dict[str, str]:
         """Every option with its value, matching first."""
-        return asdict(self.matching) | asdict(self.counting)
+        parts = {"matching": self.matching, "counting": self.counting}
+        return {name: getattr(parts[part], name) for name, (part, _) in _FIELDS.items()}  # asdict would copy deeply
 
     def __str__(self) -> str:
         """The name, and the options in which it differs from the preset of that name."""
-        preset = PRESETS[self.name].options()
-        changed = [f"{name}={value}" for name, value in self.options().items() if value != preset[name]]
-        return ",".join([self.name, *changed])
+        return _text_of(self)
 
     def signature(self, **facts: str) -> str:
         """The protocol spelled out, every option by name, and facts about the data behind it.
@@ -291,6 +291,13 @@ class Protocol:
         """
         everything = self.options() | facts
         return ",".join([self.name, *(f"{name}={value}" for name, value in everything.items())])
+
+
+@lru_cache(maxsize=1024)
+def _text_of(protocol: Protocol) -> str:
+    preset = PRESETS[protocol.name].options()
+    changed = [f"{name}={value}" for name, value in protocol.options().items() if value != preset[name]]
+    return ",".join([protocol.name, *changed])
 
 
 FACTS = ("set", "hash", "extra", "karat")  # what a signature says of the data and of the program, beside options

@@ -16,6 +16,7 @@ import karat
 from karat.embed import embedder
 from karat.errors import InputError
 from karat.formats.pairs import read_pairs
+from tests.examples import examples
 
 
 def corpus(*documents: dict[str, Any], name: str = "made") -> karat.Corpus:
@@ -104,7 +105,7 @@ def test_documents_without_ids_are_named_by_their_lines(tmp_path: Path) -> None:
 PHRASES = st.lists(st.lists(st.sampled_from(["a", "B", "b", "c d", "C  d", "e", "f", ""]), max_size=6), max_size=12)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(30))
 @given(PHRASES, st.sampled_from([0.2, 0.5, 0.6]), st.sampled_from(["jaccard", "max"]), st.booleans())
 def test_mining_equals_comparing_every_two_documents(
     lists: list[list[str]], least: float, measure: Any, keep: bool

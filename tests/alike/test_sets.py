@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from karat.alike import sets as module
 from karat.alike.sets import MEASURES, Measure, Sets, join, needed, shared, shares
+from tests.examples import examples
 
 Lists = list[list[int]]
 Found = dict[tuple[int, int], float]
@@ -52,13 +53,13 @@ SKEWED = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(50))
 @given(PLAIN | SKEWED, LEAST, st.sampled_from(MEASURES), st.booleans())
 def test_the_join_equals_brute_force(lists: Lists, least: float, measure: Measure, equal: bool) -> None:
     assert joined(lists, least, measure, equal) == pytest.approx(by_force(lists, least, measure, equal))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(20))
 @given(SKEWED, LEAST, st.sampled_from(MEASURES))
 def test_small_blocks_and_sorted_sets_change_nothing(lists: Lists, least: float, measure: Measure) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -18,9 +18,12 @@ from karat.formats import own, read_run
 from karat.formats.base import Record
 from karat.formats.containers import cell, cell_list, container_at, container_of, rows, save
 from karat.formats.head import Head
+from tests.examples import examples
 
 untimed = settings(
-    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], max_examples=80
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    max_examples=examples(40),
 )
 
 [CSV] = [form for form in own.FORMATS if form.name == "csv"]

@@ -14,10 +14,13 @@ from karat.corpus import Document, Prediction
 from karat.errors import InputError
 from karat.formats.head import Head
 from karat.formats.huggingface import FORMATS
+from tests.examples import examples
 from tests.formats.through import documents, predictions, saved, saved_run
 
 untimed = settings(
-    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], max_examples=60
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    max_examples=examples(25),
 )
 
 MIDAS, LDKP, PRMU = FORMATS

@@ -24,9 +24,12 @@ from karat.formats import huggingface, own
 from karat.formats.base import Format
 from karat.formats.containers import container_at, rows, save
 from karat.formats.head import Head
+from tests.examples import examples
 
 untimed = settings(
-    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], max_examples=60
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    max_examples=examples(25),
 )
 
 [PARQUET] = [form for form in own.FORMATS if form.name == "parquet"]

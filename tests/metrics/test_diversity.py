@@ -11,6 +11,7 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
 import karat
 from karat.metrics.diversity import own_bleu
+from tests.examples import examples
 
 
 def value(predictions: list[str], metric: str, protocol: str = "karat") -> Any:
@@ -29,7 +30,7 @@ def test_repeats_are_counted_by_stems() -> None:
 phrase = st.lists(st.sampled_from("abcd"), min_size=1, max_size=5).map(tuple)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(phrase, min_size=2, max_size=5))
 def test_self_bleu_is_that_of_nltk(phrases: list[tuple[str, ...]]) -> None:
     smooth = SmoothingFunction().method1

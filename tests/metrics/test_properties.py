@@ -15,6 +15,7 @@ import karat.metrics
 from karat.metrics.base import METRICS, Metric
 from karat.protocol import PRESETS
 from karat.results import Score
+from tests.examples import examples
 
 WORDS = ["graph", "graphs", "neural", "nets", "deep", "a", "ai", "train", "data/base", ",", "<unk>", "x_y"]
 PROTOCOLS = sorted(PRESETS)
@@ -85,7 +86,7 @@ def test_no_metric_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(METRICS))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(given=documents, protocol=st.sampled_from(PROTOCOLS))
 def test_values_stay_within_their_bounds(name: str, given: list[dict[str, Any]], protocol: str) -> None:
     low, high = METRICS[name].bounds
@@ -99,7 +100,7 @@ def test_values_stay_within_their_bounds(name: str, given: list[dict[str, Any]],
 
 
 @pytest.mark.parametrize("name", sorted(METRICS))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(given=documents, protocol=st.sampled_from(PROTOCOLS), order=st.randoms(use_true_random=False))
 def test_the_order_of_documents_does_not_matter(
     name: str, given: list[dict[str, Any]], protocol: str, order: Any
@@ -115,7 +116,7 @@ def test_the_order_of_documents_does_not_matter(
 
 
 @pytest.mark.parametrize("name", sorted(METRICS))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(given=documents, protocol=st.sampled_from(PROTOCOLS), size=st.integers(1, 3))
 def test_chunks_concatenate(name: str, given: list[dict[str, Any]], protocol: str, size: int) -> None:
     given = some_references(given)

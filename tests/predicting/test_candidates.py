@@ -14,6 +14,7 @@ from karat.errors import InputError
 from karat.predicting.base import Asked
 from karat.predicting.candidates import Candidates, Kind, candidates_of, ngrams, phrases, runs, text_of
 from karat.text.stoplists import stop_words
+from tests.examples import examples
 
 TAGS = {
     "deep": "JJ",
@@ -123,7 +124,7 @@ ODD = ["used", "uses", "net", "nets", "Deep", "of", ".", "c++", "ip", "x", "a-b"
 
 
 @given(st.lists(st.lists(st.sampled_from(ODD), max_size=7), max_size=4), st.integers(1, 5))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_n_grams_are_those_that_pke_would_keep(sentences: list[list[str]], n: int) -> None:
     text = text_of(Document(sentences=[[(word, "x") for word in each] for each in sentences]), Asked())
     stems = [text.stems[begin:end] for begin, end in text.spans()]

@@ -17,13 +17,14 @@ from karat.predicting import graphs, topics
 from karat.predicting.base import Asked
 from karat.predicting.candidates import Candidates, candidates_of
 from karat.predicting.graphs import Graph, walk, word_graph
+from tests.examples import examples
 
 WORDS = "abcdefgh"
 PHRASES = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), min_size=2, max_size=30)
 
 
 @given(PHRASES, st.sampled_from([0.0, 0.25, 0.5, 0.74, 0.9, 1.0]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_clusters_and_their_numbers_are_those_of_scipy(phrases: list[list[str]], threshold: float) -> None:
     held = np.array([[word in phrase for word in WORDS] for phrase in phrases])
     expected = fcluster(linkage(pdist(held, "jaccard"), "average"), threshold, "distance")

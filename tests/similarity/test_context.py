@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from karat.similarity import Words, compare
 from karat.similarity.context import Contexts, sentences_of
+from tests.examples import examples
 
 TEXTS = ["Graphs grow. Deep graphs shrink!", "Trees grow? Nothing\nholds nets."]
 
@@ -46,7 +47,7 @@ sentence = st.lists(words, min_size=1, max_size=7).map(tuple)
 
 
 @given(st.lists(sentence, min_size=1, max_size=6), st.lists(st.lists(words | st.just("x"), max_size=5).map(tuple)))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_a_sentence_holds_a_phrase_where_its_words_follow_each_other(
     sentences: list[Words], phrases: list[Words]
 ) -> None:

@@ -24,6 +24,7 @@ from karat.stats.correlation import (
     krippendorff,
     williams,
 )
+from tests.examples import examples
 
 
 def by_scipy(x: Floats, y: Floats) -> list[float]:
@@ -82,7 +83,7 @@ def test_a_far_outlier_does_not_blur_the_resamples_without_it() -> None:
     assert without.tolist() == pytest.approx(by_scipy(x[1:], y[1:]), abs=1e-6)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 40), st.integers(1, 6))
 def test_many_points_are_counted_without_a_matrix_and_alike(seed: int, items: int, levels: int) -> None:
     generator = np.random.default_rng(seed)

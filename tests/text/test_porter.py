@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from nltk.stem import PorterStemmer
 
 from karat.text.porter import stem
+from tests.examples import examples
 
 nltk_stem = PorterStemmer().stem
 
@@ -155,7 +156,7 @@ def test_equals_nltk_on_odd_strings(word: str) -> None:
     assert stem(word) == nltk_stem(word)
 
 
-@settings(max_examples=1000, deadline=None, derandomize=True)
+@settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(
     st.one_of(
         st.text(),
