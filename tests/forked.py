@@ -14,6 +14,20 @@ import socket
 import sys
 
 HELD = 1 << 20  # bytes of a request at most
+# All that verbs need, so that no command has to load it again.
+LOADED = (
+    "karat.cli",
+    "karat.evaluate",
+    "karat.reporting",
+    "karat.predicting.models",
+    "karat.predicting.running",
+    "karat.formats.write",
+    "scipy.stats",
+    "scipy.optimize",
+    "scipy.cluster.hierarchy",
+    "scipy.spatial.distance",
+    "rapidfuzz.process",
+)
 
 
 def serve(path: str) -> None:
@@ -22,9 +36,10 @@ def serve(path: str) -> None:
     from contextlib import suppress
 
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a process with threads must not fork
-    import karat.cli
-    import karat.evaluate
-    import karat.report  # noqa: F401  loads all that verbs need
+    from importlib import import_module
+
+    for module in LOADED:
+        import_module(module)
     from karat.text.tags import tags
 
     tags([["a"]])  # loads the tagger
