@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 import msgspec
@@ -23,9 +22,10 @@ from karat.corpus import Batches, Document, Phrase, Prediction, in_batches
 from karat.errors import InputError
 from karat.formats import folders
 from karat.formats.base import Format, Record, brief, quoted
-from karat.formats.files import folder_beside, open_bytes, without_compression, writing
+from karat.formats.files import folder_beside, without_compression, writing
 from karat.formats.folders import References, Sets, holds
 from karat.formats.head import Head
+from karat.formats.xml import parse
 
 XML, JSON = ".xml", ".json"
 FIRST_DOCUMENTS = 100  # that are looked at to tell the layout
@@ -163,25 +163,8 @@ class _Words:
 def _title_and_text(path: str) -> tuple[str | None, str]:
     """The words of a document, parted by spaces; a title where a sentence says that it is in that section."""
     words = _Words()
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler = words.start
-    parser.EndElementHandler = words.end
-    parser.CharacterDataHandler = words.characters
-    parser.EntityDeclHandler = _refuse_entities
-    try:
-        with open_bytes(path) as file:
-            parser.ParseFile(file)
-    except expat.ExpatError as error:
-        what = expat.ErrorString(error.code).replace("no element found", "it ends too early")
-        raise InputError(f"{path}:{error.lineno}: not XML: {what}") from None
-    except (ValueError, LookupError) as error:  # what was met is not what is due, or the encoding is not known
-        raise InputError(f"{path}:{parser.CurrentLineNumber}: {brief(str(error))}") from None
+    parse(path, words)
     return " ".join(words.title) or None, " ".join(words.text)
-
-
-def _refuse_entities(*_: object) -> None:
-    raise ValueError("an entity is declared (<!ENTITY), which is not read; write the text itself")
 
 
 _NOT_IN_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

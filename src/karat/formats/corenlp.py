@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from xml.parsers import expat
 
 import msgspec
 
 from karat.corpus import Batches, Document, in_batches
 from karat.errors import InputError
 from karat.formats import ake, folders
-from karat.formats.base import Format, brief
-from karat.formats.files import open_bytes, without_compression
+from karat.formats.base import Format
+from karat.formats.files import without_compression
 from karat.formats.folders import holds
 from karat.formats.head import Head
+from karat.formats.xml import parse
 
 Sentences = list[list[tuple[str, str]]]
 
@@ -100,25 +100,8 @@ class _Parsed:
 def _parsed(path: str) -> _Parsed:
     """What a file holds."""
     found = _Parsed()
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler = found.start
-    parser.EndElementHandler = found.end
-    parser.CharacterDataHandler = found.characters
-    parser.EntityDeclHandler = _refuse_entities
-    try:
-        with open_bytes(path) as file:
-            parser.ParseFile(file)
-    except expat.ExpatError as error:
-        what = expat.ErrorString(error.code).replace("no element found", "it ends too early")
-        raise InputError(f"{path}:{error.lineno}: not XML: {what}") from None
-    except (ValueError, LookupError) as error:  # what was met is not what is due, or the encoding is not known
-        raise InputError(f"{path}:{parser.CurrentLineNumber}: {brief(str(error))}") from None
+    parse(path, found)
     return found
-
-
-def _refuse_entities(*_: object) -> None:
-    raise ValueError("an entity is declared (<!ENTITY), which is not read; write the text itself")
 
 
 def _fits(head: Head) -> bool:

@@ -1,0 +1,45 @@
+"""XML as a stream of elements: nothing is built in memory, and no entity is expanded."""
+
+from __future__ import annotations
+
+from typing import Protocol
+from xml.parsers import expat
+
+from karat.errors import InputError
+from karat.formats.base import brief
+from karat.formats.files import open_bytes
+
+
+class Handler(Protocol):
+    """What is told of the elements of a file; a ValueError says that what was met is not what is due."""
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """Takes the beginning of an element."""
+
+    def end(self, tag: str) -> None:
+        """Takes its end."""
+
+    def characters(self, text: str) -> None:
+        """Takes text within it."""
+
+
+def parse(path: str, handler: Handler) -> None:
+    """Tells a handler of all that is in a file; what is wrong with it is an error with its line."""
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler = handler.start
+    parser.EndElementHandler = handler.end
+    parser.CharacterDataHandler = handler.characters
+    parser.EntityDeclHandler = _refuse_entities
+    try:
+        with open_bytes(path) as file:
+            parser.ParseFile(file)
+    except expat.ExpatError as error:
+        what = expat.ErrorString(error.code).replace("no element found", "it ends too early")
+        raise InputError(f"{path}:{error.lineno}: not XML: {what}") from None
+    except (ValueError, LookupError) as error:  # what was met is not what is due, or the encoding is not known
+        raise InputError(f"{path}:{parser.CurrentLineNumber}: {brief(str(error))}") from None
+
+
+def _refuse_entities(*_: object) -> None:
+    raise ValueError("an entity is declared (<!ENTITY), which is not read; write the text itself")
