@@ -13,6 +13,11 @@ import os
 import socket
 import sys
 
+TYPE_CHECKING = False  # typing itself would take longer to load than all the rest of `run`
+if TYPE_CHECKING:
+    import subprocess
+    from pathlib import Path
+
 HELD = 1 << 20  # bytes of a request at most
 # All that verbs need, so that no command has to load it again.
 LOADED = (
@@ -140,6 +145,20 @@ def program() -> list[str]:
         atexit.register(stop)
         _path = path
     return [sys.executable, "-I", "-S", __file__, "run", _path]
+
+
+def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The finished command in a folder, on a terminal of 80 columns."""
+    import subprocess
+
+    return subprocess.run(
+        [*program(), *arguments],
+        cwd=folder,
+        env=os.environ | {"COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
 
 
 if __name__ == "__main__":

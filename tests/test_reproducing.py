@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Sequence
 from math import isnan, pi, sqrt
@@ -18,7 +17,7 @@ import karat
 from karat.protocol import change, published
 from karat.report import render
 from karat.reproducing import coefficient_of_variation, gives
-from tests.forked import program
+from tests import forked
 
 DATA = Path(__file__).parent / "golden"
 SYNTHETIC = [DATA / f"synthetic.{name}.jsonl" for name in ("corpus", "alpha", "beta")]
@@ -436,15 +435,8 @@ def test_tables_show_figures_as_they_were_printed() -> None:
 
 
 def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The real command in a process of its own."""
-    return subprocess.run(
-        [*program(), "reproduce", *arguments],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(DATA.parents[1] / "src"), "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+    """The command `karat reproduce` in a process of its own."""
+    return forked.command(folder, "reproduce", *arguments)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ import karat
 from karat.metrics.base import Rows, parse_request
 from karat.report import render
 from karat.results import Part, Results, Score
-from tests.forked import program
+from tests.forked import command
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "cli" / "golden"
@@ -270,18 +269,6 @@ def test_results_that_cannot_stand_in_one_table_are_refused() -> None:
 
 
 # ---------------------------------------------------------------------------------------------- the command
-
-
-def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The real command in a process of its own."""
-    return subprocess.run(
-        [*program(), *arguments],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from karat.cli.shared import (
     fields_option,
     format_option,
     from_option,
+    one_protocol_options,
     progress,
     quiet_option,
     write_out,
@@ -307,20 +308,7 @@ def requests_progress(quiet: bool) -> Iterator[Callable[[Told], None] | None]:
     metavar="S",
     help="By what share of the document's words the number may differ (default 0.1).",
 )
-@click.option(
-    "--protocol",
-    default="karat",
-    metavar="NAME[,option=value...]",
-    help="Convention by which references are present (default karat).",
-    shell_complete=completion.protocols,
-)
-@click.option("--references", metavar="NAME", help="Look at a named reference set.")
-@click.option(
-    "--language",
-    metavar="LANGUAGE",
-    help="Stem with Snowball for this language, as french.",
-    shell_complete=completion.languages,
-)
+@one_protocol_options
 @from_option
 @fields_option
 @click.option(

@@ -85,6 +85,22 @@ fields_option = click.option(
     help="Columns of a table or of any JSON lines, as id=doc,keyphrases=preds,separator=; for files that have them; "
     "corpus:... or run:... for these (repeatable).",
 )
+one_protocol_options: Callable[[F], F] = combine(
+    click.option(
+        "--protocol",
+        default="karat",
+        metavar="NAME[,option=value...]",
+        help="Convention by which phrases are matched (default karat).",
+        shell_complete=completion.protocols,
+    ),
+    click.option("--references", metavar="NAME", help="Look at a named reference set."),
+    click.option(
+        "--language",
+        metavar="LANGUAGE",
+        help="Stem with Snowball for this language, as french.",
+        shell_complete=completion.languages,
+    ),
+)
 development_options: Callable[[F], F] = combine(
     click.option(
         "--dev-corpus",

@@ -15,6 +15,7 @@ from karat.cli.shared import (
     fields_option,
     from_option,
     interval_options,
+    one_protocol_options,
     output_options,
     progress,
     resampling_options,
@@ -55,20 +56,7 @@ runs/reformulations/tfidf.jsonl, or runs/tfidf.jsonl for both.
     help="By what share of words a reformulation may be longer or shorter (default 0.1).",
 )
 @click.option("--cutoff", default="M", metavar="K", help="The first K predictions, or M (default M, all).")
-@click.option(
-    "--protocol",
-    default="karat",
-    metavar="NAME[,option=value...]",
-    help="Convention by which phrases are matched (default karat).",
-    shell_complete=completion.protocols,
-)
-@click.option("--references", metavar="NAME", help="Look at a named reference set.")
-@click.option(
-    "--language",
-    metavar="LANGUAGE",
-    help="Stem with Snowball for this language, as french.",
-    shell_complete=completion.languages,
-)
+@one_protocol_options
 @click.option(
     "--missing",
     type=click.Choice(["error", "empty", "skip"]),
