@@ -16,7 +16,7 @@ from typing import cast
 import pytest
 
 from karat.engine.processes import ordered_map
-from karat.errors import InputError, KaratError, MissingExtraError, missing_extra
+from karat.errors import InputError, KaratError, MissingExtraError
 
 ON_ONE_AND_ON_THREE = pytest.mark.parametrize("jobs", [1, 3])
 
@@ -43,7 +43,7 @@ def refuse_seven(number: int) -> int:
 
 
 def lack_an_extra(_: int) -> int:
-    raise missing_extra("tokenizer=nltk", "ngram")
+    raise MissingExtraError("tokenizer=nltk needs nltk: pip install 'karat[ngram]'")
 
 
 def divide_by(number: int) -> float:

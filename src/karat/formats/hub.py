@@ -16,8 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from karat.errors import InputError, missing_extra, unknown
+from karat.errors import InputError, unknown
 from karat.formats.base import Record, brief
+from karat.libraries import library
 
 PREFIX = "datasets:"
 SETTINGS = ("config", "split", "revision")
@@ -162,14 +163,10 @@ def _split_among(source: Source, names: list[str]) -> str:
 @contextmanager
 def _library(source: Source) -> Iterator[Any]:
     """The library, quiet and without code from elsewhere; what it raises becomes one sentence."""
-    try:
-        import datasets
-        import huggingface_hub.utils
-    except ImportError:
-        raise missing_extra("a dataset of the Hugging Face library", "datasets") from None
+    datasets, hub = (library(name, "a dataset of Hugging Face") for name in ("datasets", "huggingface_hub.utils"))
     datasets.config.HF_DATASETS_TRUST_REMOTE_CODE = False  # before version 4 it might run a set's code
     try:
-        with _quiet(datasets, huggingface_hub.utils):
+        with _quiet(datasets, hub):
             yield datasets
     except Exception as error:  # its errors are of many kinds, of several libraries
         raise InputError(f"{source.path}: {_reason(error)}{_hint(error)}") from None
