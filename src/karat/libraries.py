@@ -13,7 +13,6 @@ EXTRAS = {
     "nltk": "ngram",
     "pyarrow": "parquet",
     "datasets": "datasets",
-    "huggingface_hub": "datasets",
     "torch": "neural",
     "transformers": "neural",
     "sentencepiece": "neural",
@@ -32,10 +31,11 @@ def library(name: str, use: str) -> Any:
     >>> library("xlsxwriter.workbook", "an .xlsx file").__name__
     'xlsxwriter.workbook'
     """
+    top = name.partition(".")[0]
     try:
+        import_module(top)
         return import_module(name)
     except ImportError as error:
-        top = name.partition(".")[0]
         absent = isinstance(error, ModuleNotFoundError) and error.name in (None, top)
         why = "" if absent else f", which is there and cannot be imported ({error})"
         raise MissingExtraError(f"{use} needs {top}{why}: pip install 'karat[{EXTRAS[top]}]'") from None

@@ -108,7 +108,7 @@ def _side_by_side(work: Callable[[Item], Found], items: Iterable[Item], threads:
 
 def load(model: Model, layer: int | None) -> Network:
     """The model's weights and tokenizer, from its directory alone."""
-    torch, transformers = (library(name, f"the encoder {model.root}") for name in ("torch", "transformers"))
+    transformers, torch = (library(name, f"the encoder {model.root}") for name in ("transformers", "torch"))
     path = str(model.encoder.resolve())
     with _offline_and_quiet(transformers), torch.random.fork_rng(devices=[]):
         try:

@@ -163,10 +163,12 @@ def _split_among(source: Source, names: list[str]) -> str:
 @contextmanager
 def _library(source: Source) -> Iterator[Any]:
     """The library, quiet and without code from elsewhere; what it raises becomes one sentence."""
-    datasets, hub = (library(name, "a dataset of Hugging Face") for name in ("datasets", "huggingface_hub.utils"))
+    datasets = library("datasets", "a dataset of Hugging Face")
+    import huggingface_hub.utils  # which comes with it
+
     datasets.config.HF_DATASETS_TRUST_REMOTE_CODE = False  # before version 4 it might run a set's code
     try:
-        with _quiet(datasets, hub):
+        with _quiet(datasets, huggingface_hub.utils):
             yield datasets
     except Exception as error:  # its errors are of many kinds, of several libraries
         raise InputError(f"{source.path}: {_reason(error)}{_hint(error)}") from None

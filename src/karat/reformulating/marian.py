@@ -68,7 +68,7 @@ def translator(directory: str | Path) -> Translate:
 
 def _loaded(root: Path) -> tuple[Any, Any]:
     """The tokenizer and the model of a directory, from its files alone."""
-    for name in ("torch", "sentencepiece"):  # what the model and its tokenizer stand on
+    for name in ("sentencepiece", "torch"):  # what the tokenizer and the model stand on
         library(name, "a Marian model")
     transformers = library("transformers", "a Marian model")
     with _offline_and_quiet(transformers):
