@@ -292,8 +292,8 @@ def test_every_block_does_what_it_says(path: Path, tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.neural
+@pytest.mark.encoder
 def test_commands_that_need_a_model_work(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
     story = begin(tmp_path)
     shown = [block for path in DOCUMENTS for block in blocks(path) if block.language == "sh"]
     lines = [line for block in shown for line in command_lines(block.text) if NEURAL in line]

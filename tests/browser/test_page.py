@@ -304,8 +304,6 @@ def test_without_scripts_the_worst_documents_stand_there(synthetic: Path, opened
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The source of axe-core, fetched by npm for these tests alone."""
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed, and it fetches axe-core")
     folder = tmp_path_factory.mktemp("axe")
     subprocess.run(["npm", "pack", "--silent", "axe-core"], cwd=folder, check=True, capture_output=True)
     with tarfile.open(next(folder.glob("*.tgz"))) as packed:
@@ -314,6 +312,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
         return source.read().decode()
 
 
+@pytest.mark.npm
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1280])
 def test_axe_finds_no_serious_fault(
