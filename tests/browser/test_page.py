@@ -13,6 +13,7 @@ import pytest
 
 import karat
 from tests.report.nasty import LONG, NASTY, corpus, runs
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.browser
 
@@ -71,6 +72,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[bool],
                 options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
             options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
             started[scripts] = Chrome(options=options, service=ChromeService(str(shutil.which("chromedriver"))))
+            started[scripts].set_script_timeout(PATIENCE)
             started[scripts].execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
         return started[scripts]
 
@@ -107,7 +109,7 @@ def until(found: Any, script: str) -> Any:
     """What a script gives as soon as it is true."""
     from selenium.webdriver.support.ui import WebDriverWait
 
-    return WebDriverWait(found, 20, 0.02).until(lambda _: found.execute_script(script))
+    return WebDriverWait(found, PATIENCE, 0.02).until(lambda _: found.execute_script(script))
 
 
 def one(found: Any, selector: str) -> Any:
