@@ -54,8 +54,8 @@ SAMPLES = {
 }
 # Commands that are not run: they install, or take as long as the tests themselves.
 NOT_RUN = ("pip install", "python -m venv", "python -m benchmarks", "make ", "pytest", "KARAT_REWRITE=1 pytest")
-# Commands that need a model, which a test of its own runs.
-NEURAL = "model=package:"
+# What is in commands that need a part of the machine (tests/conftest.py), which a test of their own runs.
+NEEDS = {"model=package:": (pytest.mark.neural, pytest.mark.encoder), "--via synonyms": (pytest.mark.wordnet,)}
 # What stands for more than the samples hold.
 INSTEAD = {"--shard 3/16": "--shard 1/1"}
 # Languages of blocks that are only shown.
@@ -221,7 +221,7 @@ def act_pycon(block: Block, story: Story) -> None:
 
 def act_sh(block: Block, story: Story) -> None:
     for line in command_lines(block.text):
-        if line.startswith(NOT_RUN) or NEURAL in line:
+        if line.startswith(NOT_RUN) or any(part in line for part in NEEDS):
             continue
         for shown, run in INSTEAD.items():
             line = line.replace(shown, run)
@@ -291,12 +291,11 @@ def test_every_block_does_what_it_says(path: Path, tmp_path: Path, monkeypatch: 
         ACTS[block.language](block, story)
 
 
-@pytest.mark.neural
-def test_commands_that_need_a_model_work(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+@pytest.mark.parametrize("part", [pytest.param(part, marks=marks) for part, marks in NEEDS.items()])
+def test_commands_that_need_a_part_of_the_machine_work(part: str, tmp_path: Path) -> None:
     story = begin(tmp_path)
     shown = [block for path in DOCUMENTS for block in blocks(path) if block.language == "sh"]
-    lines = [line for block in shown for line in command_lines(block.text) if NEURAL in line]
+    lines = [line for block in shown for line in command_lines(block.text) if part in line]
     assert lines
     for line in lines:
         done = story.sh(line)

@@ -10,6 +10,7 @@ ROOT = Path(karat.__file__).parent
 # From left to right; a module may import from its own layer and from those before it.
 LAYERS = [
     ["errors"],
+    ["libraries"],
     ["llm"],
     ["protocol"],
     ["corpus"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import socket
 import sys
 import traceback
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ from karat.llm import (
 )
 from tests.reformulating.server import Endpoint as Server
 from tests.reformulating.server import Reply, answer, broken, cut, drip, gone, hold, said, serving, status
+from tests.waiting import PATIENCE
 
 SECRET = "sk-test/4711+very-secret"
 
@@ -76,7 +78,7 @@ def server() -> Iterator[Server]:
 def ask(server: Server, *script: Reply, ledger: Ledger | None = None, waits: Waits | None = None, **how: Any) -> Answer:
     """The answer to "Hello {text}" of a server that begins with these replies."""
     server.script = list(script)
-    settings: dict[str, Any] = {"tries": 3, "timeout": 5.0, "key": Key(SECRET)} | how
+    settings: dict[str, Any] = {"tries": 3, "timeout": PATIENCE, "key": Key(SECRET)} | how
     with Chat(Endpoint(server.url, "small", **settings), waits or Waits()) as chat:
         return chat.ask("Hello {text}", ledger or Ledger())
 
@@ -199,10 +201,11 @@ def test_an_answer_without_measure_is_not_read_to_its_end(server: Server, monkey
 
 
 def test_an_endpoint_that_is_not_there_is_named() -> None:
-    with serving() as server:
-        url = server.url
-    with Chat(Endpoint(url, "small", tries=2), Waits()) as chat, pytest.raises(AnswerError) as raised:
-        chat.ask("Hello", Ledger())
+    with socket.socket() as silent:  # its port is taken, and nobody listens there
+        silent.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        with Chat(Endpoint(url, "small", tries=2), Waits()) as chat, pytest.raises(AnswerError) as raised:
+            chat.ask("Hello", Ledger())
     assert str(raised.value).startswith(f"{url} cannot be reached (")
 
 

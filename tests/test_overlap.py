@@ -393,8 +393,6 @@ def test_shards_with_extra_references_are_merged(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "tsv", "parquet", "jsonl.gz"])
 def test_a_written_review_is_read_back_from_every_container(tmp_path: Path, suffix: str) -> None:
-    if suffix == "parquet":
-        pytest.importorskip("pyarrow")
     from karat.formats.reviews import read_accepted, write_review
 
     phrases = ["deep nets", "=1+1", "'=x", "-omics", 'a "b", c', "'tis", "semi; colon"]

@@ -141,6 +141,7 @@ def test_the_means_of_near_misses_by_hand() -> None:
     ]
 
 
+@pytest.mark.wordnet
 def test_every_default_similarity_is_measured() -> None:
     names = "exact overlap overlap_head kmr bleu nist meteor rouge1 rougeL chrf levenshtein cosine"
     found = human(PAIRS, **QUICK)
@@ -508,7 +509,8 @@ def test_scores_are_read_from_every_container(tmp_path: Path) -> None:
 
 
 def test_zst_files_are_read(tmp_path: Path) -> None:
-    zstandard = pytest.importorskip("zstandard")
+    import zstandard
+
     (tmp_path / "a.jsonl.zst").write_bytes(zstandard.compress(SETS.read_bytes()))
     assert read_judged(tmp_path / "a.jsonl.zst").items == read_judged(SETS).items
 

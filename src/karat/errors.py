@@ -14,13 +14,8 @@ class InputError(KaratError, ValueError):
     """What was given cannot be used: a file, an option, a name."""
 
 
-class MissingExtraError(KaratError):
-    """An optional library is not installed."""
-
-
-def missing_extra(what: str, extra: str) -> MissingExtraError:
-    """An error for something that needs a library which is not there, with the command that installs it."""
-    return MissingExtraError(f"{what} needs an extra: pip install 'karat[{extra}]'")
+class MissingExtraError(InputError):
+    """What was given needs an optional part that is not installed; the sentence has the command that installs it."""
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:

@@ -23,7 +23,8 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from karat.errors import InputError, KaratError, missing_extra
+from karat.errors import InputError, KaratError
+from karat.libraries import library
 
 BASE_URL, MODEL, KEY = "KARAT_LLM_BASE_URL", "KARAT_LLM_MODEL", "KARAT_LLM_KEY"
 HIDDEN = "***"
@@ -237,10 +238,7 @@ class Chat:
     """An open line to an endpoint; several threads may ask at once, and all wait when the endpoint asks one to."""
 
     def __init__(self, endpoint: Endpoint, stop: Event | None = None) -> None:
-        try:
-            import httpx
-        except ImportError:
-            raise missing_extra("a chat endpoint", "llm") from None
+        httpx = library("httpx", "a chat endpoint")
         headers = {} if endpoint.key is None else {"Authorization": endpoint.key.header()}
         self._endpoint = endpoint
         self._stop = stop or Event()

@@ -15,6 +15,7 @@ import numpy as np
 from karat.columns import Cutoff
 from karat.errors import InputError
 from karat.formats.files import open_bytes, write_beside
+from karat.libraries import library
 from karat.metrics.base import METRICS, Floats, Request, Rows
 
 FORMAT_VERSION = 1
@@ -183,15 +184,11 @@ class Results(Displayed):
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame."""
-        import pandas
-
-        return pandas.DataFrame(self.rows())
+        return library("pandas", "to_pandas()").DataFrame(self.rows())
 
     def to_polars(self) -> Any:
         """The rows as a polars DataFrame; options as JSON text."""
-        import polars
-
-        return polars.DataFrame(
+        return library("polars", "to_polars()").DataFrame(
             [row | {"options": msgspec.json.encode(row["options"]).decode()} for row in self.rows()]
         )
 

@@ -13,6 +13,7 @@ import pytest
 
 import karat
 from tests.report.nasty import LONG, NASTY, corpus, runs
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.browser
 
@@ -71,6 +72,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[bool],
                 options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
             options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
             started[scripts] = Chrome(options=options, service=ChromeService(str(shutil.which("chromedriver"))))
+            started[scripts].set_script_timeout(PATIENCE)
             started[scripts].execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
         return started[scripts]
 
@@ -107,7 +109,7 @@ def until(found: Any, script: str) -> Any:
     """What a script gives as soon as it is true."""
     from selenium.webdriver.support.ui import WebDriverWait
 
-    return WebDriverWait(found, 20, 0.02).until(lambda _: found.execute_script(script))
+    return WebDriverWait(found, PATIENCE, 0.02).until(lambda _: found.execute_script(script))
 
 
 def one(found: Any, selector: str) -> Any:
@@ -304,8 +306,6 @@ def test_without_scripts_the_worst_documents_stand_there(synthetic: Path, opened
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The source of axe-core, fetched by npm for these tests alone."""
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed, and it fetches axe-core")
     folder = tmp_path_factory.mktemp("axe")
     subprocess.run(["npm", "pack", "--silent", "axe-core"], cwd=folder, check=True, capture_output=True)
     with tarfile.open(next(folder.glob("*.tgz"))) as packed:
@@ -314,6 +314,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
         return source.read().decode()
 
 
+@pytest.mark.npm
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1280])
 def test_axe_finds_no_serious_fault(

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 import karat
 from karat.protocol import PRESETS
 from tests.forked import program
+from tests.waiting import PATIENCE, until
 
 # An interrupt is taken as in a shell's foreground, wherever the tests themselves run.
 COMMAND = """
@@ -39,7 +39,31 @@ from karat.cli import main
 main()
 """
 
-PATIENCE = 20  # seconds after which a command that hangs is ended; nothing is measured by it
+# The same command, whose new processes wait before they do anything.
+FORKING_COMMAND = f"""
+import os, time
+def wait():
+    open("forked", "w").close()
+    while not os.path.exists("let go"):
+        time.sleep(0.01)
+os.register_at_fork(after_in_child=wait)
+{COMMAND}
+"""
+
+# The same command, which stops in the midst of writing a corpus.
+STOPPING_COMMAND = f"""
+import time
+import karat.formats.write
+counted = karat.formats.write._counted
+def stopping(records, progress):
+    for number, record in enumerate(counted(records, progress)):
+        if number == 10_000:
+            open("begun", "w").close()
+            time.sleep({PATIENCE})
+        yield record
+karat.formats.write._counted = stopping
+{COMMAND}
+"""
 
 CORPUS = "".join(
     f'{{"id": "d{n}", "title": "Bees", "text": "A swarm of bees.", "keyphrases": ["swarm", "zoology"]}}\n'
@@ -49,7 +73,7 @@ RUN = "".join(f'{{"id": "d{n}", "keyphrases": ["swarm", "nest"]}}\n' for n in ra
 
 
 def environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name != "KARAT_DEBUG"}
+    kept = {name: value for name, value in os.environ.items() if name not in ("KARAT_DEBUG", "PYTHONUNBUFFERED")}
     path = [str(Path(karat.__file__).parents[1]), *filter(None, [kept.get("PYTHONPATH")])]
     return kept | {"PYTHONPATH": os.pathsep.join(path), "PYTHONIOENCODING": "utf-8"}
 
@@ -462,6 +486,12 @@ def outcome(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
     return process.returncode, out.decode(), err.decode().lstrip("\n")  # a terminal shows ^C on a line of its own
 
 
+def wait_for(file: Path, process: subprocess.Popen[bytes]) -> None:
+    """Nothing, as soon as a command that still runs has made a file."""
+    until(lambda: file.exists() or process.poll() is not None, f"no {file.name}")
+    assert process.returncode is None, outcome(process)
+
+
 INTERRUPTED = (130, "", "karat: interrupted\n")
 
 
@@ -480,9 +510,17 @@ def test_an_interrupt_while_standard_input_is_awaited_ends_quietly(folder: Path)
 @pytest.mark.parametrize("jobs", ["1", "3"])
 def test_an_interrupt_while_documents_are_scored_ends_quietly(folder: Path, jobs: str) -> None:
     process = started(folder, [*SCORE, "-m", "slow", "-j", jobs], SLOW_COMMAND)
-    while process.poll() is None and not (folder / "begun").exists():
-        time.sleep(0.01)
-    assert process.returncode is None, outcome(process)
+    wait_for(folder / "begun", process)
+
+    os.killpg(process.pid, signal.SIGINT)
+    (folder / "let go").touch()
+
+    assert outcome(process) == INTERRUPTED
+
+
+def test_an_interrupt_while_processes_are_started_ends_quietly(folder: Path) -> None:
+    process = started(folder, [*SCORE, "-j", "3"], FORKING_COMMAND)
+    wait_for(folder / "forked", process)
 
     os.killpg(process.pid, signal.SIGINT)
     (folder / "let go").touch()
@@ -714,11 +752,19 @@ def test_a_device_that_is_full_is_named(folder: Path) -> None:
     assert said == "karat: /dev/full: could not be written (No space left on device)"
 
 
-@pytest.mark.parametrize("arguments", [("corpus", "convert", "corpus.jsonl"), SCORE], ids=" ".join)
-def test_standard_output_that_is_full_is_said_in_one_line(folder: Path, arguments: Sequence[str]) -> None:
+@pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize("arguments", [("corpus", "convert", "corpus.jsonl"), ("list", "metrics"), SCORE], ids=" ".join)
+def test_standard_output_that_is_full_is_said_in_one_line(
+    folder: Path, arguments: Sequence[str], unbuffered: dict[str, str]
+) -> None:
     with FULL.open("wb") as output:
         done = subprocess.run(
-            command(arguments), cwd=folder, env=environment(), stdout=output, stderr=subprocess.PIPE, timeout=PATIENCE
+            command(arguments),
+            cwd=folder,
+            env=environment() | unbuffered,
+            stdout=output,
+            stderr=subprocess.PIPE,
+            timeout=PATIENCE,
         )
 
     assert done.returncode == 2, done
@@ -733,15 +779,14 @@ def test_standard_output_that_is_full_is_said_in_one_line(folder: Path, argument
 @pytest.mark.parametrize("name", ["old.jsonl", "new.jsonl.gz", "new.csv"])
 def test_an_interrupted_conversion_leaves_the_old_file_and_nothing_else(much: Path, name: str) -> None:
     before = {path.name: path.read_bytes() for path in much.iterdir()}
-    process = started(much, ["corpus", "convert", "much.jsonl", "-o", name])
-    while process.poll() is None and not list(much.glob(".karat-*/*/*")):
-        time.sleep(0.001)
-    assert process.returncode is None, outcome(process)
+    process = started(much, ["corpus", "convert", "much.jsonl", "-o", name], STOPPING_COMMAND)
+    wait_for(much / "begun", process)
+    assert list(much.glob(".karat-*/*/*"))
 
     os.killpg(process.pid, signal.SIGINT)
 
     assert outcome(process) == INTERRUPTED
-    assert {path.name: path.read_bytes() for path in much.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in much.iterdir() if path.name != "begun"} == before
 
 
 def test_the_first_bytes_of_a_conversion_can_be_taken_alone(much: Path) -> None:

@@ -1,4 +1,8 @@
-"""What the command prints, byte for byte; the files in golden/ are reviewed, and rewritten with KARAT_REWRITE=1."""
+"""What the command prints, byte for byte; the files in golden/ are reviewed, and rewritten with KARAT_REWRITE=1.
+
+Figures at full length agree to nine digits: in which order a product of matrices is summed up, and so its last bit, is
+chosen by the processor.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from math import isclose
 from pathlib import Path
 
 import pytest
@@ -144,13 +149,39 @@ def karat(*arguments: str, cwd: Path = DATA, **environment: str) -> subprocess.C
     )
 
 
+FIGURE = re.compile(r"\d*\.\d+(?:e[+-]?\d+)?")
+
+
+def on_any_processor(printed: str, reviewed: str) -> str:
+    """What is printed, with the reviewed figure in place of one that agrees with it to nine digits."""
+    figures = FIGURE.findall(reviewed)
+    if len(FIGURE.findall(printed)) != len(figures):
+        return printed
+    left = iter(figures)
+
+    def settled(found: re.Match[str]) -> str:
+        figure = next(left)
+        return figure if isclose(float(found[0]), float(figure), rel_tol=1e-9, abs_tol=1e-15) else found[0]
+
+    return FIGURE.sub(settled, printed)
+
+
+def test_figures_agree_to_nine_digits_and_no_fewer() -> None:
+    reviewed = '{"f": 0.12555918662638602, "d": ".3154"}'
+    assert on_any_processor('{"f": 0.1255591866263861, "d": ".3154"}', reviewed) == reviewed
+    for other in ('{"f": 0.1255591876263861, "d": ".3154"}', '{"f": 0.12555918662638602, "d": ".3155"}', "{}"):
+        assert on_any_processor(other, reviewed) == other
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_command_prints_what_was_reviewed(tmp_path: Path, name: str) -> None:
     done = karat(*COMMANDS[name], cwd=tmp_path if name == "demo.txt" else DATA)
     assert done.returncode == 0, done.stderr.decode()
-    if os.environ.get("KARAT_REWRITE"):
-        (GOLDEN / name).write_bytes(done.stdout)
-    assert done.stdout.decode() == (GOLDEN / name).read_text()
+    reviewed = (GOLDEN / name).read_text() if (GOLDEN / name).exists() else ""
+    printed = on_any_processor(done.stdout.decode(), reviewed)
+    if os.environ.get("KARAT_REWRITE") and printed != reviewed:
+        (GOLDEN / name).write_text(printed)
+    assert printed == (GOLDEN / name).read_text()
     if name == "demo.txt":
         check_demo(tmp_path / "karat-demo", done.stdout.decode())
 

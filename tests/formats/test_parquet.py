@@ -336,7 +336,7 @@ def test_without_the_library_the_command_that_installs_it_is_named(tmp_path: Pat
     path = tmp_path / "x.parquet"
     path.write_bytes(b"PAR1")
 
-    with pytest.raises(MissingExtraError, match=r"^a Parquet file needs an extra: pip install 'karat\[parquet\]'$"):
+    with pytest.raises(MissingExtraError, match=r"^a Parquet file needs pyarrow: pip install 'karat\[parquet\]'$"):
         documents(str(path))
 
 

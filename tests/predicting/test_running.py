@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from time import monotonic, sleep
 
 import pytest
 
@@ -22,6 +21,7 @@ from karat.predicting.frequencies import Frequencies
 from karat.predicting.running import CHUNK, Options, Predicted, predicted
 from karat.text.languages import guess
 from tests.predicting.papers import encrypted, pdf_of
+from tests.waiting import until
 
 TEXTS = [f"Bee number {n} dances in the hive and tells the others of the flowers." for n in range(100)]
 CORPUS = Corpus.of([{"id": f"d{n}", "title": f"Bee {n}", "text": text} for n, text in enumerate(TEXTS)], "bees")
@@ -178,7 +178,6 @@ def test_another_model_or_corpus_does_not_go_on_with_what_was_begun(tmp_path: Pa
 
 
 COMMAND = "from karat.cli import main; main()"
-PATIENCE = 60  # seconds after which a process that does not begin is given up; nothing is measured by it
 SLOW = """
 import os, time
 def slowly(documents):
@@ -197,9 +196,7 @@ def test_a_command_that_is_killed_goes_on_where_it_was(tmp_path: Path, monkeypat
     arguments = ["predict", "slow_models:slowly", "corpus.jsonl", "-o", "run.jsonl.gz"]
     environment = os.environ | {"PYTHONPATH": str(Path(karat.__file__).parents[1])}
     with subprocess.Popen([sys.executable, "-c", COMMAND, *arguments], cwd=tmp_path, env=environment) as process:
-        until = monotonic() + PATIENCE
-        while not (tmp_path / "waits").exists() and process.poll() is None and monotonic() < until:
-            sleep(0.02)
+        until(lambda: (tmp_path / "waits").exists() or process.poll() is not None, "it does not begin")
         process.send_signal(signal.SIGKILL)
     part = tmp_path / "run.jsonl.gz.part"
     assert len(part.read_bytes().splitlines()) == 1 + 2 * CHUNK

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-PATIENCE = 20  # seconds after which a request that is held is let go; nothing is measured by it
+from tests.waiting import PATIENCE
 
 Reply = Callable[["Handler"], None]
 

@@ -16,7 +16,8 @@ import pytest
 import karat
 from karat.cli import karat as command
 from karat.errors import InputError
-from tests.reformulating.server import PATIENCE, Endpoint, answer, broken, hold, status
+from tests.reformulating.server import Endpoint, answer, broken, hold, status
+from tests.waiting import PATIENCE, until
 
 SECRET = "sk-4711-very-secret"
 # An interrupt is taken as in a shell's foreground, wherever the tests themselves run.
@@ -25,6 +26,18 @@ import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from karat.cli import main
 main()
+"""
+# The same, which makes a file when it has taken the interrupt and asks for no more; answers have all the time to come.
+STOPPING_COMMAND = f"""
+import sys, threading
+import karat.reformulating.asking as asking
+class Event(threading.Event):
+    def set(self):
+        super().set()
+        if isinstance(sys.exception(), KeyboardInterrupt):
+            open("stopping", "w").close()
+asking.Event, asking.GRACE = Event, {PATIENCE}
+{COMMAND}
 """
 WORDS = ("bees", "wasps", "ants", "moths", "flies", "gnats")
 
@@ -45,11 +58,11 @@ def environment(server: Endpoint) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "KARAT_DEBUG"} | own
 
 
-def arguments(*given: str, via: str = "paraphrase") -> list[str]:
+def arguments(*given: str, via: str = "paraphrase", program: str = COMMAND) -> list[str]:
     return [
         sys.executable,
         "-c",
-        COMMAND,
+        program,
         "pairs",
         "reformulate",
         "corpus.jsonl",
@@ -74,10 +87,12 @@ def ran(folder: Path, server: Endpoint, *given: str, via: str = "paraphrase") ->
 
 
 @contextmanager
-def begun(folder: Path, server: Endpoint, *given: str, via: str = "paraphrase") -> Iterator[subprocess.Popen[str]]:
+def begun(
+    folder: Path, server: Endpoint, *given: str, via: str = "paraphrase", program: str = COMMAND
+) -> Iterator[subprocess.Popen[str]]:
     """The command while it runs; it is ended with the block at the latest."""
     process = subprocess.Popen(
-        arguments(*given, via=via),
+        arguments(*given, via=via, program=program),
         cwd=folder,
         env=environment(server),
         stdin=subprocess.DEVNULL,
@@ -164,9 +179,10 @@ def test_killed_after_every_answer_it_still_loses_none(folder: Path, server: End
 
 def test_interrupted_it_keeps_the_answers_that_are_under_way(folder: Path, server: Endpoint) -> None:
     server.script = [answer(), hold]
-    with begun(folder, server, "-j", "1") as process:
+    with begun(folder, server, "-j", "1", program=STOPPING_COMMAND) as process:
         assert server.held.wait(PATIENCE)
         process.send_signal(signal.SIGINT)
+        until((folder / "stopping").exists, "the interrupt is not taken")
         server.release.set()
         _, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130

@@ -20,8 +20,6 @@ pytestmark = [pytest.mark.neural, pytest.mark.filterwarnings("default")]
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
-    pytest.importorskip("torch")
-    pytest.importorskip("sentencepiece")
     import torch
 
     folder = tmp_path_factory.mktemp("models")

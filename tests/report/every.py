@@ -13,6 +13,7 @@ from karat.corpus import Prediction
 from karat.llm import Usage
 from karat.predicting.running import Entry, Predicted
 from karat.reformulating import Forecast
+from karat.report.tables import short
 from karat.results import Found
 from tests.report.nasty import BEE, IMAGE, SCRIPT
 
@@ -31,6 +32,18 @@ DOCUMENTS: list[dict[str, Any]] = [
     }
     for n in range(4)
 ]
+
+
+def names_in(result: str) -> tuple[str, ...]:
+    """The names that stand in the tables of a result; long ones may be cut."""
+    others = {
+        "Results": (CORPUS, ONE, TWO),
+        "Audit": (CORPUS, ONE, TWO),
+        "Tables": (ONE, TWO),
+        "Consistency": (short(ONE, 60), short(TWO, 60)),
+        "Human": ("people (ceiling)",),  # annotators are in the other formats
+    }
+    return others.get(result, (CORPUS,))
 
 
 def run(name: str, start: int) -> karat.Run:

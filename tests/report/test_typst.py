@@ -18,20 +18,11 @@ from karat.report import FORMATS
 from karat.report.markup import Marked, bold, seen
 from karat.report.papers import Printed, latex, literal, tex
 from karat.report.papers import typst as written
-from karat.report.tables import short
 from tests.forked import program
-from tests.report.every import CORPUS, ONE, TWO, every
+from tests.report.every import every, names_in
 
 DATA = Path(__file__).parents[1] / "golden"
 PRINTED = [found.__name__ for found, forms in FORMATS.items() if "typst" in forms]
-# The names that stand in the tables of a result where they are not the corpus; long ones may be cut.
-SHOWN = {
-    "Results": (CORPUS, ONE, TWO),
-    "Audit": (CORPUS, ONE, TWO),
-    "Tables": (ONE, TWO),
-    "Consistency": (short(ONE, 60), short(TWO, 60)),
-    "Human": ("people (ceiling)",),  # annotators are in the other formats
-}
 
 
 def figures(text: str) -> list[dict[str, Any]]:
@@ -62,7 +53,7 @@ def test_typst_reads_the_tables_of_every_result_as_they_are_meant(name: str) -> 
         assert len(cells) > 4
         assert table["kind"] == "table"
     said = [*texts([table["body"] for table in tables]), *texts([table["caption"]["body"] for table in tables])]
-    for each in SHOWN.get(name, (CORPUS,)):
+    for each in names_in(name):
         assert any(each in text for text in said), each
 
 

@@ -20,12 +20,15 @@ SENTENCES = [("net", "work", "a", "of"), ("car", "net"), ("a", "car", "of", "net
 phrase = st.lists(st.sampled_from(WORDS), max_size=7).map(tuple)
 tables = st.lists(phrase, min_size=1, max_size=8, unique=True)
 # bertscore needs a model, and it alone may be negative: the tests of encoders say what holds for it.
-NAMES = [name for name in SIMILARITIES if name != "bertscore"]
-every = pytest.mark.parametrize("name", NAMES)
+NAMES = [name for name in SIMILARITIES if name not in ("bertscore", "meteor")]
+METEOR = [pytest.param("meteor", marks=pytest.mark.wordnet), "meteor,synonyms=none"]
+every = pytest.mark.parametrize("name", [*NAMES, *METEOR])
 
 
 def scored(name: str, phrases: list[Words], left: Any, right: Any) -> Floats:
-    more = {"sentences": SENTENCES} if name == "context" else {}
+    name, _, option = name.partition(",")
+    more: dict[str, Any] = {"sentences": SENTENCES} if name == "context" else {}
+    more |= dict([option.split("=")] if option else [])
     columns = np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)
     return SIMILARITIES[name].function(phrases, *columns, **more)
 
@@ -85,12 +88,12 @@ def test_no_pairs_and_no_phrases_have_no_scores(name: str) -> None:
     assert scored(name, [("a",)], [], []).shape == (0,)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "context"])
+@pytest.mark.parametrize("name", [*(name for name in NAMES if name != "context"), *METEOR])
 def test_equal_phrases_that_are_listed_twice_are_equal(name: str) -> None:
     assert scored(name, [("net", "work"), ("net", "work")], [0], [1]) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", ["kmr", "bleu", "overlap", "rougeL", "meteor"])
+@pytest.mark.parametrize("name", ["kmr", "bleu", "overlap", "rougeL", *METEOR])
 def test_very_long_phrases_are_scored(name: str) -> None:
     [(long, other)] = made_pairs(1, seed=9, words=list("abcdefgh"), longest=1)
     assert scored(name, [long * 300, other + long * 2], [0], [1])[0] < 1

@@ -70,7 +70,7 @@ def test_an_unknown_tagger_is_refused_and_a_missing_library_is_named(monkeypatch
     with pytest.raises(InputError, match="unknown tagger 'spacy'; write spacy:MODEL, as in spacy:en_core_web_sm"):
         tagger("spacy")
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(MissingExtraError, match=r"the tagger spacy:xx needs an extra: pip install 'karat\[spacy\]'"):
+    with pytest.raises(MissingExtraError, match=r"the tagger spacy:xx needs spacy: pip install 'karat\[spacy\]'"):
         tagger("spacy:xx")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 import click
@@ -106,15 +107,23 @@ def _run() -> int:
             raise
         return 0
     except BrokenPipeError:
-        # Nothing is left to say to a reader that went away, not even by the flush at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # nothing is left to say to a reader that went away
         return 0
     except OSError as error:
+        with suppress(OSError):
+            sys.stdout.flush()  # what was written before, where it can be
+        _drop_output()
         return _say(str(error), WRONG_INPUT)
     except Exception as error:
         if os.environ.get("KARAT_DEBUG"):
             raise
         return _say(f"internal error: {error!r}; please report it (KARAT_DEBUG=1 shows where)", OUR_FAULT)
+
+
+def _drop_output() -> None:
+    """Nothing; what Python could not write it would try again at its end, and complain."""
+    with suppress(OSError):  # a stream that is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(message: str, code: int) -> int:

@@ -103,7 +103,7 @@ def _write(records: Corpus | Run, to: str | None, output: str | None, lossy: boo
             with progress(quiet) as done:
                 lost = write(records, target, format=chosen, lossy=lossy, progress=done)
         except InputError as error:
-            raise InputError(str(error).replace(target, output or "standard output")) from None
+            raise type(error)(str(error).replace(target, output or "standard output")) from None
         if output is None:
             _to_standard_output(Path(target), chosen)
     if not quiet:

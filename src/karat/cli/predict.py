@@ -179,6 +179,15 @@ def _check_options(context: click.Context, chosen: Wanted) -> None:
 def _destinations(corpus: str, format_: str | None, output: str | None) -> tuple[str | None, str | None]:
     """(the file of a run, what is shown or written beside it); says at once what could not be written."""
     check_file(output)
+    run, view = _chosen(corpus, format_, output)
+    if view == "xlsx":
+        from karat.report.predicted import writer_of_workbooks
+
+        writer_of_workbooks()
+    return run, view
+
+
+def _chosen(corpus: str, format_: str | None, output: str | None) -> tuple[str | None, str | None]:
     if output is None:
         if format_ == "xlsx":
             raise InputError("-f xlsx: an Excel file needs a name: -o FILE.xlsx")

@@ -245,10 +245,15 @@ def check_output(format_: str | None, output: str | None, saves: bool = True) ->
 
 def check_file(path: str | None) -> None:
     """Says at once, before any work, when a file could not be written."""
-    if path is not None and Path(path).is_dir():
+    if path is None:
+        return
+    if Path(path).is_dir():
         raise InputError(f"{path}: is a directory, not a file")
-    if path is not None and not Path(path).parent.is_dir():
+    if not Path(path).parent.is_dir():
         raise InputError(f"{Path(path).parent}: there is no such folder")
+    from karat.formats.files import check_compression
+
+    check_compression(path)
 
 
 def deliver(results: Found, format_: str | None, output: str | None, quiet: bool) -> None:

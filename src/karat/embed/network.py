@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 
 from karat.embed.forward import ROWS, forward, kin_of
 from karat.embed.model import Model
-from karat.errors import InputError, missing_extra
+from karat.errors import InputError
+from karat.libraries import library
 
 BATCH_TOKENS = 1024  # measured: from here on larger batches are no faster
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
@@ -107,11 +108,7 @@ def _side_by_side(work: Callable[[Item], Found], items: Iterable[Item], threads:
 
 def load(model: Model, layer: int | None) -> Network:
     """The model's weights and tokenizer, from its directory alone."""
-    try:
-        import torch
-        import transformers
-    except ImportError:
-        raise missing_extra(f"the encoder {model.root}", "neural") from None
+    transformers, torch = (library(name, f"the encoder {model.root}") for name in ("transformers", "torch"))
     path = str(model.encoder.resolve())
     with _offline_and_quiet(transformers), torch.random.fork_rng(devices=[]):
         try:

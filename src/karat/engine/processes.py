@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from karat.errors import KaratError
@@ -57,7 +58,8 @@ def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], jobs:
     with ProcessPoolExecutor(jobs, _context(), _start, (function,)) as pool:
         try:
             for item in items:
-                waiting.append(pool.submit(_call, item))
+                with _no_interrupt():
+                    waiting.append(pool.submit(_call, item))
                 if len(waiting) >= _AHEAD * jobs:
                     yield waiting.popleft().result()
             while waiting:
@@ -66,6 +68,19 @@ def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], jobs:
             raise KaratError("a worker process ended; it may have run out of memory: try a smaller -j") from None
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Holds Ctrl-C back while processes are started: a new one takes it as meant for itself at first, and complains."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _context() -> Any:

@@ -13,10 +13,11 @@ from typing import IO, Any
 
 import msgspec
 
-from karat.errors import InputError, missing_extra
+from karat.errors import InputError
 from karat.formats import hub, jsonl
 from karat.formats.base import Record, brief, quoted
 from karat.formats.files import BOM, first_line, lines, open_bytes, without_compression, writing
+from karat.libraries import library
 
 LONGEST_CELL = (1 << 31) - 1
 ROWS_AT_ONCE = 1000
@@ -173,12 +174,7 @@ def _seekable(file: IO[bytes]) -> IO[bytes]:
 
 
 def _parquet() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise missing_extra("a Parquet file", "parquet") from None
-    return pyarrow, pyarrow.parquet
+    return library("pyarrow", "a Parquet file"), library("pyarrow.parquet", "a Parquet file")
 
 
 # ---------------------------------------------------------------------------------------------- lists in cells

@@ -19,7 +19,8 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.errors import InputError, missing_extra
+from karat.errors import InputError
+from karat.libraries import library
 
 STDIN = "-"
 BLOCK_BYTES = 1 << 21  # about 1,500 abstracts: large enough for numpy, small enough for memory
@@ -123,11 +124,13 @@ class _Zstd(io.RawIOBase):
 
 
 def _zstandard() -> Any:
-    try:
-        import zstandard
-    except ImportError:
-        raise missing_extra("a .zst file", "zst") from None
-    return zstandard
+    return library("zstandard", "a .zst file")
+
+
+def check_compression(path: str | Path) -> None:
+    """Nothing; where the library is not installed that the name of a file to write asks for, an error says so."""
+    if str(path).endswith(".zst"):
+        _zstandard()
 
 
 def blocks(path: str) -> Iterator[tuple[int, int, bytes]]:

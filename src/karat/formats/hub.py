@@ -16,8 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from karat.errors import InputError, missing_extra, unknown
+from karat.errors import InputError, unknown
 from karat.formats.base import Record, brief
+from karat.libraries import library
 
 PREFIX = "datasets:"
 SETTINGS = ("config", "split", "revision")
@@ -162,11 +163,9 @@ def _split_among(source: Source, names: list[str]) -> str:
 @contextmanager
 def _library(source: Source) -> Iterator[Any]:
     """The library, quiet and without code from elsewhere; what it raises becomes one sentence."""
-    try:
-        import datasets
-        import huggingface_hub.utils
-    except ImportError:
-        raise missing_extra("a dataset of the Hugging Face library", "datasets") from None
+    datasets = library("datasets", "a dataset of Hugging Face")
+    import huggingface_hub.utils  # which comes with it
+
     datasets.config.HF_DATASETS_TRUST_REMOTE_CODE = False  # before version 4 it might run a set's code
     try:
         with _quiet(datasets, huggingface_hub.utils):

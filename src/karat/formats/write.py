@@ -42,7 +42,7 @@ def write(
             save(aside, _counted(records, progress))
             lost = _losses(records, read(aside))
         except InputError as error:
-            raise InputError(str(error).replace(aside, target)) from None
+            raise type(error)(str(error).replace(aside, target)) from None
         except UnicodeEncodeError as error:
             raise InputError(f"{target}: half a character cannot be written ({error.reason})") from None
         if lost and not lossy:

@@ -16,7 +16,7 @@ import msgspec
 from karat import __version__
 from karat.corpus import Corpus, Prediction
 from karat.formats.base import brief
-from karat.formats.files import writing, writing_errors
+from karat.formats.files import check_compression, writing, writing_errors
 from karat.predicting.base import Asked
 from karat.predicting.finding import Wanted
 from karat.predicting.reading import paths_of
@@ -58,9 +58,15 @@ class Part:
                 file.write(block)
         part.unlink()
 
+    def discard(self) -> None:
+        """Forgets what was predicted."""
+        self.file.close()
+        Path(self.path + PART).unlink()
+
 
 def begin(path: str, wanted: Wanted, asked: Asked, corpus: Corpus) -> Part:
     """The part of a run that this command began before, or a new one."""
+    check_compression(path)
     part = Path(path + PART)
     whose = _Whose(__version__, wanted.name, fingerprint(wanted, asked, corpus, aside=(path, str(part))))
     content = part.read_bytes() if part.is_file() else b""

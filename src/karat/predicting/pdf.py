@@ -8,8 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from statistics import median
+from typing import Any
 
-from karat.errors import InputError, missing_extra
+from karat.errors import InputError
+from karat.libraries import library
 
 EDGE = 2  # lines at the head and at the foot of a page that may be repeated on others
 FEWEST_PAGES = 3  # of a text that its running heads are told from
@@ -37,13 +39,14 @@ def title_and_text(content: bytes) -> tuple[str | None, str]:
     return title, _without_title(text, title)
 
 
+def reader_of_pdf() -> Any:
+    """The library that reads PDFs; where it is not installed, an error says how to get it."""
+    return library("pypdf", "reading a PDF")
+
+
 def _pages(content: bytes) -> tuple[list[str], str | None]:
     """(the text of each page, the title that the file tells)."""
-    try:
-        import pypdf
-        from pypdf.errors import DependencyError, FileNotDecryptedError
-    except ImportError:
-        raise missing_extra("a PDF", "pdf") from None
+    pypdf = reader_of_pdf()
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it would write its own remarks to standard error
     try:
         reader = pypdf.PdfReader(io.BytesIO(content))
@@ -53,7 +56,7 @@ def _pages(content: bytes) -> tuple[list[str], str | None]:
         return [page.extract_text() for page in reader.pages], told
     except InputError:
         raise
-    except (DependencyError, FileNotDecryptedError):
+    except (pypdf.errors.DependencyError, pypdf.errors.FileNotDecryptedError):
         raise InputError("this PDF is encrypted; save it without a password first") from None
     except Exception as error:  # of any kind: the library meets damaged files with whatever comes of it
         raise InputError(f"this PDF cannot be read ({type(error).__name__}: {str(error)[:100]})") from None

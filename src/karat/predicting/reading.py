@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby, islice
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from karat.corpus import BATCH_DOCUMENTS, Batch, Batches, Corpus, Document
 from karat.errors import InputError, KaratError, MissingExtraError
 from karat.formats import read, sniff, split_name
 from karat.formats.base import quoted
-from karat.formats.files import STDIN, first_line, open_bytes, without_compression
+from karat.formats.files import STDIN, check_compression, first_line, open_bytes, without_compression
 from karat.formats.folders import whole_text
 from karat.formats.head import Head
 from karat.predicting import pdf
@@ -104,28 +104,66 @@ def _folder(path: str, name: str, aside: set[Path]) -> Given:
         pass
     else:
         return Given(read(path, name=name))
-    found, left = _sorted_out(path, aside)
-    if not found:
+    there = _sorted_out(path, aside)
+    notes = [f"left out, as {why}: {some(places)}" for why, places in there.lacking.items()]
+    if not there.found and notes:
+        raise MissingExtraError(f"{path}: no document there can be read: {'; '.join(notes)}")
+    if not there.found:
         known = ", ".join((*TEXTS, PDF, *RECORDS))
         raise InputError(f"{path}: no documents there (files that end in {known} are looked for)")
-    notes = [f"{sum(left.values()):,} files are no documents and were left out ({_kinds(left)})"] if left else []
-    return Given(Corpus(name, _Files(tuple(found), strict=False), path), tuple(notes))
+    if there.left:
+        notes += [f"{there.left.total():,} files are no documents and were left out ({_kinds(there.left)})"]
+    return Given(Corpus(name, _Files(tuple(there.found), strict=False), path), tuple(notes))
 
 
-def _sorted_out(folder: str, aside: set[Path]) -> tuple[list[_File], Counter[str]]:
-    """(the files that are documents or corpora, in order; how many are neither, by their suffix)."""
-    found, left = [], Counter[str]()
+@dataclass(frozen=True, slots=True)
+class _There:
+    """The files of a folder: documents and corpora in order; how many are neither, by suffix; which need a library."""
+
+    found: list[_File] = field(default_factory=list)
+    left: Counter[str] = field(default_factory=Counter)
+    lacking: dict[str, list[str]] = field(default_factory=dict)  # places, by what would have to be installed
+
+
+def _sorted_out(folder: str, aside: set[Path]) -> _There:
+    there = _There()
     for place in _places(folder):
         path = str(Path(folder, place))
         if Path(path).resolve() in aside:
             continue
-        if _suffix(path) in (*TEXTS, PDF):
-            found.append(_File(place, path))
-        elif _suffix(path) in RECORDS and _holds_documents(path):
-            found.append(_File(place, path, records=True))
+        try:
+            file = _file(place, path)
+        except MissingExtraError as error:
+            there.lacking.setdefault(str(error), []).append(place)
+            continue
+        if file is None:
+            there.left[_suffix(path) or "no suffix"] += 1
         else:
-            left[_suffix(path) or "no suffix"] += 1
-    return found, left
+            there.found.append(file)
+    return there
+
+
+def _file(place: str, path: str) -> _File | None:
+    """A file as a document or a corpus, None where it is neither; a library that reading it needs may be missing."""
+    suffix = _suffix(path)
+    if suffix not in (*TEXTS, PDF, *RECORDS):
+        return None
+    check_compression(path)
+    if suffix == PDF:
+        pdf.reader_of_pdf()
+    if suffix in (*TEXTS, PDF):
+        return _File(place, path)
+    return _File(place, path, records=True) if _holds_documents(path) else None
+
+
+def some(names: Sequence[str], most: int = 5) -> str:
+    """The first of some names, and how many more there are.
+
+    >>> some(["a.pdf", "b.pdf"]), some("abcdefg")
+    ('a.pdf, b.pdf', 'a, b, c, d, e and 2 more')
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _places(folder: str) -> list[str]:
@@ -141,6 +179,8 @@ def _holds_documents(path: str) -> bool:
     """Whether a file is a corpus with texts: one of its first documents has a title, a text or sentences."""
     try:
         return any(each.title or each.text or each.sentences for each in islice(read(path), FIRST_DOCUMENTS))
+    except MissingExtraError:
+        raise
     except KaratError:
         return False
 
@@ -214,7 +254,8 @@ class Opening:
         try:
             _opened(file)
         except InputError as error:
-            return str(error)
+            said = str(error)
+            return said if said.startswith(file.path) else f"{file.path}: {said}"
         return None
 
 
@@ -225,10 +266,8 @@ def _opened(file: _File) -> Document:
             content = opened.read()
         try:
             title, text = pdf.title_and_text(content)
-        except MissingExtraError:
-            raise
         except InputError as error:
-            raise InputError(f"{file.path}: {error}") from None
+            raise type(error)(f"{file.path}: {error}") from None
         return Document(id=file.id, title=title, text=text)
     text = whole_text(file.path)
     if "\0" in text:

@@ -32,7 +32,7 @@ from karat.predicting.frequencies import (
 )
 from karat.predicting.prompting import Asking, as_text, ask
 from karat.predicting.prompting import forecast as count_requests
-from karat.predicting.reading import documents_at, shown_id
+from karat.predicting.reading import documents_at, shown_id, some
 from karat.reformulating.asking import Forecast
 from karat.results import Displayed
 from karat.text.languages import guess
@@ -174,15 +174,18 @@ def predicted(
 
     Unless `shown`, what is written is not held in memory.
     """
-    given = corpus if isinstance(corpus, Corpus) else documents_at(corpus).corpus
+    if not isinstance(corpus, Corpus):
+        read = documents_at(corpus)
+        found = predicted(read.corpus, model, options, output=output, shown=shown)
+        return replace(found, notes=(*read.notes, *found.notes))
     if model.asks_endpoint:
-        return _by_endpoint(given, model, options, output)
-    asked, notes = _asked(given, model, options)
-    part = None if output is None else keeping.begin(output, model, asked, given)
+        return _by_endpoint(corpus, model, options, output)
+    asked, notes = _asked(corpus, model, options)
+    part = None if output is None else keeping.begin(output, model, asked, corpus)
     if part is None:
-        return _gathered(given, model, asked, options, notes)
+        return _gathered(corpus, model, asked, options, notes)
     with part.file:
-        found = _gathered(given, model, asked, options, notes, part, shown)
+        found = _gathered(corpus, model, asked, options, notes, part, shown)
         if found.failure is None:
             part.finish()
             return found
@@ -327,12 +330,18 @@ def _told(batch: Batch[Document], documents: Sequence[Document], predictions: Se
         text = as_text(document)
         name = shown_id(document, batch.places[i])
         if not text.strip():
-            why = getattr(batch.decode, "why", lambda raw: None)(batch.raw[i])
+            why = _why(batch, i)
             (done.without_text if why is None else done.unread).append(name if why is None else why)
         elif not prediction.keyphrases:
             done.without_phrases.append(name)
         done.samples.append(text[:SAMPLED])
     return done
+
+
+def _why(batch: Batch[Document], i: int) -> str | None:
+    """Why a document's file has no text, in one sentence; None where it is simply empty."""
+    found: str | None = getattr(batch.decode, "why", lambda raw: None)(batch.raw[i])
+    return found
 
 
 def _pieces(corpus: Corpus, skip: int) -> Iterator[Batch[Document]]:
@@ -384,6 +393,10 @@ def _gathered(
         if done.failure is not None:
             failure = done.failure
             break
+    if len(total.unread) == documents > 0:
+        if part is not None:
+            part.discard()
+        raise _nothing_read(total.unread)
     empty = [each for each in kept if not each.keyphrases]
     notes = [*notes, *_notes(total, len(empty), None if model.foreign else asked.language)]
     return Predicted(corpus.name, model.name, documents, tuple(total.entries), tuple(notes), failure)
@@ -405,6 +418,10 @@ def _add(total: _Done, done: _Done, shown: bool) -> None:
         total.samples.extend(done.samples)
 
 
+def _nothing_read(unread: Sequence[str]) -> InputError:
+    return InputError(f"no document can be read: {some(unread)}")
+
+
 def _advance(options: Options, documents: int) -> None:
     if options.progress is not None:
         options.progress(documents)
@@ -414,8 +431,7 @@ def _notes(total: _Done, empty: int, language: str | None) -> Iterator[str]:
     """What there is to say of the documents."""
     yield from total.of_model
     if total.unread:
-        more = f" (and {len(total.unread) - 1:,} files more)" if len(total.unread) > 1 else ""
-        yield f"no phrases for what cannot be read: {total.unread[0]}{more}"
+        yield f"no phrases for what cannot be read: {some(total.unread)}"
     for found, what in ((total.without_text, "no text"), (total.without_phrases, "a text, but no phrase in it")):
         if found:
             many = f"{len(found):,} documents have" if len(found) > 1 else "1 document has"
@@ -430,25 +446,38 @@ def _notes(total: _Done, empty: int, language: str | None) -> Iterator[str]:
 # ---------------------------------------------------------------------------------------------- endpoints
 
 
-def texts_of(corpus: Corpus) -> tuple[list[tuple[Document, str]], dict[str, str]]:
-    """(each document with its text; the document that each distinct text is asked for)."""
-    found: list[tuple[Document, str]] = []
-    asked: dict[str, str] = {}
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Each document with its text; the document that each distinct text is asked for; why some have none."""
+
+    all: list[tuple[Document, str]] = field(default_factory=list)
+    asked: dict[str, str] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
+
+
+def _texts(corpus: Corpus) -> _Texts:
+    """The texts of a corpus; where no document can be read, an error says so."""
+    found = _Texts()
     for piece in _pieces(corpus, 0):
-        for document, place in zip(piece.records(), piece.places, strict=True):
+        for i, (document, place) in enumerate(zip(piece.records(), piece.places, strict=True)):
             text = as_text(document)
-            found.append((document, text))
+            found.all.append((document, text))
             if text.strip():
-                asked.setdefault(text, text_of_id(document.id) or str(place))
-    return found, asked
+                found.asked.setdefault(text, text_of_id(document.id) or str(place))
+            elif (why := _why(piece, i)) is not None:
+                found.unread.append(why)
+            else:
+                found.empty.append(shown_id(document, len(found.all)))
+    if len(found.unread) == len(found.all) > 0:
+        raise _nothing_read(found.unread)
+    return found
 
 
 def forecast(corpus: Corpus, model: Wanted, options: Options) -> Forecast:
     """How many requests the prediction takes, and about how many tokens; nothing is asked."""
-    _, texts = texts_of(corpus)
-    return count_requests(
-        corpus, model.name, texts, _asking(model, options), Asked(n=options.n, language=options.language)
-    )
+    asked = Asked(n=options.n, language=options.language)
+    return count_requests(corpus, model.name, _texts(corpus).asked, _asking(model, options), asked)
 
 
 def _asking(model: Wanted, options: Options) -> Asking:
@@ -462,21 +491,21 @@ def _asking(model: Wanted, options: Options) -> Asking:
 def _by_endpoint(corpus: Corpus, model: Wanted, options: Options, output: str | None) -> Predicted:
     """What a language model predicts; what has no answer is left out, and is the failure."""
     asking = _asking(model, options)
-    documents, texts = texts_of(corpus)
-    said = ask(texts, asking, Asked(n=options.n, language=options.language))
+    texts = _texts(corpus)
+    said = ask(texts.asked, asking, Asked(n=options.n, language=options.language))
     empty = Prediction(keyphrases=[])
     entries = [
         Entry(msgspec.structs.replace(found, id=document.id), document.title)
-        for document, text in documents
+        for document, text in texts.all
         if (found := said.predictions.get(text) if text.strip() else empty) is not None
     ]
-    blank = [shown_id(document, place) for place, (document, text) in enumerate(documents, 1) if not text.strip()]
     without = [
         shown_id(document, place)
-        for place, (document, text) in enumerate(documents, 1)
+        for place, (document, text) in enumerate(texts.all, 1)
         if text in said.predictions and not said.predictions[text].keyphrases
     ]
-    notes = [*said.notes, *_notes(_Done([], without_text=blank, without_phrases=without), 0, None)]
+    remarks = _Done([], unread=texts.unread, without_text=texts.empty, without_phrases=without)
+    notes = [*said.notes, *_notes(remarks, 0, None)]
     failure = said.complaint()
     if output is not None and said.predictions:
         _save(output, entries)

@@ -279,9 +279,9 @@ def ask_all(
     kept = {text: found for text in texts if (found := _kept(text, todo, endpoint, store)) is not None}
     work = _Work(texts, kept, store, concurrency, tell)
     with Chat(endpoint, work.stop) as chat:
-        for _ in range(concurrency):
-            Thread(target=_go, args=(work, todo, endpoint, store, chat), daemon=True).start()
         try:
+            for _ in range(concurrency):
+                Thread(target=_go, args=(work, todo, endpoint, store, chat), daemon=True).start()
             work.over.wait()  # not Thread.join: an interrupt takes the thread for ended then
         except BaseException:  # answers that are under way are paid for, so they get a moment to arrive
             work.stop.set()

@@ -15,7 +15,8 @@ import msgspec
 
 from karat.embed.cache import fingerprint
 from karat.embed.network import _offline_and_quiet
-from karat.errors import InputError, missing_extra
+from karat.errors import InputError
+from karat.libraries import library
 
 WEIGHTS = "model.safetensors"
 NEEDED = ("config.json", WEIGHTS, "source.spm", "target.spm", "vocab.json")
@@ -67,11 +68,9 @@ def translator(directory: str | Path) -> Translate:
 
 def _loaded(root: Path) -> tuple[Any, Any]:
     """The tokenizer and the model of a directory, from its files alone."""
-    try:
-        import sentencepiece  # noqa: F401  what the tokenizer stands on
-        import transformers
-    except ImportError:
-        raise missing_extra("a Marian model", "neural") from None
+    for name in ("sentencepiece", "torch"):  # what the tokenizer and the model stand on
+        library(name, "a Marian model")
+    transformers = library("transformers", "a Marian model")
     with _offline_and_quiet(transformers):
         try:
             tokenizer = transformers.MarianTokenizer.from_pretrained(str(root), local_files_only=True)

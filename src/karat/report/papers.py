@@ -38,6 +38,7 @@ _TEX = {
     "~": r"\textasciitilde{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     "–": "--",
     "−": "$-$",
     "±": r"$\pm$",
@@ -66,11 +67,15 @@ def latex(tables: Iterable[Printed]) -> str:
 def tex(words: Words) -> str:
     r"""Words that LaTeX shows as they are.
 
-    >>> tex("a_b ± 1")
-    'a\\_b $\\pm$ 1'
+    >>> tex("a_b ± 1"), tex("--x")
+    ('a\\_b $\\pm$ 1', '-{}-x')
     """
-    shown = (("".join(_TEX.get(letter, letter) for letter in seen(text)), style) for text, style in spans(words))
-    return "".join(_TEX_STYLE[style].format(text) for text, style in shown)
+    return "".join(_TEX_STYLE[style].format(_tex_letters(seen(text))) for text, style in spans(words))
+
+
+def _tex_letters(text: str) -> str:
+    """The letters of a text; hyphens are kept apart, as two would become a dash."""
+    return "".join(_TEX.get(a, a) + ("{}" if a == b == "-" else "") for a, b in zip(text, f"{text[1:]} ", strict=True))
 
 
 def _tex_row(name: str, cells: Sequence[Words]) -> str:

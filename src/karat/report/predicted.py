@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from karat.errors import missing_extra
+from karat.libraries import library
 from karat.predicting.running import Entry, Predicted
 from karat.report.grids import paragraphs
 from karat.report.markup import Heading, Items, Part, bold, noted
@@ -98,14 +98,15 @@ def spread_rows(found: Predicted) -> Iterator[dict[str, Any]]:
         yield dict(zip(names, cells + [""] * (len(names) - len(cells)), strict=True))
 
 
+def writer_of_workbooks() -> Any:
+    """The library that writes Excel files; where it is not installed, an error says how to get it."""
+    return library("xlsxwriter", "writing an .xlsx file")
+
+
 def workbook(found: Predicted) -> bytes:
     """The same as an Excel file; every cell is text, so that none can be a formula."""
-    try:
-        import xlsxwriter
-    except ImportError:
-        raise missing_extra("an .xlsx file", "xlsx") from None
     content = io.BytesIO()
-    book = xlsxwriter.Workbook(content, {"in_memory": True})
+    book = writer_of_workbooks().Workbook(content, {"in_memory": True})
     book.set_properties({"created": BEGUN})
     sheet = book.add_worksheet("keyphrases")
     bold = book.add_format({"bold": True})

@@ -18,7 +18,7 @@ from karat.comparing import Comparison, Standing, compare_results, sample_of, wi
 from karat.comparing import Options as Comparing
 from karat.corpus import Corpus, Run
 from karat.engine.chunks import By, Chunk, Join, Missing, chunks
-from karat.errors import InputError, MissingExtraError
+from karat.errors import InputError
 from karat.evaluate import Beside, Columns, Progress, as_corpus, as_protocols, as_runs, score, wanted_metrics
 from karat.metrics.base import parse_request
 from karat.naming import consistency
@@ -289,7 +289,7 @@ def _verbs(
             return
         try:
             found[verb] = find()
-        except (InputError, MissingExtraError) as error:
+        except InputError as error:
             missing[verb] = sentence(str(error))
 
     without = None if referred else NO_REFERENCES

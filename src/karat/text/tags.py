@@ -12,7 +12,8 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
-from karat.errors import InputError, missing_extra
+from karat.errors import InputError
+from karat.libraries import library
 from karat.text.sentences import sentences_of
 
 Tags = tuple[str, ...]
@@ -74,10 +75,7 @@ def _by_textblob(text: str) -> Sentences:
 
 def _by_spacy(model: str) -> Tagger:
     """The tagger of an installed model of spaCy, with universal tags."""
-    try:
-        import spacy
-    except ImportError:
-        raise missing_extra(f"the tagger spacy:{model}", "spacy") from None
+    spacy = library("spacy", f"the tagger spacy:{model}")
     try:
         read = spacy.load(model, exclude=["ner"])
     except OSError:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from karat.errors import missing_extra
+from karat.libraries import library
 
 _MARKS = re.compile(r"\w+(?:-\w+)*|[^\w\s]")
 _WORDS = re.compile(r"\w+")
@@ -55,11 +55,8 @@ def _nltk_words(text: str) -> list[str]:
 
 @cache
 def _nltk_tokenizer() -> Callable[[str], list[str]]:
-    try:
-        from nltk.tokenize.destructive import NLTKWordTokenizer
-    except ImportError:
-        raise missing_extra("tokenizer=nltk", "ngram") from None
-    tokenize: Callable[[str], list[str]] = NLTKWordTokenizer().tokenize
+    nltk = library("nltk.tokenize.destructive", "tokenizer=nltk")
+    tokenize: Callable[[str], list[str]] = nltk.NLTKWordTokenizer().tokenize
     return tokenize
 
 
