@@ -14,7 +14,8 @@ import numpy as np
 
 from karat.columns import Cutoff
 from karat.errors import InputError
-from karat.formats.files import open_bytes, write_beside
+from karat.formats.files import open_bytes
+from karat.formats.output import write_beside
 from karat.metrics.base import METRICS, Floats, Request, Rows
 
 FORMAT_VERSION = 1

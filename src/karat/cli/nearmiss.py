@@ -110,7 +110,7 @@ def _writer(path: str | None) -> Iterator[Callable[[list[NearMiss]], None] | Non
         raise InputError(f"{path}: is a directory, not a file")
     import msgspec
 
-    from karat.formats.files import writing
+    from karat.formats.output import writing
 
     with writing(path) as file:
 

@@ -249,7 +249,7 @@ def _forecast(chosen: Wanted, given: Given, options: Options) -> None:
 
 def _deliver(found: Predicted, view: str | None, output: str | None, quiet: bool) -> None:
     """Shows the predictions or writes them for other readers; what formats do not hold goes to standard error."""
-    from karat.formats.files import write_beside
+    from karat.formats.output import write_beside
     from karat.report import render
     from karat.report.predicted import workbook
 

@@ -253,7 +253,7 @@ def check_file(path: str | None) -> None:
 
 def deliver(results: Found, format_: str | None, output: str | None, quiet: bool) -> None:
     """Writes results to standard output, or to a file in the format that its suffix or -f names."""
-    from karat.formats.files import write_beside
+    from karat.formats.output import write_beside
     from karat.report import render
     from karat.results import Kept
 

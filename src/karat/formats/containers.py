@@ -16,7 +16,8 @@ import msgspec
 from karat.errors import InputError, missing_extra
 from karat.formats import hub, jsonl
 from karat.formats.base import Record, brief, quoted
-from karat.formats.files import BOM, first_line, lines, open_bytes, without_compression, writing
+from karat.formats.files import BOM, first_line, lines, open_bytes, without_compression
+from karat.formats.output import writing
 
 LONGEST_CELL = (1 << 31) - 1
 ROWS_AT_ONCE = 1000

@@ -16,7 +16,7 @@ import msgspec
 from karat import __version__
 from karat.corpus import Corpus, Prediction
 from karat.formats.base import brief
-from karat.formats.files import writing, writing_errors
+from karat.formats.output import writing, writing_errors
 from karat.predicting.base import Asked
 from karat.predicting.finding import Wanted
 from karat.predicting.reading import paths_of
