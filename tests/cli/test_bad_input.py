@@ -734,7 +734,7 @@ def test_standard_output_that_is_full_is_said_in_one_line(folder: Path, argument
 def test_an_interrupted_conversion_leaves_the_old_file_and_nothing_else(much: Path, name: str) -> None:
     before = {path.name: path.read_bytes() for path in much.iterdir()}
     process = started(much, ["corpus", "convert", "much.jsonl", "-o", name])
-    while process.poll() is None and not list(much.glob(".karat-*/*/*")):
+    while process.poll() is None and not list(much.glob(".*.karat-new/*/*")):
         time.sleep(0.001)
     assert process.returncode is None, outcome(process)
 

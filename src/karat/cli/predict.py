@@ -183,8 +183,6 @@ def _destinations(corpus: str, format_: str | None, output: str | None) -> tuple
         if format_ == "xlsx":
             raise InputError("-f xlsx: an Excel file needs a name: -o FILE.xlsx")
         return None, format_ or "table"
-    if Path(corpus).exists() and Path(output).exists() and Path(corpus).samefile(output):
-        raise InputError(f"-o {output}: is the corpus itself; name another file")
     if output.endswith(RUNS):
         if format_ == "xlsx":
             raise InputError(f"-o {output} is a run; an Excel file is named FILE.xlsx")

@@ -160,15 +160,10 @@ def _remove(path: Path) -> None:
 
 
 def refuse_inputs(output: str | Path, inputs: Iterable[str | Path]) -> None:
-    """Raises InputError if an output is one of the inputs, or a file of an input folder, through links too."""
+    """Raises InputError if an output is one of the inputs, which are never overwritten, through links too."""
     target = Path(output)
-    if not target.is_file():
-        return
-    for each in map(Path, inputs):
-        if each.is_file() and each.samefile(target):
-            raise InputError(f"{output}: is one of the inputs, which are never overwritten; name another file")
-        if each.is_dir() and each.resolve() in target.resolve().parents:
-            raise InputError(f"{output}: is a file of the input {each}, which is never overwritten; name another file")
+    if target.is_file() and any(each.is_file() and each.samefile(target) for each in map(Path, inputs)):
+        raise InputError(f"{output}: is one of the inputs, which are never overwritten; name another file")
 
 
 # ---------------------------------------------------------------------------------------------- files
