@@ -117,7 +117,10 @@ def test_frequencies_are_counted_once_and_read_again(folder: Path) -> None:
         ("tfidf corpus.jsonl --df none.json", "none.json: there is no such file"),
         ("tfidf none.jsonl", "none.jsonl: there is no such file"),
         ("my_models:picky corpus.jsonl", "my_models:picky fails on document 'd3': IndexError: list index out of range"),
-        ("my_models:picky corpus.jsonl -o corpus.jsonl", "corpus.jsonl: is one of the inputs, which are never overwritten"),
+        (
+            "my_models:picky corpus.jsonl -o corpus.jsonl",
+            "corpus.jsonl: is one of the inputs, which are never",
+        ),
         ("my_models:picky corpus.jsonl -o run.doc", "-o run.doc: its suffix names no format (known: .jsonl"),
         ("my_models:picky corpus.jsonl -f xlsx", "-f xlsx: an Excel file needs a name: -o FILE.xlsx"),
         (

@@ -27,6 +27,7 @@ def _start(function: Callable[[Any], Any]) -> None:
     global _function
     # Ctrl-C reaches every process of the terminal; the one that was started ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _function = function
 
