@@ -13,9 +13,18 @@ _received: list[int] = []
 
 def catch() -> None:
     """From now on either signal raises KeyboardInterrupt, which unwinds whatever is under way."""
+    _answer_by(_raise)
+
+
+def ignore() -> None:
+    """From now on neither signal does anything: all is done, and the process is about to end."""
+    _answer_by(signal.SIG_IGN)
+
+
+def _answer_by(handler: Any) -> None:
     with suppress(ValueError):  # in another thread than the main one, where signals are not ours to catch
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, _raise)
+            signal.signal(number, handler)
 
 
 def _raise(number: int, frame: Any) -> None:

@@ -86,7 +86,9 @@ def main() -> NoReturn:
     Its code is 0 when all is done, 1 when a gate failed, 2 for wrong input, 70 for our fault, 130 or 143 for a signal.
     """
     interrupts.catch()
-    sys.exit(_run())
+    code = _run()
+    interrupts.ignore()
+    sys.exit(code)
 
 
 def _run() -> int:
