@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import msgspec
@@ -136,3 +137,74 @@ def test_every_request_has_its_row_in_the_order_of_request() -> None:
         ("r@1", "absent", "mean"),
         ("p@5", "all", "mean"),
     ]
+
+
+# ---------------------------------------------------------------------------------------------- damage
+
+
+def test_a_flipped_bit_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "results.karat"
+    karat.score(CORPUS, RUN, metrics=["f1@5:present", "found@M", "p@M/micro"]).save(path)
+    content = path.read_bytes()
+    chance = random.Random(0)
+    for bit in [*range(200), *chance.sample(range(8 * len(content)), 500)]:
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        with pytest.raises(karat.InputError, match=r"results\.karat: "):
+            karat.load(path)
+
+
+def _first_version(results: karat.Results) -> bytes:
+    """The bytes of results as the first version of the file had them: without a checksum."""
+    envelope = msgspec.msgpack.decode(encode(results))
+    return msgspec.msgpack.encode(msgspec.msgpack.decode(envelope["content"]) | {"karat": 1})
+
+
+def test_a_file_without_a_checksum_is_read_with_a_note(tmp_path: Path) -> None:
+    results = karat.score(CORPUS, RUN, metrics=["f1@M"])
+    path = tmp_path / "old.karat"
+    path.write_bytes(_first_version(results))
+    loaded = karat.load(path)
+    assert loaded.rows() == results.rows()
+    assert "an older .karat file, which has no checksum" in loaded.notes[len(results.remarks)]
+    assert encode(loaded) == encode(results)  # saved anew, it has one
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"part": (3, 2)}, "there is no shard 3/2"),
+        ({"ids": ["d1"] * 11}, "two documents have the same id"),
+        ({"ids": ["d1"]}, "has 11 rows where 1 belong"),
+        ({"signatures": {}}, "of which there is no signature"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused(tmp_path: Path, change: dict[str, object], said: str) -> None:
+    path = tmp_path / "odd.karat"
+    path.write_bytes(
+        msgspec.msgpack.encode(
+            msgspec.msgpack.decode(_first_version(karat.score(CORPUS, RUN, metrics=["f1@M"]))) | change
+        )
+    )
+    with pytest.raises(karat.InputError, match=said):
+        karat.load(path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("metric", "f2", "a metric this karat does not know: f2/mean-of-f"),
+        ("subset", "some", "unknown subset 'some'"),
+        ("cutoff", "Z", "there is no cutoff 'Z'"),
+        ("values", {"shape": [2, 1], "data": np.array([np.nan, 1.0]).tobytes()}, "not a table of finite numbers"),
+        ("units", {"shape": [2], "data": np.array([0, 99]).tobytes()}, "has 11 rows where 2 belong"),
+    ],
+)
+def test_a_score_that_cannot_be_is_refused(tmp_path: Path, field: str, value: object, said: str) -> None:
+    file = msgspec.msgpack.decode(_first_version(karat.score(CORPUS, RUN, metrics=["f1@M"])))
+    file["scores"][0][field] = value
+    path = tmp_path / "odd.karat"
+    path.write_bytes(msgspec.msgpack.encode(file))
+    with pytest.raises(karat.InputError, match=said):
+        karat.load(path)

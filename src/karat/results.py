@@ -6,19 +6,22 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
 
-from karat.columns import Cutoff
-from karat.errors import InputError
-from karat.formats.files import open_bytes, write_beside
+from karat.columns import SUBSETS, Cutoff
+from karat.errors import InputError, unknown
+from karat.formats.files import open_bytes
+from karat.formats.output import write_beside
 from karat.libraries import library
 from karat.metrics.base import METRICS, Floats, Request, Rows
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+UNCHECKED = "results are of an older .karat file, which has no checksum, so that damage may not be seen: score anew"
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,19 +233,36 @@ class _File(msgspec.Struct):
     scores: list[_Score]
 
 
+class _Envelope(msgspec.Struct):
+    """A `.karat` file: a `_File`, and the hash by which damage is seen."""
+
+    karat: int
+    checksum: bytes
+    content: bytes
+
+
+class _Version(msgspec.Struct):
+    karat: int
+
+
 def encode(results: Results) -> bytes:
     """The bytes of a `.karat` file: the same for the same results."""
-    return msgspec.msgpack.encode(
+    content = msgspec.msgpack.encode(
         _File(
             FORMAT_VERSION,
             list(results.ids),
             results.signatures,
-            list(results.remarks),
+            [remark for remark in results.remarks if remark != UNCHECKED],
             list(results.tallies),
             (results.part.index, results.part.count),
             [_pack(score) for score in results.scores],
         )
     )
+    return msgspec.msgpack.encode(_Envelope(FORMAT_VERSION, _checksum(content), content))
+
+
+def _checksum(content: bytes) -> bytes:
+    return blake2b(content, digest_size=16).digest()
 
 
 def _pack(score: Score) -> _Score:
@@ -269,36 +289,70 @@ def _array(values: Any, kind: str) -> _Array:
 
 
 def load(path: str | Path) -> Results:
-    """The results of a `.karat` file."""
+    """The results of a `.karat` file.
+
+    Raises InputError if the file is damaged, of a later version, or if what it holds does not belong together. A file
+    of the first version has no checksum; the notes of its results say so.
+    """
     with open_bytes(str(path)) as file:
         content = file.read()
     try:
-        found = msgspec.msgpack.decode(content, type=_File)
-        if found.karat != FORMAT_VERSION:
-            raise InputError(f"{path}: a .karat file of version {found.karat}; this karat reads {FORMAT_VERSION}")
-        scores = tuple(_unpack(score, path) for score in found.scores)
+        found, remarks = _opened(content)
+        scores = tuple(_unpack(score, len(found.ids)) for score in found.scores)
+        _check(found)
     except (msgspec.MsgspecError, ValueError, UnicodeDecodeError) as error:
+        if isinstance(error, InputError):
+            raise InputError(f"{path}: {error}") from None
         raise InputError(f"{path}: not a .karat file, or damaged ({error})") from None
     return Results(
         scores,
         tuple(found.ids),
         found.signatures,
         tuple(found.tallies),
-        tuple(found.remarks),
+        (*found.remarks, *remarks),
         Part(*found.part),
     )
 
 
-def _unpack(found: _Score, path: str | Path) -> Score:
+def _opened(content: bytes) -> tuple[_File, tuple[str, ...]]:
+    """(what a file holds, what is to be said of the file)."""
+    version = msgspec.msgpack.decode(content, type=_Version).karat
+    if version == 1:
+        return msgspec.msgpack.decode(content, type=_File), (UNCHECKED,)
+    if version != FORMAT_VERSION:
+        raise InputError(f"a .karat file of version {version}; this karat reads {FORMAT_VERSION} and older ones")
+    envelope = msgspec.msgpack.decode(content, type=_Envelope)
+    if _checksum(envelope.content) != envelope.checksum:
+        raise InputError("the file is damaged: it is not as it was written (its checksum differs)")
+    return msgspec.msgpack.decode(envelope.content, type=_File), ()
+
+
+def _check(found: _File) -> None:
+    """Raises InputError if what a file holds does not belong together."""
+    index, count = found.part
+    if not 1 <= index <= count:
+        raise InputError(f"there is no shard {index}/{count}")
+    if len(set(found.ids)) < len(found.ids):
+        raise InputError("two documents have the same id")
+    for each in found.scores:
+        if each.protocol not in found.signatures:
+            raise InputError(f"a score is under the protocol {each.protocol!r}, of which there is no signature")
+    for tally in found.tallies:
+        if min(tally.references, tally.predictions, tally.invalid, tally.repeated, tally.missing) < 0:
+            raise InputError(f"a count of {tally.system!r} is below 0")
+
+
+def _unpack(found: _Score, documents: int) -> Score:
     import karat.metrics  # noqa: F401  registers the metrics
 
     if found.metric not in METRICS or found.average not in METRICS[found.metric].averages:
-        raise InputError(f"{path}: it holds a metric this karat does not know: {found.metric}/{found.average}")
-    cutoff = None if found.cutoff is None else Cutoff(found.cutoff, found.k)  # type: ignore[arg-type]
+        raise InputError(f"it holds a metric this karat does not know: {found.metric}/{found.average}")
+    if found.subset not in SUBSETS:
+        raise unknown("subset", found.subset, SUBSETS)
     request = Request(
         found.metric,
-        cutoff,
-        found.subset,  # type: ignore[arg-type]
+        _cutoff(found.cutoff, found.k),
+        found.subset,
         found.average,
         tuple(sorted(found.options.items())),
         found.fitted,
@@ -307,7 +361,27 @@ def _unpack(found: _Score, path: str | Path) -> Score:
     units = None
     if found.units is not None:
         units = np.frombuffer(found.units.data, dtype="<i8").reshape(found.units.shape).astype(np.int64)
+    _check_rows(request, values, units, documents)
     return Score(found.corpus, found.system, found.protocol, request, Rows(values, units))
+
+
+def _cutoff(kind: str | None, k: int | None) -> Cutoff | None:
+    if kind is None:
+        return None
+    if kind not in ("k", "M", "O", "G", "V") or (kind == "k" and (k is None or k < 1)):
+        raise InputError(f"there is no cutoff {kind!r} of {k}")
+    return Cutoff(kind, k)  # type: ignore[arg-type]
+
+
+def _check_rows(request: Request, values: Floats, units: Any, documents: int) -> None:
+    """Raises InputError if rows are not finite numbers of the documents that there are."""
+    if values.ndim != 2 or not np.isfinite(values).all():
+        raise InputError(f"the rows of {request.label} are not a table of finite numbers")
+    rows = documents if units is None else len(units)
+    if len(values) != rows:
+        raise InputError(f"{request.label} has {len(values):,} rows where {rows:,} belong")
+    if units is not None and len(units) and not 0 <= units.min() <= units.max() < documents:
+        raise InputError(f"a row of {request.label} belongs to none of the {documents:,} documents")
 
 
 # ---------------------------------------------------------------------------------------------- merging shards
@@ -352,7 +426,8 @@ def _check_parts(found: Sequence[Results], count: int) -> None:
 
 def _asked(results: Results) -> Any:
     scores = [(s.corpus, s.system, s.protocol, s.request) for s in results.scores]
-    return scores, results.remarks, {name: _without_hash(signature) for name, signature in results.signatures.items()}
+    remarks = [remark for remark in results.remarks if remark != UNCHECKED]
+    return scores, remarks, {name: _without_hash(signature) for name, signature in results.signatures.items()}
 
 
 def _interleave(rows: Sequence[Rows], count: int, total: int) -> Rows:

@@ -781,7 +781,7 @@ def test_an_interrupted_conversion_leaves_the_old_file_and_nothing_else(much: Pa
     before = {path.name: path.read_bytes() for path in much.iterdir()}
     process = started(much, ["corpus", "convert", "much.jsonl", "-o", name], STOPPING_COMMAND)
     wait_for(much / "begun", process)
-    assert list(much.glob(".karat-*/*/*"))
+    assert list(much.glob(".*.karat-new/*/*"))
 
     os.killpg(process.pid, signal.SIGINT)
 

@@ -21,7 +21,8 @@ import karat
 from karat.errors import InputError
 from karat.formats import files, read, read_run, split_name
 from karat.formats.containers import container_at
-from karat.formats.files import blocks, first_line, line_starts, lines, open_bytes, stem, write_beside
+from karat.formats.files import blocks, first_line, line_starts, lines, open_bytes, stem
+from karat.formats.output import write_beside
 
 untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import click
 
-from karat import __version__
+from karat import __version__, interrupts
 from karat.cli.audit import audit
 from karat.cli.compare import compare
 from karat.cli.confidence import confidence
@@ -35,7 +35,7 @@ from karat.cli.study import tables as pairs_tables
 from karat.cli.train import train
 from karat.errors import KaratError
 
-OUR_FAULT, WRONG_INPUT, INTERRUPTED = 70, 2, 130
+OUR_FAULT, WRONG_INPUT = 70, 2
 
 
 @click.group(
@@ -82,8 +82,14 @@ for command in (reformulate, filter_, pairs_tables):
 
 
 def main() -> NoReturn:
-    """Runs the command and ends the process: 0 done, 1 a gate failed, 2 wrong input, 70 our fault, 130 interrupted."""
-    sys.exit(_run())
+    """Runs the command and ends the process.
+
+    Its code is 0 when all is done, 1 when a gate failed, 2 for wrong input, 70 for our fault, 130 or 143 for a signal.
+    """
+    interrupts.catch()
+    code = _run()
+    interrupts.ignore()
+    sys.exit(code)
 
 
 def _run() -> int:
@@ -93,14 +99,14 @@ def _run() -> int:
         code = karat.main(standalone_mode=False, prog_name="karat")
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except click.exceptions.Abort:
-        return _say("interrupted", INTERRUPTED)
-    except KeyboardInterrupt:
-        return _say("interrupted", INTERRUPTED)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        interrupts.leave()
     except click.UsageError as error:
         error.show()
         return WRONG_INPUT
     except (click.ClickException, KaratError) as error:
+        if interrupts.received():  # a worker, say, that was asked to end as well
+            interrupts.leave()
         return _say(str(error), WRONG_INPUT)
     except SystemExit:  # click's way out when the reader of our output went away; it wraps the output then
         if sys.stdout is out:
@@ -115,6 +121,8 @@ def _run() -> int:
         _drop_output()
         return _say(str(error), WRONG_INPUT)
     except Exception as error:
+        if interrupts.received():
+            interrupts.leave()
         if os.environ.get("KARAT_DEBUG"):
             raise
         return _say(f"internal error: {error!r}; please report it (KARAT_DEBUG=1 shows where)", OUR_FAULT)

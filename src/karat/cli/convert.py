@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli import completion
-from karat.cli.shared import Files, combine, corpus_argument, fields_option, from_option, progress, quiet_option
+from karat.cli.shared import Files, claim, combine, corpus_argument, fields_option, from_option, progress, quiet_option
 from karat.errors import InputError
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ def convert_run(run: str, **options: Any) -> None:
 def _write(records: Corpus | Run, to: str | None, output: str | None, lossy: bool, quiet: bool) -> None:
     from karat.formats.write import write
 
+    for part in output.split("+") if output else ():  # SRC+TRG
+        claim(part)
     with tempfile.TemporaryDirectory() as folder:
         target = output or str(Path(folder, "stdout"))
         chosen = to or (None if output else "karat")

@@ -146,7 +146,7 @@ def _bundled(name: str) -> str:
 
 
 def _copy(folder: str) -> None:
-    from karat.formats.files import write_beside
+    from karat.formats.output import write_beside
 
     target = Path(folder)
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +11,7 @@ import click
 from karat.cli import completion
 from karat.cli.shared import (
     Files,
+    check_file,
     check_output,
     corpus_argument,
     deliver,
@@ -22,7 +22,6 @@ from karat.cli.shared import (
     protocol_option,
     runs_argument,
 )
-from karat.errors import InputError
 
 if TYPE_CHECKING:
     from karat.nearmisses import NearMiss
@@ -90,6 +89,7 @@ def nearmiss(
     by how the two phrases are related, with examples.
     """
     check_output(format_, output, saves=False)
+    check_file(all_pairs, "all_pairs")
     from karat.nearmisses import nearmiss as near_misses
 
     files = Files.of(options)
@@ -106,11 +106,9 @@ def _writer(path: str | None) -> Iterator[Callable[[list[NearMiss]], None] | Non
     if path is None:
         yield None
         return
-    if Path(path).is_dir():
-        raise InputError(f"{path}: is a directory, not a file")
     import msgspec
 
-    from karat.formats.files import writing
+    from karat.formats.output import writing
 
     with writing(path) as file:
 

@@ -80,7 +80,7 @@ def overlap(
     systems would score.
     """
     check_output(format_, output, saves=False)
-    check_file(review)
+    check_file(review, "review")
     from karat.formats.reviews import write_review
     from karat.overlapping import overlap as overlap_of
 

@@ -192,8 +192,6 @@ def _chosen(corpus: str, format_: str | None, output: str | None) -> tuple[str |
         if format_ == "xlsx":
             raise InputError("-f xlsx: an Excel file needs a name: -o FILE.xlsx")
         return None, format_ or "table"
-    if Path(corpus).exists() and Path(output).exists() and Path(corpus).samefile(output):
-        raise InputError(f"-o {output}: is the corpus itself; name another file")
     if output.endswith(RUNS):
         if format_ == "xlsx":
             raise InputError(f"-o {output} is a run; an Excel file is named FILE.xlsx")
@@ -258,7 +256,7 @@ def _forecast(chosen: Wanted, given: Given, options: Options) -> None:
 
 def _deliver(found: Predicted, view: str | None, output: str | None, quiet: bool) -> None:
     """Shows the predictions or writes them for other readers; what formats do not hold goes to standard error."""
-    from karat.formats.files import write_beside
+    from karat.formats.output import write_beside
     from karat.report import render
     from karat.report.predicted import workbook
 

@@ -218,7 +218,7 @@ def _check_files(output: str, pairs: str | None) -> None:
     if output == pairs:
         raise InputError(f"-o and --pairs are both {output}: name two files")
     check_file(output)
-    check_file(pairs)
+    check_file(pairs, "pairs")
 
 
 def _chosen(via: str, output: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -334,7 +334,7 @@ def filter_(
     """
     if output is not None:
         _check_files(output, pairs)
-    check_file(pairs)
+    check_file(pairs, "pairs")
     from karat.reformulating import filter_reformulations
 
     files = Files.of(options)

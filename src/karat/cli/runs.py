@@ -9,6 +9,7 @@ import click
 from karat.cli import completion
 from karat.cli.shared import (
     Files,
+    claim,
     combine,
     corpus_argument,
     fields_option,
@@ -106,6 +107,7 @@ def ensemble(runs: tuple[str, ...], output: str, to: str | None, lossy: bool, qu
     first run that has it, and what it scored. All runs must be over the same
     documents, whose order is that of the first run.
     """
+    claim(output)
     from karat.runs.ensembles import Options, make
 
     files = Files.of(options)
@@ -132,6 +134,7 @@ def rerank(run: str, by: str, output: str, to: str | None, lossy: bool, quiet: b
     Keyphrase perplexity is (p1 · p2 · ... · pm)^(-1/m) over the tokens of a
     phrase. Equal phrases stay in their order; those without numbers go last.
     """
+    claim(output)
     from karat.runs.reranking import make
 
     files = Files.of(options)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -243,8 +244,8 @@ def check_output(format_: str | None, output: str | None, saves: bool = True) ->
     check_file(output)
 
 
-def check_file(path: str | None) -> None:
-    """Says at once, before any work, when a file could not be written."""
+def check_file(path: str | None, parameter: str = "output") -> None:
+    """Says at once, before any work, when a file could not be written, and holds it for this command: see `claim`."""
     if path is None:
         return
     if Path(path).is_dir():
@@ -254,11 +255,46 @@ def check_file(path: str | None) -> None:
     from karat.formats.files import check_compression
 
     check_compression(path)
+    claim(path, parameter)
+
+
+def claim(path: str, parameter: str = "output") -> None:
+    """Holds what a parameter of this command names as its output, until the command ends.
+
+    Raises InputError where it is one of the command's inputs, or where another process is writing it.
+    """
+    from karat.formats.output import claimed, refuse_inputs
+
+    context = click.get_current_context()
+    others = {name: value for name, value in context.params.items() if name != parameter}
+    refuse_inputs(path, _named_paths(others))
+    context.with_resource(claimed(path))
+
+
+def _named_paths(parameters: Mapping[str, Any]) -> Iterator[Path]:
+    """The files and folders that the parameters of a command name.
+
+    A path may stand alone, behind a name or an option (`t5=PATH`, `kea,model=PATH`, `file:PATH`), before a number
+    (`PATH:3`), or be joined with others (`SRC+TRG`).
+    """
+    for value in parameters.values():
+        for text in [value] if isinstance(value, str) else value if isinstance(value, tuple) else ():
+            if isinstance(text, str):
+                pieces = {text, text.rpartition(":")[0], text.partition("=")[2], text.partition(":")[2]}
+                pieces.update(re.split("[=,+]", text), re.split("[=,+:]", text))
+                yield from (Path(piece) for piece in pieces if piece and _exists(piece))
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # a text that is too long, or that holds a zero byte
+        return False
 
 
 def deliver(results: Found, format_: str | None, output: str | None, quiet: bool) -> None:
     """Writes results to standard output, or to a file in the format that its suffix or -f names."""
-    from karat.formats.files import write_beside
+    from karat.formats.output import write_beside
     from karat.report import render
     from karat.results import Kept
 

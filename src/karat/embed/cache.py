@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from karat.formats.content import file_hash
+
 FORMAT = 1  # in the file's name: another version is another file
 WAIT_SECONDS = 30.0  # for another process that writes
 OFF = ("", "off", "0")
@@ -112,13 +114,5 @@ def fingerprint(files: Iterable[Path], root: Path, *settings: object) -> str:
         whole.update(
             f"\0{path.relative_to(root).as_posix()}\0{path.stat().st_size}\0".encode("utf-8", "surrogateescape")
         )
-        whole.update(_content(path))
+        whole.update(file_hash(path))
     return whole.hexdigest()
-
-
-def _content(path: Path) -> bytes:
-    content = blake2b(digest_size=32)
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            content.update(block)
-    return content.digest()

@@ -21,6 +21,8 @@ Result = TypeVar("Result")
 
 _AHEAD = 4  # items in flight for each process: enough to keep it busy, few enough for memory
 
+_ASKED_TO_END = {signal.SIGINT, signal.SIGTERM}
+
 _function: Callable[[Any], Any]
 
 
@@ -28,6 +30,9 @@ def _start(function: Callable[[Any], Any]) -> None:
     global _function
     # Ctrl-C reaches every process of the terminal; the one that was started ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ASKED_TO_END)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _function = function
 
@@ -72,11 +77,11 @@ def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], jobs:
 
 @contextmanager
 def _no_interrupt() -> Iterator[None]:
-    """Holds Ctrl-C back while processes are started: a new one takes it as meant for itself at first, and complains."""
+    """Holds signals back while processes are started: a new one would take them as meant for itself, and complain."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKED_TO_END)
     try:
         yield
     finally:

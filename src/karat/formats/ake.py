@@ -22,9 +22,10 @@ from karat.corpus import Batches, Document, Phrase, Prediction, in_batches
 from karat.errors import InputError
 from karat.formats import folders
 from karat.formats.base import Format, Record, brief, quoted
-from karat.formats.files import folder_beside, without_compression, writing
+from karat.formats.files import without_compression
 from karat.formats.folders import References, Sets, holds
 from karat.formats.head import Head
+from karat.formats.output import folder_beside, writing
 from karat.formats.xml import parse
 
 XML, JSON = ".xml", ".json"

@@ -13,8 +13,9 @@ from itertools import zip_longest
 from karat.corpus import Batches, Document, Prediction, in_batches
 from karat.errors import InputError
 from karat.formats.base import Format, join_phrases
-from karat.formats.files import lines, writing
+from karat.formats.files import lines
 from karat.formats.head import Head
+from karat.formats.output import writing
 
 TITLE_END, SEPARATOR, PRESENT_END = "<eos>", ";", "<peos>"
 

@@ -16,7 +16,8 @@ import msgspec
 from karat.errors import InputError
 from karat.formats import hub, jsonl
 from karat.formats.base import Record, brief, quoted
-from karat.formats.files import BOM, first_line, lines, open_bytes, without_compression, writing
+from karat.formats.files import BOM, first_line, lines, open_bytes, without_compression
+from karat.formats.output import writing
 from karat.libraries import library
 
 LONGEST_CELL = (1 << 31) - 1

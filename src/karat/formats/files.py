@@ -1,13 +1,11 @@
-"""Bytes in and out: plain and compressed files, standard input, lines with their numbers, safe writing."""
+"""Bytes in: plain and compressed files, standard input, lines with their numbers."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import os
-import shutil
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,10 +85,10 @@ class _Zstd(io.RawIOBase):
     """A decompressed zstd file that says when it was cut off; the library's own reader just ends."""
 
     def __init__(self, raw: io.BufferedReader) -> None:
-        zstandard = _zstandard()
+        library = zstandard()
         self._raw = raw
-        self._new_frame = zstandard.ZstdDecompressor().decompressobj
-        self._failure: type[Exception] = zstandard.ZstdError
+        self._new_frame = library.ZstdDecompressor().decompressobj
+        self._failure: type[Exception] = library.ZstdError
         self._frame: Any = None
         self._left = b""  # compressed, read and not used yet
         self._ready = memoryview(b"")  # decompressed, not handed out yet
@@ -123,14 +121,15 @@ class _Zstd(io.RawIOBase):
             self._frame = None
 
 
-def _zstandard() -> Any:
+def zstandard() -> Any:
+    """The library that packs and unpacks .zst files."""
     return library("zstandard", "a .zst file")
 
 
 def check_compression(path: str | Path) -> None:
     """Nothing; where the library is not installed that the name of a file to write asks for, an error says so."""
     if str(path).endswith(".zst"):
-        _zstandard()
+        zstandard()
 
 
 def blocks(path: str) -> Iterator[tuple[int, int, bytes]]:
@@ -222,80 +221,3 @@ def decode_utf8(line: bytes, path: str, number: int) -> str:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}:{number}: not UTF-8 at byte {error.start + 1} (0x{line[error.start]:02x})") from None
-
-
-def write_beside(path: str | Path, content: bytes) -> None:
-    """Writes the file as a whole: see `writing_beside`."""
-    with writing_beside(path) as file:
-        file.write(content)
-
-
-@contextmanager
-def writing_beside(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file to write to: it stands beside its place until all is written, so that a failure leaves the old one.
-
-    A link stays one, its target is replaced; what is no plain file (a device, a pipe) is written to as it is.
-    """
-    target = Path(path).resolve()
-    with writing_errors(path, target.parent):
-        if target.exists() and not target.is_file():
-            with target.open("wb") as file:
-                yield file
-            return
-        handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                yield file
-            os.chmod(beside, 0o666 & ~_umask())
-            os.replace(beside, target)
-        finally:
-            Path(beside).unlink(missing_ok=True)
-
-
-@contextmanager
-def writing(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file to write to, beside its place until it is whole; compressed if its name says so."""
-    with writing_beside(path) as file:
-        if str(path).endswith(".gz"):
-            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
-                yield cast(IO[bytes], packed)
-        elif str(path).endswith(".zst"):
-            with _zstandard().ZstdCompressor().stream_writer(file, closefd=False) as packed:
-                yield packed
-        else:
-            yield file
-
-
-@contextmanager
-def folder_beside(path: str | Path) -> Iterator[Path]:
-    """A folder to fill, which takes its name when all is in it; one that is there already is not touched."""
-    target = Path(path).resolve()
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InputError(f"{path}: is there already and is not an empty folder")
-    with writing_errors(path, target.parent):
-        beside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
-        try:
-            yield beside
-            beside.chmod(0o777 & ~_umask())
-            os.replace(beside, target)
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
-
-
-@contextmanager
-def writing_errors(path: str | Path, parent: Path) -> Iterator[None]:
-    """Turns what can go wrong while a file is written into a sentence."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise InputError(f"{parent}: there is no such folder") from None
-    except PermissionError:
-        raise InputError(f"{parent}: no permission to write there") from None
-    except OSError as error:
-        raise InputError(f"{path}: could not be written ({error.strerror})") from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

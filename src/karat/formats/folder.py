@@ -15,9 +15,10 @@ from karat.corpus import Batches, Document, Phrase, Prediction, in_batches
 from karat.errors import InputError
 from karat.formats import folders
 from karat.formats.base import Format, first_variant
-from karat.formats.files import folder_beside, lines
+from karat.formats.files import lines
 from karat.formats.folders import holds
 from karat.formats.head import Head
+from karat.formats.output import folder_beside
 
 TEXT, KEYS = ".txt", ".key"
 TEXT_FOLDERS, KEY_FOLDER = ("docsutf8", "docs", "texts"), "keys"

@@ -63,9 +63,12 @@ class Head:
 
     def unknown(self) -> InputError:
         """An error for a path that no format fits, with what was seen of it."""
-        seen = [*self.record, *self.names] or [self.line]
+        seen = [*self.record, *self.names, *filter(None, [self.line])]
+        if not seen:
+            what = "an empty folder" if self.container == "folder" else "it holds no records"
+            return InputError(f"{self.path}: no known format of a {self.role} ({what}); name it with --from")
         some = ", ".join(map(_shown, seen[:10])) + (", ..." if len(seen) > 10 else "")
-        kind = "fields" if self.record else "files" if self.names else "an empty folder" if not self.line else "line"
+        kind = "fields" if self.record else "files" if self.names else "line"
         hint = "name it with --from" + (", or its columns with --fields" if self.record else "")
         return InputError(f"{self.path}: no known format of a {self.role} ({kind} {some}); {hint}")
 

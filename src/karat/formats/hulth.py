@@ -14,9 +14,10 @@ from karat.corpus import Batches, Document, Prediction, in_batches
 from karat.errors import InputError
 from karat.formats import folders
 from karat.formats.base import Format, first_variant, join_phrases, split_phrases
-from karat.formats.files import folder_beside, lines
+from karat.formats.files import lines
 from karat.formats.folders import References, holds
 from karat.formats.head import Head
+from karat.formats.output import folder_beside
 
 ABSTRACT, FREE, CONTROLLED = ".abstr", ".uncontr", ".contr"
 FREE_SET, CONTROLLED_SET = "uncontr", "contr"

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from karat.corpus import Batch, Batches, Document, Prediction, text_of_id
 from karat.errors import InputError
 from karat.formats.base import brief
-from karat.formats.files import Plain, as_plain, blocks, decode_utf8, line_starts, split_lines, writing
+from karat.formats.files import Plain, as_plain, blocks, decode_utf8, line_starts, split_lines
+from karat.formats.output import writing
 
 R = TypeVar("R", Document, Prediction)
 T = TypeVar("T")

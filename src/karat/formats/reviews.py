@@ -20,7 +20,7 @@ from karat.corpus import Document, Reference
 from karat.errors import InputError
 from karat.formats.base import Record, brief, quoted
 from karat.formats.containers import container_at, container_of, rows, save
-from karat.formats.files import writing
+from karat.formats.output import writing
 
 FIELDS = ("id", "phrase", "systems", "accept")
 FORM = 'a line is {"id": "d1", "phrase": "deep learning", "accept": true}'

@@ -15,9 +15,10 @@ from karat.corpus import Batches, Document, Prediction, Reference, in_batches
 from karat.errors import InputError
 from karat.formats import folders
 from karat.formats.base import Format, first_variant, split_phrases
-from karat.formats.files import folder_beside, lines, without_compression, writing
+from karat.formats.files import lines, without_compression
 from karat.formats.folders import References, Sets, holds
 from karat.formats.head import Head
+from karat.formats.output import folder_beside, writing
 
 PAPER, ANSWERS = ".txt.final", ".final"
 SEPARATOR, VARIANT = ",", "+"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,8 @@ from karat.corpus import Batch, Corpus, Document, Prediction, Run, text_of_id
 from karat.errors import InputError
 from karat.formats import FORMATS, named
 from karat.formats.base import Format
-from karat.formats.files import without_compression, writing_errors
+from karat.formats.files import without_compression
+from karat.formats.output import claimed, put_in_place, working_folder, writing_errors
 
 _BY_SUFFIX = {".jsonl": "karat", ".ndjson": "karat", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 
@@ -95,21 +93,21 @@ def _aside(target: str, parts: list[str]) -> Iterator[tuple[str, Callable[[], No
     A target may have several parts, joined by `+`, each of them a file or a folder.
     """
     targets = [Path(part).absolute() for part in parts]
-    with writing_errors(target, targets[0].parent):
-        beside = tempfile.mkdtemp(dir=targets[0].parent, prefix=".karat-")
-    written = [Path(beside, str(number), each.name) for number, each in enumerate(targets)]
+    with ExitStack() as stack:
+        with writing_errors(target, targets[0].parent):
+            beside = stack.enter_context(working_folder(targets[0]))
+            for each in targets[1:]:
+                stack.enter_context(claimed(each))
+            written = [beside / str(number) / each.name for number, each in enumerate(targets)]
+            for each in written:
+                each.parent.mkdir()
 
-    def put_in_place() -> None:
-        for new, old in zip(written, targets, strict=True):
-            with writing_errors(target, old.parent):
-                _replace(new, old)
+        def place_all() -> None:
+            for new, old in zip(written, targets, strict=True):
+                with writing_errors(target, old.parent):
+                    _replace(new, old)
 
-    try:
-        for each in written:
-            each.parent.mkdir()
-        yield "+".join(map(str, written)), put_in_place
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        yield "+".join(map(str, written)), place_all
 
 
 def _replace(new: Path, old: Path) -> None:
@@ -117,11 +115,11 @@ def _replace(new: Path, old: Path) -> None:
     if new.is_dir():
         if old.exists() and (not old.is_dir() or any(old.iterdir())):
             raise InputError(f"{old}: is there already and is not an empty folder")
-        os.replace(new, old)
+        put_in_place(new, old)
     elif old.exists() and not old.is_file():
         raise InputError(f"{old}: is a directory, not a file" if old.is_dir() else f"{old}: is not a plain file")
     else:
-        os.replace(new, old.resolve())
+        put_in_place(new, old.resolve())
 
 
 # ---------------------------------------------------------------------------------------------- what is lost

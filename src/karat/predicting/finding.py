@@ -48,9 +48,14 @@ class Wanted:
 
     def find(self) -> Model:
         """The model with its options, each of them checked."""
-        if self.function is not None:
-            return _plug_in(self.name, self.function, self.options)
-        return _found(self.name, self.options)
+        function = self.plug_in()
+        if function is not None:
+            return _plug_in(self.name, function, self.options)
+        return settled(MODELS[self.name], self.options)
+
+    def plug_in(self) -> PlugIn | None:
+        """The function that somebody else wrote; None for a model of karat's own."""
+        return self.function if self.function is not None else _function_of(self.name)
 
     @property
     def asks_endpoint(self) -> bool:
@@ -92,16 +97,17 @@ def offered() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def _found(name: str, options: Mapping[str, Any]) -> Model:
+def _function_of(name: str) -> PlugIn | None:
+    """The plug-in of a name; None where it is a model of karat's own."""
     if name.startswith(ENDPOINT):
         raise InputError(f"{name}: a language model is asked for whole corpora, by karat predict or karat.predict")
     if ":" in name:
-        return _plug_in(name, _imported(name), options)
+        return _imported(name)
     if name in own_models():
-        return settled(MODELS[name], options)
+        return None
     points = offered()
     if name in points:
-        return _plug_in(name, _loaded(points[name]), options)
+        return _loaded(points[name])
     raise unknown("model", name, [*MODELS, *points, f"{ENDPOINT}MODEL", "module:function"])
 
 

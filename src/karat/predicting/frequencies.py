@@ -20,7 +20,8 @@ from karat.corpus import Document
 from karat.errors import InputError
 from karat.formats import read
 from karat.formats.base import quoted
-from karat.formats.files import BOM, FIRST_BYTES, decode_utf8, open_bytes, without_compression, writing
+from karat.formats.files import BOM, FIRST_BYTES, decode_utf8, open_bytes, without_compression
+from karat.formats.output import writing
 
 DOCUMENTS = "--NB_DOC--"  # the key under which the number of documents stands
 _EVERY = 100  # documents after which progress is told

@@ -130,6 +130,8 @@ def _sorted_out(folder: str, aside: set[Path]) -> _There:
     for place in _places(folder):
         path = str(Path(folder, place))
         if Path(path).resolve() in aside:
+            if _suffix(path) in (*TEXTS, PDF) or (_suffix(path) in RECORDS and _holds_documents(path, "text")):
+                raise InputError(f"{path}: is one of the documents of {folder}, which are never overwritten")
             continue
         try:
             file = _file(place, path)
@@ -175,10 +177,11 @@ def _places(folder: str) -> list[str]:
     return sorted(found)
 
 
-def _holds_documents(path: str) -> bool:
+def _holds_documents(path: str, *fields: str) -> bool:
     """Whether a file is a corpus with texts: one of its first documents has a title, a text or sentences."""
+    wanted = fields or ("title", "text", "sentences")
     try:
-        return any(each.title or each.text or each.sentences for each in islice(read(path), FIRST_DOCUMENTS))
+        return any(getattr(each, name) for each in islice(read(path), FIRST_DOCUMENTS) for name in wanted)
     except MissingExtraError:
         raise
     except KaratError:
@@ -285,15 +288,9 @@ def _of_markdown(identifier: str, text: str) -> Document:
     return Document(id=identifier, text=text)
 
 
-def paths_of(corpus: Corpus) -> list[str]:
-    """The files that a corpus is read from; none where it is at hand, from standard input or from a library."""
-    if isinstance(corpus.batches, _Files):
-        return [file.path for file in corpus.batches.files if file.path != STDIN]
-    if corpus.origin in (STDIN, "memory"):
-        return []
-    parts = [Path(part) for part in Head(corpus.origin).parts]
-    files = [file for part in parts for file in (sorted(part.rglob("*")) if part.is_dir() else [part])]
-    return [str(file) for file in files if file.is_file()]
+def files_of(corpus: Corpus) -> tuple[_File, ...] | None:
+    """The files that a corpus is made of, where each is a document or a corpus of its own; None for any other."""
+    return corpus.batches.files if isinstance(corpus.batches, _Files) else None
 
 
 def shown_id(document: Document, place: int) -> str:

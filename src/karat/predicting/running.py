@@ -18,11 +18,12 @@ from karat.engine.processes import ordered_map
 from karat.errors import InputError
 from karat.formats.base import quoted
 from karat.formats.containers import json_value, whole_json
-from karat.formats.files import first_line
-from karat.predicting import keeping
+from karat.formats.files import check_compression, first_line
+from karat.formats.unfinished import Unfinished, unfinished
 from karat.predicting.base import Asked, Model, Predict
 from karat.predicting.candidates import named
 from karat.predicting.finding import DEFAULT, ENDPOINT, ContractError, PlugIn, Wanted, reason, wanted
+from karat.predicting.fingerprint import fingerprint
 from karat.predicting.frequencies import (
     DOCUMENTS,
     Frequencies,
@@ -41,6 +42,8 @@ CHUNK = 32  # documents that a model is called with at a time
 SAMPLED = 200  # characters of a document that its language is told from
 MOST_SAMPLES = 2000  # documents whose language is looked at
 
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Prediction).decode
 Progress = Callable[[int], None]  # called with the number of documents just done
 
 
@@ -181,15 +184,15 @@ def predicted(
     if model.asks_endpoint:
         return _by_endpoint(corpus, model, options, output)
     asked, notes = _asked(corpus, model, options)
-    part = None if output is None else keeping.begin(output, model, asked, corpus)
-    if part is None:
+    if output is None:
         return _gathered(corpus, model, asked, options, notes)
-    with part.file:
-        found = _gathered(corpus, model, asked, options, notes, part, shown)
+    check_compression(output)
+    with unfinished(output, fingerprint(model, asked, corpus)) as work:
+        found = _gathered(corpus, model, asked, options, notes, work, shown)
         if found.failure is None:
-            part.finish()
+            work.finish()
             return found
-    kept = f"what is predicted so far is in {part.path}{keeping.PART}; the same command goes on from there"
+    kept = f"what is predicted so far is in {work.part}; the same command goes on from there"
     return replace(found, failure=f"{found.failure}; {kept}")
 
 
@@ -368,25 +371,22 @@ def _gathered(
     asked: Asked,
     options: Options,
     notes: list[str],
-    part: keeping.Part | None = None,
+    work: Unfinished | None = None,
     shown: bool = True,
 ) -> Predicted:
     """Everything that is predicted, each chunk kept before the next is waited for."""
-    kept = [] if part is None else part.predictions
+    kept = [] if work is None else _kept(work)
     total = _Done(_entries_of(corpus, kept) if shown else [])
     documents = len(kept)
     failure: str | None = None
     if kept:
         notes = [*notes, f"went on after {len(kept):,} documents that were there already"]
         _advance(options, len(kept))
-    if part is not None and part.of_another:
-        notes = [
-            *notes,
-            f"{part.path}{keeping.PART} was of another model, other options or other documents: begun anew",
-        ]
+    if work is not None and work.of_another:
+        notes = [*notes, f"{work.part} was of another model, other options or other documents: begun anew"]
     for done in ordered_map(_Work(model, asked), _pieces(corpus, len(kept)), options.jobs):
-        if part is not None:
-            part.add(entry.prediction for entry in done.entries)
+        if work is not None:
+            work.add(_encode(entry.prediction) for entry in done.entries)
         documents += len(done.entries)
         _add(total, done, shown)
         _advance(options, len(done.entries))
@@ -394,12 +394,24 @@ def _gathered(
             failure = done.failure
             break
     if len(total.unread) == documents > 0:
-        if part is not None:
-            part.discard()
+        if work is not None:
+            work.discard()
         raise _nothing_read(total.unread)
     empty = [each for each in kept if not each.keyphrases]
     notes = [*notes, *_notes(total, len(empty), None if model.foreign else asked.language)]
     return Predicted(corpus.name, model.name, documents, tuple(total.entries), tuple(notes), failure)
+
+
+def _kept(work: Unfinished) -> list[Prediction]:
+    """The predictions that are there already; from a line on that is damaged, none."""
+    found: list[Prediction] = []
+    for line in work.lines:
+        try:
+            found.append(_decode(line))
+        except msgspec.MsgspecError:
+            work.keep(len(found))
+            break
+    return found
 
 
 def _entries_of(corpus: Corpus, kept: Sequence[Prediction]) -> list[Entry]:

@@ -12,7 +12,7 @@ from typing import Any
 from karat.corpus import Corpus, Document
 from karat.errors import InputError, unknown
 from karat.formats import read
-from karat.formats.files import writing
+from karat.formats.output import writing
 from karat.predicting.base import MODELS, Model, settled
 from karat.predicting.candidates import named
 from karat.predicting.finding import wanted

@@ -46,6 +46,6 @@ def guess(texts: Iterable[str], said: str) -> str | None:
         total += len(words)
         for language, common in _WORDS.items():
             counts[language] += sum(word in common for word in words)
-    [(best, found)] = counts.most_common(1)
+    best, found = max(counts.items(), key=lambda item: item[1], default=(said, 0))
     looks_other = total >= FEWEST and found >= LEAST * total and found > AHEAD * counts[said]
     return best if best != said and looks_other else None

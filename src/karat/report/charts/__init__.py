@@ -14,7 +14,7 @@ from karat.auditing import Audit
 from karat.calibration import Confidence
 from karat.comparing import Comparison
 from karat.errors import InputError, unknown
-from karat.formats.files import write_beside
+from karat.formats.output import write_beside
 from karat.overlapping import Overlap
 from karat.profiles import Description
 from karat.report.charts import agreement, confidences, portraits, scores

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from karat.comparing import Comparison
-from karat.formats.files import write_beside
+from karat.formats.output import write_beside
 from karat.metrics.base import Request
 from karat.report import markup
 from karat.results import Found, Results

@@ -1,0 +1,275 @@
+"""Files out: written beside their place, synced, and put in place whole; one process at a time.
+
+A file or folder `NAME` that is being written stands beside its place as `.NAME.karat-new`, and whoever writes it holds
+a lock on `.NAME.karat-lock`, which says who that is. A killed process loses its lock, so the next one that writes in
+the folder can tell what it left behind, and removes it.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+import shutil
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import IO, cast
+
+from karat.errors import InputError
+from karat.formats.files import zstandard
+
+try:
+    import fcntl
+except ImportError:  # not on every system; there files are whole all the same, but two writers are not kept apart
+    fcntl = None  # type: ignore[assignment]
+
+NEW, LOCK = ".karat-new", ".karat-lock"
+LONGEST_NAME = 255  # bytes, on most file systems
+_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)  # of file systems that have none
+_CREATE = os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+_held: dict[Path, int] = {}  # the outputs that this process holds, and the thread that does
+_guard = threading.Lock()
+
+
+def _beside(target: Path, suffix: str) -> Path:
+    """The path beside a target that has its name and a suffix; a name that would be too long is shortened."""
+    name = f".{target.name}{suffix}"
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        name = f".{blake2b(os.fsencode(target.name), digest_size=16).hexdigest()}{suffix}"
+    return target.with_name(name)
+
+
+# ---------------------------------------------------------------------------------------------- one writer at a time
+
+
+@contextmanager
+def claimed(path: str | Path) -> Iterator[None]:
+    """Holds an output for this process, and removes what killed processes left in its folder.
+
+    Raises InputError if another process, or another thread of this one, holds it. What is no plain file or folder (a
+    device, a pipe) cannot be held. A thread may claim again what it holds.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        yield
+        return
+    thread = threading.get_ident()
+    with _guard:
+        holder = _held.get(target)
+        if holder is None:
+            _held[target] = thread
+    if holder == thread:
+        yield
+        return
+    if holder is not None:
+        raise InputError(f"{path}: another thread of this process is writing it")
+    try:
+        with writing_errors(path, target.parent):
+            lock = _lock(target)
+        try:
+            _remove_left_overs(target.parent)
+            yield
+        finally:
+            _unlock(target, lock)
+    finally:
+        with _guard:
+            del _held[target]
+
+
+def _lock(target: Path) -> int:
+    """The open lock file of a target, locked by this process and signed; InputError where another one has it."""
+    path = _beside(target, LOCK)
+    while True:
+        lock = os.open(path, os.O_RDWR | _CREATE, 0o666)
+        try:
+            _flock(lock, target)
+            if _is_open(lock, path):
+                os.truncate(lock, 0)
+                os.write(lock, f"process {os.getpid()} on {_host()} since {datetime.now():%F %T}".encode())
+                return lock
+        except BaseException:
+            os.close(lock)
+            raise
+        os.close(lock)  # the one who held it has removed the file meanwhile: once more with a new one
+
+
+def _host() -> str:
+    return os.uname().nodename if hasattr(os, "uname") else "this machine"
+
+
+def _flock(lock: int, target: Path) -> None:
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        who = "".join(filter(str.isprintable, os.read(lock, 200).decode(errors="replace"))) or "another process"
+        raise InputError(f"{target}: {who} is writing it; wait for that to end, or name another file") from None
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+
+
+def _is_open(lock: int, path: Path) -> bool:
+    """Whether an open file is still the one at a path."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(lock), os.lstat(path))
+    return False
+
+
+def _unlock(target: Path, lock: int) -> None:
+    with suppress(OSError):
+        os.unlink(_beside(target, LOCK))
+    os.close(lock)
+
+
+def _remove_left_overs(folder: Path) -> None:
+    """Removes what killed processes left in a folder: what stands beside an output that nobody holds any more."""
+    with os.scandir(folder) as entries:
+        names = {entry.name for entry in entries if entry.name.startswith(".") and entry.name.endswith((NEW, LOCK))}
+    for name in sorted({name.removesuffix(NEW).removesuffix(LOCK) for name in names}):
+        with suppress(OSError, InputError):
+            _remove_left_over(folder / name, held={_beside(target, "") for target in _held})
+
+
+def _remove_left_over(stem: Path, held: set[Path]) -> None:
+    """Removes what is left of one output, unless a process holds it."""
+    if stem in held:
+        return
+    path = stem.with_name(stem.name + LOCK)
+    lock = os.open(path, os.O_RDWR | _CREATE, 0o666)
+    try:
+        _flock(lock, stem)
+        if _is_open(lock, path):
+            _remove(stem.with_name(stem.name + NEW))
+            path.unlink()
+    finally:
+        os.close(lock)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def refuse_inputs(output: str | Path, inputs: Iterable[str | Path]) -> None:
+    """Raises InputError if an output is one of the inputs, which are never overwritten, through links too."""
+    target = Path(output)
+    if target.is_file() and any(each.is_file() and each.samefile(target) for each in map(Path, inputs)):
+        raise InputError(f"{output}: is one of the inputs, which are never overwritten; name another file")
+
+
+# ---------------------------------------------------------------------------------------------- files
+
+
+def write_beside(path: str | Path, content: bytes) -> None:
+    """Writes the file as a whole: see `writing_beside`."""
+    with writing_beside(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def writing_beside(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file to write to: it stands beside its place until all is written, so that a failure leaves the old one.
+
+    A link stays one, its target is replaced; what is no plain file (a device, a pipe) is written to as it is.
+    """
+    target = Path(path).resolve()
+    with writing_errors(path, target.parent):
+        if target.exists() and not target.is_file():
+            with target.open("wb") as file:
+                yield file
+            return
+        with claimed(target), _new(target) as new:
+            with os.fdopen(os.open(new, os.O_WRONLY | os.O_EXCL | _CREATE, 0o666), "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            put_in_place(new, target)
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file to write to, beside its place until it is whole; compressed if its name says so."""
+    with writing_beside(path) as file:
+        if str(path).endswith(".gz"):
+            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+                yield cast(IO[bytes], packed)
+        elif str(path).endswith(".zst"):
+            with zstandard().ZstdCompressor().stream_writer(file, closefd=False) as packed:
+                yield packed
+        else:
+            yield file
+
+
+@contextmanager
+def folder_beside(path: str | Path) -> Iterator[Path]:
+    """A folder to fill, which takes its name when all is in it; one that is there already is not touched."""
+    target = Path(path).resolve()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{path}: is there already and is not an empty folder")
+    with writing_errors(path, target.parent), working_folder(target) as new:
+        yield new
+        put_in_place(new, target)
+
+
+@contextmanager
+def working_folder(path: str | Path) -> Iterator[Path]:
+    """An empty folder beside an output, which this process holds meanwhile; removed at the end if it is still there."""
+    target = Path(path).resolve()
+    with claimed(target), _new(target) as new:
+        new.mkdir()
+        yield new
+
+
+@contextmanager
+def _new(target: Path) -> Iterator[Path]:
+    """Where a target is written that this process holds; nothing is left there in the end."""
+    new = _beside(target, NEW)
+    _remove(new)
+    try:
+        yield new
+    finally:
+        with suppress(OSError):
+            _remove(new)
+
+
+def put_in_place(new: Path, target: Path) -> None:
+    """Gives a file or folder its final name, on the disk too."""
+    if new.is_dir():
+        for root, _, names in os.walk(new):
+            for each in (*names, ""):
+                _sync(Path(root, each))
+    os.replace(new, target)
+    _sync(target.parent)
+
+
+def _sync(path: Path) -> None:
+    """Waits until a file's content, or a folder's names, are on the disk."""
+    if path.is_dir() and os.name == "nt":
+        return
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+@contextmanager
+def writing_errors(path: str | Path, parent: Path) -> Iterator[None]:
+    """Turns what can go wrong while a file is written into a sentence."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError(f"{parent}: there is no such folder") from None
+    except PermissionError:
+        raise InputError(f"{parent}: no permission to write there") from None
+    except OSError as error:
+        raise InputError(f"{path}: could not be written ({error.strerror})") from None

@@ -1,0 +1,103 @@
+"""Work on its way to its file: what is done so far stands beside it, so that a command can go on after a kill.
+
+`FILE.part` has a first line that says whose it is, then the lines of the file. When all is there it becomes the file.
+Only one process at a time works on it. Whether a part belongs to a command is judged by a fingerprint of the content
+that the outcome depends on, never by paths, sizes or times.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from karat import __version__
+from karat.errors import InputError
+from karat.formats.output import claimed, writing, writing_errors
+
+PART = ".part"
+
+
+class _Whose(msgspec.Struct, frozen=True):
+    """The first line of a part: what it belongs to."""
+
+    karat: str  # the version
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A file of lines that is being written: the lines that are there already, and where the others go."""
+
+    path: str
+    lines: tuple[bytes, ...]  # whole ones, without their ends, from an earlier attempt
+    of_another: bool  # a part of other work stood there, and was begun anew
+    _file: IO[bytes]
+
+    @property
+    def part(self) -> str:
+        """The path of what is there so far."""
+        return self.path + PART
+
+    def keep(self, count: int) -> None:
+        """Drops all lines but the first ones."""
+        length = sum(len(line) + 1 for line in self.lines[count:])
+        self._file.truncate(self._file.seek(-length, os.SEEK_END))
+
+    def add(self, lines: Iterable[bytes]) -> None:
+        """Adds lines; when this returns a kill does not lose them."""
+        self._file.write(b"".join(line + b"\n" for line in lines))
+        self._file.flush()
+
+    def discard(self) -> None:
+        """Forgets what was done."""
+        os.unlink(self.part)
+
+    def finish(self) -> None:
+        """Makes the part the file, compressed if its name says so."""
+        self._file.seek(0)
+        self._file.readline()
+        with writing(self.path) as file:
+            while block := self._file.read(1 << 20):
+                file.write(block)
+        os.unlink(self.part)
+
+
+@contextmanager
+def unfinished(path: str, fingerprint: str) -> Iterator[Unfinished]:
+    """The work on a file that was begun before with this fingerprint, or new work; held for this process.
+
+    Raises InputError if another process works on the file, or if its part is a link.
+    """
+    part = Path(path + PART)
+    whose = _Whose(__version__, fingerprint)
+    with claimed(path):
+        with writing_errors(path, part.parent):
+            if part.is_symlink():
+                raise InputError(f"{part}: is a link, and what is done so far is kept in a plain file; remove it")
+            opened = os.open(part, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        with os.fdopen(opened, "r+b") as file:
+            content = file.read()
+            head, _, rest = content.partition(b"\n")
+            same = _is(whose, head)
+            lines = rest.split(b"\n")[:-1] if same else []
+            with writing_errors(path, part.parent):
+                if same:
+                    file.truncate(file.seek(len(head) + 1 + sum(len(line) + 1 for line in lines)))
+                else:
+                    file.truncate(file.seek(0))
+                    file.write(msgspec.json.encode(whose) + b"\n")
+                    file.flush()
+            yield Unfinished(path, tuple(lines), bool(content) and not same, file)
+
+
+def _is(whose: _Whose, head: bytes) -> bool:
+    try:
+        return msgspec.json.decode(head, type=_Whose) == whose
+    except msgspec.MsgspecError:
+        return False
