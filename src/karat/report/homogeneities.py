@@ -35,9 +35,7 @@ CSV_FIELDS = (
 )
 CEILINGS = {"references": "(references)", "extractors": "(extractors)"}
 MARKED = "(references): the references as predictions; (extractors): those of them that their document holds."
-GENERATED = (
-    "g.micro: share of predictions that are generated, not in their document; g.mean: the mean of documents' shares."
-)
+GENERATED = "gen.: share of all predictions that are not in their document (micro); gen./d: its mean over documents."
 UNDEFINED = "undef: pairs without a prediction for either document, left out."
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "not adjusted"}
 
@@ -170,7 +168,7 @@ def _generic(each: Genericness, over: str) -> Line:
 def tables(found: Homogeneity) -> Iterator[Table]:
     """For each protocol: systems and ceilings, systems compared, genericness over types and occurrences."""
     soft = ["soft"] if found.options.similarity is not None else []
-    columns = ["hooper", "rodgers", *soft, "g.micro", "g.mean", "undef"]
+    columns = ["hooper", "rodgers", *soft, "gen.", "gen./d", "undef"]
     for protocol in found.signatures:
         own = [row for row in found.systems if row.protocol == protocol]
         systems = [_agreement(found, row, row.system) for row in own]

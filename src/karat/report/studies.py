@@ -19,10 +19,10 @@ ALPHA = 0.05
 PRMU_ARE = "P, R, M, U: references that are present, reordered, mixed, unseen; means over documents."
 MEASURED = (
     "hooper: phrases that both documents have over those that either has; rodgers: the same of words; "
-    f"g.micro: share of predictions that are generated, not in their document (below {EXTRACTS:g}: an extractor); "
-    "g.mean: the mean of documents' shares."
+    f"gen.: share of all predictions that are not in their document (micro; below {EXTRACTS:g}: an extractor); gen./d: "
+    "its mean over documents."
 )
-CORRELATED = f"r ROUGE: Pearson's r of hooper with ROUGE-1 of the two texts; * p < {ALPHA:g} by the bootstrap."
+CORRELATED = f"ROUGE: Pearson's r of hooper with ROUGE-1 of the two texts; * p < {ALPHA:g} by the bootstrap."
 CSV_FIELDS = (
     "table",
     "corpus",
@@ -70,7 +70,7 @@ def _agreement(found: Homogeneity, title: str, correlated: bool) -> Table:
     ceilings = [
         (CEILINGS[row.system], _line(row, correlated)[1][:2] + [""] * (2 + correlated)) for row in found.ceilings
     ]
-    columns = ["hooper", "rodgers", "g.micro", "g.mean", *(["r ROUGE"] if correlated else [])]
+    columns = ["hooper", "rodgers", "gen.", "gen./d", *(["ROUGE"] if correlated else [])]
     about = [MEASURED, *([CORRELATED] if correlated else []), MARKED, intervals(found)]
     about.append(f"Protocol {', '.join(found.signatures)}.")
     return Table(title, "system", columns, [*(lines for lines in groups.values() if lines), ceilings], about)
