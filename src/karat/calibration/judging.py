@@ -226,7 +226,11 @@ def _drafts(
     for (s, p), each in sure.items():
         for subset, within in each.within.items():
             judged = Judged(
-                each.document[within], each.confidence[within], each.kpp[within], each.correct[subset][within]
+                each.document[within],
+                each.confidence[within],
+                each.kpp[within],
+                each.correct[subset][within],
+                each.totals.get(subset),
             )
             before = _draft(judged, asked)
             found = _assessed(asked, (s, p, subset), each, judged, before.figures)
