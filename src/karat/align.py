@@ -214,7 +214,10 @@ def align(prepared: Prepared, predictions: Sequence[Prediction], counting: Count
     read = _read(document, phrase, matching, table)
     document, phrase, source, surface = (column[read] for column in (document, phrase, source, surface))
     valid = valid[read]
-    repeat = _repeats(document, phrase, table, matching.duplicates)
+    if matching.duplicates == "surface":
+        repeat = _repeats(document, surface, prepared.surfaces, matching.duplicates)
+    else:
+        repeat = _repeats(document, phrase, table, matching.duplicates)
     hit, present = _find(prepared, document, phrase)
     if matching.kinds == "run":
         present = _by_slot(present, predictions, document, source)

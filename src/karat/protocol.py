@@ -140,6 +140,7 @@ class Matching:
         {
             "drop": "dropped",
             "underscore": "dropped, and `a_b` repeats `a b`",
+            "surface": "dropped only where they are written alike",
             "keep": "kept",
         },
     )
@@ -251,6 +252,23 @@ class Counting:
     )
     repeats_average: str = _option(
         "mean", "duplicate_ratio of the corpus", {"mean": "mean over documents", "micro": "over all predictions"}
+    )
+    correct: str = _option(
+        "hit",
+        "when a prediction is correct, in measures of confidence",
+        {
+            "hit": "when it is a reference",
+            "substring": "when its stemmed string is a substring of the joined references of its kind",
+        },
+    )
+    ece_total: str = _option(
+        "judged",
+        "what the expected calibration error is divided by",
+        {
+            "judged": "the predictions that have a confidence",
+            "placeholders": "the predictions that are written differently, and one more for present and for absent "
+            "ones where a document has none",
+        },
     )
     position: str = _option(
         "stems",

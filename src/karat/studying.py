@@ -213,11 +213,14 @@ def _missing(filtered: Filtered | None, mined: Pairs, asked: Asked) -> Iterator[
         yield "no reformulations were given, so there is no second table; see `karat pairs reformulate`"
     elif not filtered.pairs():
         yield f"none of the {len(filtered.judged):,} reformulations is kept, so there is no second table"
+    lower = mined.notes[-1] if mined.lower else "--min lowers that"
     if not len(mined):
         yield (
             f"no two documents of {mined.corpus} share {asked.min:g} of their references, so there is no third table; "
-            "--min lowers that"
+            f"{lower}"
         )
+    elif mined.lower:
+        yield f"{mined.notes[0]}; {lower}"
 
 
 def _told(found: Homogeneity) -> Iterator[str]:

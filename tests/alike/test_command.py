@@ -43,7 +43,9 @@ def test_pairs_go_to_standard_output_and_what_was_found_beside_it() -> None:
         {"a": "d1", "b": "d2", "jaccard": 2 / 3},
         {"a": "d2", "b": "d4", "jaccard": 2 / 3},
     ]
-    assert done.stderr == "note: 2 pairs over 3 of 4 documents of corpus\n"
+    assert done.stderr == (
+        "note: 2 pairs over 3 of 4 documents of corpus\nnote: a lower --min gives no more pairs, down to .05\n"
+    )
     assert call("pairs", "mine", "corpus.jsonl", "-q").stderr == ""
 
 
@@ -56,7 +58,7 @@ def test_pairs_that_were_written_can_be_looked_at() -> None:
     [row] = found["rows"]
     assert (row["pairs"], row["documents"], row["hooper"]) == (3, 3, pytest.approx((1 + 2 / 3 + 2 / 3) / 3))
     fields = "corpus system protocol pairs documents hooper hooper_ci rodgers rodgers_ci generated"
-    assert list(row)[:10] == fields.split()
+    assert list(row)[:12] == [*fields.split(), "generated_micro", "generated_mean"]
     assert list(row)[-1] == "undefined"
 
 

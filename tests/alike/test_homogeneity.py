@@ -187,6 +187,18 @@ def test_the_generated_share_is_of_predictions_that_are_not_in_their_document() 
     assert result.rows()[0]["generated"] == 0.5
 
 
+def test_the_generated_share_is_told_over_predictions_and_as_the_mean_over_documents() -> None:
+    """Not in their text are 1 of 1, 0 of 1 and 1 of 4: 2 of 6 in all, 1.25 / 3 on average; d4 has no prediction."""
+    lists = [["x"], ["graphs"], ["graphs", "nets", "a", "y"], []]
+    texts = ["a graph", "a graph", "graphs of a net", "a graph"]
+    pairs = [pair(1, 2), pair(2, 3), pair(1, 3), pair(3, 4)]
+    result = karat.homogeneity(corpus(4, text=texts), pairs, run(lists), resamples=FEW)
+    [row] = result.rows()
+    assert row["generated"] == row["generated_micro"] == pytest.approx(2 / 6)
+    assert row["generated_mean"] == pytest.approx((1 + 0 + 1 / 4) / 3)
+    assert " .3333 .4167 " in " ".join(karat.render(result).split())
+
+
 def test_without_texts_what_needs_them_is_left_open_and_said() -> None:
     result = karat.homogeneity(corpus(2, keyphrases=REFERENCES), [pair(1, 2)], run(PAPER), resamples=FEW)
     row = result.rows()[0]
@@ -197,7 +209,7 @@ def test_without_texts_what_needs_them_is_left_open_and_said() -> None:
     }
     assert result.notes == (
         "the documents have no title and no text, so what is generated, the extractors' ceiling and ROUGE-1 are open",
-        "only 1 pair: intervals, and p by the bootstrap, are surer than they should be",
+        "only 1 pair: intervals are surer than they should be",
     )
 
 
@@ -341,12 +353,58 @@ def test_pairs_that_share_documents_are_swapped_together() -> None:
 
 
 def test_a_system_compared_with_itself_does_not_differ() -> None:
-    lists = [["a"], ["a", "b"], ["c"], ["d"]]
-    result = karat.homogeneity(
-        corpus(4), [pair(1, 2), pair(3, 4)], run(lists, "x"), run(lists, "y"), resamples=FEW, correction="none"
-    )
+    lists = [["a"], ["a", "b"], ["c"], ["d"]] * 5
+    pairs = [pair(2 * n + 1, 2 * n + 2) for n in range(10)]
+    result = karat.homogeneity(corpus(20), pairs, run(lists, "x"), run(lists, "y"), resamples=FEW, correction="none")
     for each in result.as_dict()["differences"]:
         assert (each["difference"], each["tests"]) == (0.0, {"randomisation": 1.0, "bootstrap": 1.0})
+
+
+@pytest.mark.parametrize("count", [2, 9, 10])
+def test_the_bootstrap_has_no_p_below_ten_pairs(count: int) -> None:
+    """On pairs that all point one way its p is the least there is; that of the exact randomisation is 2 / 2^pairs."""
+    good = run([["a"]] * 2 * count, "good")
+    bad = run([["a"] if n % 2 else ["b"] for n in range(2 * count)], "bad")
+    pairs = [pair(2 * n + 1, 2 * n + 2) for n in range(count)]
+    result = karat.homogeneity(corpus(2 * count), pairs, good, bad, resamples=999)
+    for each in result.as_dict()["differences"]:
+        assert each["tests"]["randomisation"] == pytest.approx(2 / 2**count)
+        assert each["adjusted"]["randomisation"] == pytest.approx(min(4 / 2**count, 1))
+        lone = (each["tests"]["bootstrap"], each["adjusted"]["bootstrap"])
+        assert lone == ((1 / 1000, 2 / 1000) if count == 10 else (None, None))
+    said = [note for note in result.notes if note.startswith("no p by the bootstrap where fewer than 10 pairs")]
+    assert len(said) == (count < 10)
+
+
+def test_a_correlation_of_fewer_than_ten_pairs_has_no_p() -> None:
+    """Eleven pairs, of which two have no prediction for either document: nine are correlated."""
+    texts = [f"w x{n} y{n % 3}" if n % 2 else f"w x{n - 1} z{n}" for n in range(22)]
+    lists = [["a", f"b{n // 4}"] if n % 3 else ["a", f"c{n}"] for n in range(18)] + [[]] * 4
+    pairs = [pair(2 * n + 1, 2 * n + 2) for n in range(11)]
+    result = karat.homogeneity(corpus(22, text=texts), pairs, run(lists), resamples=FEW)
+    [row] = result.rows()
+    assert (row["pairs"], row["undefined"]) == (11, 2)
+    assert (row["pearson"] is None, row["pearson_p"], row["spearman_p"]) == (False, None, None)
+    assert any(note.startswith("no p by the bootstrap") for note in result.notes)
+
+
+def test_stems_beside_pairs_that_were_found_without_are_noted(tmp_path: Path) -> None:
+    """Pairs that were mined have a score; others, and those by stems, need no note."""
+    made = corpus(2, keyphrases=[["trees", "nets"], ["trees", "bees"]])
+    said = "agreement and genericness compare phrases by their stems, while pairs that were mined without --stem"
+
+    def noted(pairs: Any, **options: Any) -> bool:
+        notes = karat.homogeneity(made, pairs, run(PAPER), resamples=FEW, **options).notes
+        return any(note.startswith(said) for note in notes)
+
+    mined = karat.mine_pairs(made, min=0.3)
+    mined.save(tmp_path / "pairs.csv")
+    assert noted(mined)
+    assert noted(tmp_path / "pairs.csv")
+    assert not noted(mined, stem=False)
+    assert not noted(mined, protocol="karat,stemmer=none")
+    assert not noted(karat.mine_pairs(made, min=0.3, stem=True))
+    assert not noted([pair(1, 2)])
 
 
 # ---------------------------------------------------------------------------------------------- genericness

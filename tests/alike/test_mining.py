@@ -78,7 +78,7 @@ def test_documents_without_references_are_left_out_and_counted() -> None:
     found = karat.mine_pairs(made)
     assert pairs(found) == {("d1", "d3"): 0.5}
     assert found.left_out == 2
-    assert found.notes == ("1 pair over 2 of 4 documents of made (2 without references left out)",)
+    assert found.notes[0] == "1 pair over 2 of 4 documents of made (2 without references left out)"
 
 
 def test_of_variants_the_first_is_compared() -> None:
@@ -141,7 +141,7 @@ def test_pairs_whose_texts_are_alike_are_left_out() -> None:
     found = karat.mine_pairs(TEXTS, text_max=0.4)
     assert ("d1", "d2") not in pairs(found)
     assert pairs(found)["d1", "d3"] == 0.6667
-    assert found.notes[1:] == ("1 pair with texts too alike left out", "3 pairs kept of which a document has no text")
+    assert found.notes[1:3] == ("1 pair with texts too alike left out", "3 pairs kept of which a document has no text")
     every = karat.mine_pairs(TEXTS, text_max=3 / 7)
     assert {(row["a"], row["b"]): row["text"] for row in every.rows()}["d1", "d2"] == pytest.approx(3 / 7)
     assert [row["text"] for row in every.rows() if "d4" in row.values()] == [None] * 3
@@ -241,3 +241,61 @@ def test_ids_are_checked(tmp_path: Path) -> None:
     path.write_text('{"id": "x", "keyphrases": ["a"]}\n{"keyphrases": ["a"]}\n')
     with pytest.raises(InputError, match=r"c\.jsonl:2: no id, though earlier lines have one"):
         karat.mine_pairs(path)
+
+
+# ---------------------------------------------------------------------------------------------- lower thresholds
+
+
+def counted(found: karat.Corpus, least: float, **options: Any) -> int:
+    return len(karat.mine_pairs(found, min=least, **options))
+
+
+def test_fewer_than_ten_pairs_come_with_what_a_lower_threshold_gives() -> None:
+    """d1 and d2 share 2 of 4; d3 to d7 share one of 5 with each other, which makes ten pairs of 1/9."""
+    lists = [["a", "b", "c"], ["a", "b", "d"], *(["z", *(f"{n}{m}" for m in range(4))] for n in range(5))]
+    found = karat.mine_pairs(of_phrases(*lists), min=0.6)
+    assert found.lower == ((0.5, 1), (0.1, 11))
+    assert found.notes[-1] == "a lower --min gives 1 at .5, 11 at .1"
+    assert karat.mine_pairs(of_phrases(*lists), min=0.1).lower == ()
+    assert "lower" not in " ".join(karat.mine_pairs(of_phrases(*lists), min=0.1).notes)
+
+
+def test_where_no_lower_threshold_gives_more_that_is_said() -> None:
+    found = karat.mine_pairs(of_phrases(["a"], ["b"]))
+    assert (found.lower, found.notes[-1]) == ((), "a lower --min gives no more pairs, down to .05")
+    assert len(karat.mine_pairs(of_phrases(["a"], ["b"]), min=0.01).notes) == 1
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=0, max_size=6), min_size=2, max_size=9),
+    st.sampled_from([0.95, 0.6, 0.3]),
+    st.sampled_from(["jaccard", "max"]),
+    st.sampled_from(["keep", "drop"]),
+    st.sampled_from([None, 1, 2]),
+    st.sampled_from([None, 0.3]),
+)
+def test_counts_at_lower_thresholds_are_those_of_mining_there(
+    lists: list[list[str]], least: float, measure: str, identical: str, nearest: int | None, text_max: float | None
+) -> None:
+    made = corpus(*({"keyphrases": each or ["x"], "text": " ".join(each[:2]) or "y"} for each in lists))
+    options = {"measure": measure, "identical": identical, "nearest": nearest, "text_max": text_max}
+    found = karat.mine_pairs(made, min=least, **options)
+    assert (found.lower == ()) or len(found) < 10
+    for lower, count in found.lower:
+        assert count == counted(made, lower, **options)
+
+
+def test_too_large_a_search_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = of_phrases(["a", "b"], ["a", "c"], ["a", "d"])
+    assert karat.mine_pairs(made, min=0.6).lower == ((0.3, 3),)
+    monkeypatch.setattr("karat.alike.mining.LOOKED_AT", 2)
+    assert karat.mine_pairs(made, min=0.6).lower == ()
+
+
+def test_cosines_at_a_lower_threshold_are_counted_too() -> None:
+    made = corpus(*({"text": text} for text in ("deep neural nets", "deep neural networks", "sour milk", "bees")))
+    found = karat.mine_pairs(made, by="embedding", min=0.99)
+    assert len(found) == 0
+    assert found.lower
+    assert all(count == counted(made, lower, by="embedding") for lower, count in found.lower)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat.alike import sets as module
-from karat.alike.sets import MEASURES, Measure, Sets, join, needed, shared, shares
+from karat.alike.sets import MEASURES, Measure, Sets, join, most_of, needed, shared, shares
 from tests.examples import examples
 
 Lists = list[list[int]]
@@ -57,6 +57,12 @@ SKEWED = st.lists(
 @given(PLAIN | SKEWED, LEAST, st.sampled_from(MEASURES), st.booleans())
 def test_the_join_equals_brute_force(lists: Lists, least: float, measure: Measure, equal: bool) -> None:
     assert joined(lists, least, measure, equal) == pytest.approx(by_force(lists, least, measure, equal))
+
+
+@settings(deadline=None, max_examples=examples(50))
+@given(PLAIN | SKEWED, LEAST, st.sampled_from(MEASURES))
+def test_a_join_finds_no_more_than_it_was_said_to_look_at(lists: Lists, least: float, measure: Measure) -> None:
+    assert len(by_force(lists, least, measure, False)) <= most_of(sets_of(lists), least, measure)
 
 
 @settings(deadline=None, max_examples=examples(20))

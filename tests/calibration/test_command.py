@@ -92,7 +92,7 @@ def test_the_flags_of_a_fit_go_together_and_name_their_systems(folder: Path) -> 
     assert refusal(folder, *asked, "--fit-corpus", "corpus.jsonl") == "karat: --fit-corpus and --fit-run go together"
     fit = ("--fit-corpus", "corpus.jsonl", "--fit-run", "a=run.jsonl")
     assert refusal(folder, *asked, *fit) == "karat: no run to fit on is named 'b'; name it: --fit-run b=PATH"
-    found = answer(folder, "--calibrate", "temperature", *fit)
+    found = answer(folder, "--calibrate", "isotonic", *fit)
     assert found["rows"][0]["calibrated"]["itself"]  # the same files under another name
 
 

@@ -129,7 +129,7 @@ def overconfident(n: int, name: str, seed: int) -> tuple[karat.Corpus, karat.Run
     return karat.Corpus.of(corpus, name), karat.Run.of(run, "mine")
 
 
-@pytest.mark.parametrize("method", ["temperature", "isotonic"])
+@pytest.mark.parametrize("method", ["temperature", "platt", "isotonic"])
 def test_a_calibration_fitted_elsewhere_helps_here(method: str) -> None:
     corpus, run = overconfident(400, "test", 1)
     other, fit = overconfident(800, "dev", 2)
@@ -139,7 +139,7 @@ def test_a_calibration_fitted_elsewhere_helps_here(method: str) -> None:
     assert (after["method"], after["corpus"], after["run"], after["itself"]) == (method, "dev", "mine", False)
     assert not any("judged by" in note for note in result.notes)
     assert row["ece"] > 0.15
-    assert after["ece"] < (0.05 if method == "isotonic" else row["ece"])
+    assert after["ece"] < (row["ece"] if method == "temperature" else 0.05)
     assert after["brier"] < row["brier"]
     assert sum(each["n"] for each in after["bins"]) == row["predictions"]
 
@@ -153,6 +153,89 @@ def test_a_calibration_fitted_on_what_it_is_judged_by_says_so() -> None:
     assert any("fitted on the predictions that it is judged by" in note for note in result.notes)
 
 
+def test_what_cannot_be_fitted_leaves_confidences_as_they_are_and_says_why() -> None:
+    """Sure of .9 and right in one of three: neither all right nor all wrong, and no temperature goes below .5."""
+    corpus = karat.Corpus.of({"id": str(n), "keyphrases": ["a"]} for n in range(4))
+    run = karat.Run.of(
+        [{"id": str(n), "keyphrases": ["a", "b", "c"], "scores": [0.9, 0.9, 0.8]} for n in range(4)], name="mine"
+    )
+    options: dict[str, Any] = {"confidence": "scores", "resamples": 9}
+    result = karat.confidence(corpus, run, calibrate="temperature", **options)
+    [row] = result.rows()
+    assert (row["calibrated"], row["ece"] is None) == (None, False)
+    assert (
+        "mine: no temperature fits best (the higher the better, without end: of 12 surer than .5 4 are right), so its "
+        "confidences stay as they are; --calibrate platt or isotonic can move them across .5 too"
+    ) in result.notes
+    assert "After" not in karat.render(result)
+    [row] = karat.confidence(corpus, run, calibrate="isotonic", **options).rows()
+    assert row["calibrated"]["ece"] == pytest.approx(0, abs=1e-9)
+    unfit = karat.confidence(corpus, run, calibrate="platt", **options)
+    assert unfit.rows()[0]["calibrated"] is None
+    assert any(
+        "no Platt scaling fits best (no right prediction is less sure than a wrong one)" in n for n in unfit.notes
+    )
+
+
+def test_platt_scaling_tells_its_numbers_and_a_falling_curve_is_noted() -> None:
+    """σ(slope · logit + intercept) is the accuracy of each of two confidences: 1 of 4 at .9, 3 of 4 at .6."""
+    corpus = karat.Corpus.of(
+        [{"id": str(n), "keyphrases": ["a"] * (n == 0) + ["b"] * (n != 3) + ["z"]} for n in range(4)]
+    )
+    run = karat.Run.of({"id": str(n), "keyphrases": ["a", "b"], "scores": [0.9, 0.6]} for n in range(4))
+    result = karat.confidence(corpus, run, calibrate="platt", confidence="scores", resamples=9)
+    after = result.rows()[0]["calibrated"]
+    slope = -2 * np.log(3) / (np.log(9) - np.log(1.5))
+    assert (after["slope"], after["temperature"]) == (pytest.approx(slope, abs=1e-6), None)
+    assert after["intercept"] == pytest.approx(-np.log(3) - slope * np.log(9), abs=1e-6)
+    assert "After Platt scaling (slope = -1.226, intercept = 1.596)" in " ".join(karat.render(result).split())
+    assert any("the surer, the less often right" in note for note in result.notes)
+
+
+# ---------------------------------------------------------------------------------------------- scores
+
+
+def scored(*lists: list[float], confidence: str | None = None) -> list[str]:
+    """What is said of the scores of a run."""
+    corpus = karat.Corpus.of({"id": str(n), "keyphrases": ["a"]} for n in range(len(lists)))
+    phrases = list("abcdefgh")
+    run = karat.Run.of(
+        [{"id": str(n), "keyphrases": phrases[: len(each)], "scores": each} for n, each in enumerate(lists)], "mine"
+    )
+    return [
+        note for note in karat.confidence(corpus, run, confidence=confidence, resamples=9).notes if "scores" in note
+    ]
+
+
+WEIGHTS = "mine: its scores add up to 1 at most in each document, as weights do: they are no probabilities"
+PERHAPS = (
+    "mine: its scores are taken for probabilities of being right, which weights of an extractor and cosines are not"
+)
+
+
+def test_scores_that_are_shares_of_a_whole_are_no_probabilities_and_it_is_said() -> None:
+    shares = [[0.5, 0.3, 0.2 - n / 100] for n in range(10)]
+    for told in (None, "scores"):
+        [note] = scored(*shares, confidence=told)
+        assert note.startswith(WEIGHTS)
+    [note] = scored(*shares, [0.9, 0.3])
+    assert note.startswith(PERHAPS)
+    [note] = scored(*shares[:9], [0.7])  # nine documents with several predictions are too few to tell
+    assert note.startswith(PERHAPS)
+
+
+def test_scores_that_may_be_probabilities_are_noted_unless_it_is_told_that_they_are() -> None:
+    [note] = scored([0.9, 0.8], [0.7])
+    assert note.startswith(PERHAPS)
+    assert scored([0.9, 0.8], [0.7], confidence="scores") == []
+
+
+def test_nothing_is_said_of_scores_where_probabilities_of_tokens_are_read() -> None:
+    corpus = karat.Corpus.of([{"id": "1", "keyphrases": ["a"]}])
+    run = karat.Run.of([{"id": "1", "keyphrases": ["a"], "scores": [0.1], "token_probs": [[0.9]]}])
+    assert not [note for note in karat.confidence(corpus, run, resamples=9).notes if "scores" in note]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -160,7 +243,7 @@ def test_a_calibration_fitted_on_what_it_is_judged_by_says_so() -> None:
         ({"binning": "widht"}, "did you mean 'width'"),
         ({"precision": 50}, "the wanted precision is above 0 and at most 1, as 0.5, not 50"),
         ({"confidence": "probs"}, "unknown value of confidence 'probs'"),
-        ({"calibrate": "platt"}, "unknown value of calibrate 'platt'"),
+        ({"calibrate": "plat"}, "unknown value of calibrate 'plat'; did you mean 'platt'"),
         ({"level": 95}, "level 95 is not between 0 and 1"),
         ({"fit": (karat.Corpus.of(DOCUMENTS), [karat.Run.of(RUN)])}, "nothing is fitted without a calibration"),
         ({"confidence": "scores"}, r'in mine \(memory\); write "scores"'),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karat.calibration.maps import Temperature, fit_isotonic, fit_temperature
+from karat.calibration.maps import Logistic, Temperature, Unfit, fit_isotonic, fit_platt, fit_temperature, logit
 from karat.calibration.measures import brier_parts, ece_by_chance, risk_coverage, risks, threshold_for
 from karat.metrics.confidence import (
     Judged,
@@ -154,10 +154,96 @@ def test_a_temperature_by_hand() -> None:
     # All are .9 sure and 3 of 4 right: ln 9 / T = ln 3, so T = 2.
     sure, correct = np.full(4, 0.9), np.array([RIGHT, RIGHT, RIGHT, WRONG])
     fitted = fit_temperature(sure, correct)
-    assert fitted.temperature == pytest.approx(log(9) / log(3), rel=1e-5)
+    assert isinstance(fitted, Temperature)
+    assert fitted.temperature == pytest.approx(log(9) / log(3), rel=1e-9)
     assert Temperature(2.0)(np.array([0.0, 0.1, 0.5, 1.0])).tolist() == pytest.approx([0, 0.25, 0.5, 1], abs=1e-5)
-    assert not fitted.at_the_end
-    assert fit_temperature(sure, ~(sure < 0)).at_the_end
+
+
+@pytest.mark.parametrize(
+    ("sure", "correct", "why"),
+    [
+        ([0.9, 0.8, 0.7], [1, 1, 1], "the lower the better, without end: of 3 surer than .5 3 are right"),
+        (
+            [0.9, 0.8, 0.3],
+            [1, 1, 0],
+            "the lower the better, without end: of 2 surer than .5 2 are right, of 1 less sure",
+        ),
+        ([0.9, 0.8, 0.7], [0, 0, 0], "the higher the better, without end: of 3 surer than .5 0 are right"),
+        ([0.9, 0.8, 0.8, 0.4], [1, 0, 0, 0], "the higher the better, without end: of 3 surer than .5 1 is right, of 1"),
+        ([0.5, 0.5], [1, 0], "all confidences are .5"),
+    ],
+)
+def test_where_no_temperature_fits_best_it_is_said_why(sure: list[float], correct: list[int], why: str) -> None:
+    """The fourth is neither all right nor all wrong: 2 ln 4 of wrong ones outweigh ln 9 and ln 1.5."""
+    found = fit_temperature(np.array(sure), np.array(correct, dtype=bool))
+    assert isinstance(found, Unfit)
+    assert found.why.startswith(why)
+
+
+UNSURE = st.lists(st.tuples(sureness, st.booleans()), min_size=1, max_size=40)
+
+
+@settings(max_examples=150, deadline=None)
+@given(UNSURE)
+def test_a_temperature_is_better_than_any_other_and_without_one_the_ends_are(
+    predictions: list[tuple[float, bool]],
+) -> None:
+    sure, correct = np.array([c for c, _ in predictions]), np.array([y for _, y in predictions])
+
+    def loss(temperature: float) -> float:
+        return float(np.logaddexp(0.0, np.where(correct, -1, 1) * logit(sure) / temperature).mean())
+
+    found = fit_temperature(sure, correct)
+    grid = np.exp(np.linspace(-7, 7, 57)).tolist()
+    if isinstance(found, Temperature):
+        assert all(loss(found.temperature) <= loss(each) + 1e-12 for each in grid)
+    else:
+        assert min(map(loss, grid)) >= loss(1e6 if "higher" in found.why else 1e-6) - 1e-6
+
+
+def test_fits_are_those_of_scikit_learn() -> None:
+    """Figures of version 1.9.1: LogisticRegression(C=inf) on logits, also without intercept; IsotonicRegression."""
+    generator = np.random.default_rng(7)
+    sure = generator.random(200) ** 0.3
+    correct = generator.random(200) < sure**3
+    platt, heat = fit_platt(sure, correct), fit_temperature(sure, correct)
+    assert isinstance(platt, Logistic)
+    assert isinstance(heat, Temperature)
+    assert (platt.slope, platt.intercept) == pytest.approx((1.32194237, -1.83125788), abs=1e-7)
+    assert heat.temperature == pytest.approx(2.10230063, abs=1e-7)
+    steps = fit_isotonic(sure, correct)(np.array([0.3, 0.5, 0.7, 0.8, 0.9, 0.97, 0.999]))
+    assert steps.tolist() == pytest.approx([0.0, 0.0, 0.4130434783, 0.4285714286, 0.7692307692, 0.9545454545, 1.0])
+    assert platt(np.array([0.5])).tolist() == pytest.approx([1 / (1 + np.exp(1.83125788))])
+
+
+@settings(max_examples=150, deadline=None)
+@given(UNSURE)
+def test_platt_scaling_is_where_the_log_loss_is_flat(predictions: list[tuple[float, bool]]) -> None:
+    """The loss is convex: at its least the residuals add up to 0, and so do their products with the logits."""
+    sure, correct = np.array([c for c, _ in predictions]), np.array([y for _, y in predictions])
+    found, logits = fit_platt(sure, correct), logit(sure)
+    if isinstance(found, Logistic):
+        apart = found(sure) - correct
+        assert abs(apart.mean()) < 1e-5
+        assert abs((apart * logits).mean()) < 1e-5
+        return
+    right, wrong = sure[correct], sure[~correct]
+    apart_or_alike = not len(right) or not len(wrong) or right.min() >= wrong.max() or right.max() <= wrong.min()
+    assert apart_or_alike
+
+
+@pytest.mark.parametrize(
+    ("sure", "correct", "why"),
+    [
+        ([0.9, 0.8], [1, 1], "all predictions are right"),
+        ([0.9, 0.8], [0, 0], "all predictions are wrong"),
+        ([0.7, 0.7, 0.7], [0, 1, 0], "all confidences are equal"),
+        ([0.9, 0.8, 0.8], [1, 1, 0], "no right prediction is less sure than a wrong one"),
+        ([0.9, 0.8, 0.7], [0, 1, 1], "no right prediction is surer than a wrong one"),
+    ],
+)
+def test_where_no_platt_scaling_fits_best_it_is_said_why(sure: list[float], correct: list[int], why: str) -> None:
+    assert fit_platt(np.array(sure), np.array(correct, dtype=bool)) == Unfit(why)
 
 
 def test_isotonic_regression_pools_what_falls() -> None:

@@ -128,6 +128,7 @@ COMMANDS = {
     "similarities.txt": ("list", "similarities"),
     "formats.txt": ("list", "formats"),
     "models.txt": ("list", "models"),
+    "model.txt": ("list", "models", "keybert"),
     "predict.txt": ("predict", "multipartiterank", "bees.jsonl", "-n", "5"),
     "predict_stem.txt": ("predict", "tfidf,n=2", "bees.jsonl", "-n", "3", "--stem", "--df", SYNTHETIC[0]),
     "predict.jsonl": ("predict", "topicrank", "bees.jsonl", "-n", "3", "-f", "jsonl"),

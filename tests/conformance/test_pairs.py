@@ -46,6 +46,15 @@ def test_mining_finds_what_comparing_every_two_documents_finds(shared: Path, nam
     assert len(expected) > 50
 
 
+def test_pairs_at_lower_thresholds_are_as_many_as_comparing_every_two_documents_finds(shared: Path) -> None:
+    documents = lines(shared / "data" / "inspec.jsonl.gz")
+    sets = [{" ".join(phrase.lower().split()) for phrase in document["keyphrases"]} for document in documents]
+    shares = np.array([len(one & other) / len(one | other) for one, other in combinations(sets, 2) if one != other])
+    found = karat.mine_pairs(shared / "data" / "inspec.jsonl.gz")
+    assert found.lower == ((0.4, 3), (0.3, 4), (0.2, 8), (0.15, 17), (0.1, 64))
+    assert [count for _, count in found.lower] == [int((shares >= least - 1e-9).sum()) for least, _ in found.lower]
+
+
 @pytest.mark.parametrize("system", ["t5", "one2set"])
 def test_homogeneity_is_that_of_plain_sets_of_nltk_stems(shared: Path, system: str) -> None:
     corpus = shared / "data" / "inspec.chan19.jsonl.gz"

@@ -89,3 +89,83 @@ def test_a_comparison_resamples_them_like_any_metric() -> None:
     # Of .9 and .1, .11, ... .21: apart by .1 and by these, on which it depends which documents are drawn.
     low, high = ends["unsure", "ece"]
     assert (0.1 + 0.1) / 2 < low < (0.1 + 0.155) / 2 < high < (0.1 + 0.21) / 2
+
+
+# ---------------------------------------------------------------------------------------------- Kundu's own rules
+
+PLACEHOLDERS = "kundu2023,duplicates=surface,ece_total=placeholders"
+TWO = karat.Corpus.of(
+    [
+        {"id": "d1", "text": "Deep nets learn.", "keyphrases": ["deep nets"]},
+        {"id": "d2", "text": "Deep nets learn.", "keyphrases": ["deep nets"]},
+    ]
+)
+
+
+def calibration_error(run: list[dict[str, Any]], protocol: str, metric: str = "ece") -> float:
+    found: float = karat.score(TWO, karat.Run.of(run), metrics=[metric], protocol=protocol).rows()[0]["value"]
+    return found
+
+
+def test_placeholders_stand_for_kinds_without_predictions() -> None:
+    """d1 has two present predictions that are written differently and no absent one, d2 none at all: 2 + 1 + 2."""
+    run = [
+        {"id": "d1", "keyphrases": ["deep nets", "deep net", "deep net"], "scores": [0.9, 0.8, 0.7]},
+        {"id": "d2", "keyphrases": [], "scores": []},
+    ]
+    assert calibration_error(run, "kundu2023") == pytest.approx(0.1)  # by stems they are one prediction
+    assert calibration_error(run, "kundu2023,duplicates=surface") == pytest.approx((0.1 + 0.2) / 2)
+    assert calibration_error(run, PLACEHOLDERS) == pytest.approx((0.1 + 0.2) / 5)
+    assert calibration_error(run, PLACEHOLDERS, "ece:present") == pytest.approx((0.1 + 0.2) / 3)
+    assert calibration_error(run, PLACEHOLDERS, "ece:absent") == 0
+    assert calibration_error(run, PLACEHOLDERS, "mce") == pytest.approx(0.2)
+
+
+def test_what_has_no_confidence_counts_among_the_predictions_that_are_divided_by() -> None:
+    run: list[dict[str, Any]] = [
+        {"id": "d1", "keyphrases": ["deep nets", "cut off"], "token_probs": [[0.9], None]},
+        {"id": "d2", "keyphrases": ["deep nets", "trees"], "token_probs": [[0.6], [0.3]]},
+    ]
+    assert calibration_error(run, PLACEHOLDERS) == pytest.approx((0.1 + 0.4 + 0.3) / 4)
+    assert calibration_error(run, "kundu2023") == pytest.approx((0.1 + 0.4 + 0.3) / 3)
+
+
+def test_a_part_of_the_joined_references_of_its_kind_is_correct() -> None:
+    """Present are `neural network graph` one after the other, absent is `forest`."""
+    corpus = karat.Corpus.of(
+        [{"id": "1", "text": "Neural networks and graphs.", "keyphrases": ["neural networks", "graph", "forests"]}]
+    )
+    phrases = ["network graph", "net", "forest", "neural networks"]
+    run = karat.Run.of(
+        [{"id": "1", "keyphrases": phrases, "scores": [0.85] * 4, "kinds": ["present", "present", "absent", "absent"]}]
+    )
+    protocols = [
+        f"kundu2023,kinds={kinds},correct={rule}" for kinds in ("text", "run") for rule in ("hit", "substring")
+    ]
+    found = [karat.confidence(corpus, run, protocol=each, resamples=9).rows()[0]["correct"] for each in protocols]
+    # By the text, `network graph` and `forest` are absent and the others present; `neural networks` is no part of what
+    # is absent, as the run has it.
+    assert found == [2, 3, 2, 3]
+    by_kind = karat.confidence(corpus, run, protocol=protocols[3], resamples=9).rows()
+    assert [(row["subset"], row["predictions"], row["correct"]) for row in by_kind] == [
+        ("all", 4, 3),
+        ("present", 2, 2),
+        ("absent", 2, 1),
+    ]
+
+
+def test_the_verb_and_the_metric_give_the_same_calibration_error_under_every_rule() -> None:
+    run = karat.Run.of(
+        [
+            {"id": "d1", "keyphrases": ["deep nets", "deep net", "trees"], "scores": [0.9, 0.8, 0.4]},
+            {"id": "d2", "keyphrases": ["net", "nets", "learn"], "scores": [0.2, 0.3, 0.9]},
+        ]
+    )
+    for total in ("judged", "placeholders"):
+        for rule in ("hit", "substring"):
+            for duplicates in ("drop", "surface", "keep"):
+                protocol = f"kundu2023,ece_total={total},correct={rule},duplicates={duplicates}"
+                rows = karat.confidence(TWO, run, protocol=protocol, resamples=9).rows()
+                metrics = ["ece", "ece:present", "ece:absent"]
+                scored = karat.score(TWO, run, metrics=metrics, protocol=protocol).rows()
+                assert [row["ece"] for row in rows] == [row["value"] for row in scored], protocol

@@ -20,7 +20,8 @@ from karat.embed.hashed import Hashed
 from karat.errors import InputError
 from karat.predicting import embedded
 from karat.predicting.base import Asked
-from karat.predicting.embedded import embedrank, keybert, marginal
+from karat.predicting.embedded import dropped_first, embedrank, keybert, marginal
+from karat.text.stoplists import stop_words
 
 SKY = {"sun": (9, 1, 1), "moon": (8, 3, 0), "star": (8, 2, 2), "tide": (2, 8, 1), "wave": (1, 9, 2)}
 SKY |= {"sand": (1, 2, 7), "dune": (2, 1, 8)}
@@ -59,6 +60,59 @@ def test_embedrank_can_be_asked_for_the_same(sky: str) -> None:
     options: dict[str, Any] = {"candidates": "ngrams", "n": 1, "document": "text", "mmr": "keybert"}
     found = pairs(embedrank(asked, model=sky, diversity=0.5, **options), text=" ".join(SKY))
     assert found == pairs(keybert(asked, model=sky, n=1, diversity=0.5), text=" ".join(SKY))
+
+
+# What scikit-learn 1.9.1 gives: CountVectorizer(ngram_range=(1, 2), stop_words=sorted(stop_words("english"))).
+VECTORIZED = {
+    "Quality of service in the 3-D tele-conference: a user's view.": [
+        "conference",
+        "conference user",
+        "quality",
+        "quality service",
+        "service",
+        "service tele",
+        "tele",
+        "tele conference",
+        "user",
+        "user view",
+        "view",
+    ],
+    "Graph_theory and C++ (R&D), 802.11 and x-rays. The end": [
+        "11",
+        "11 rays",
+        "802",
+        "802 11",
+        "end",
+        "graph_theory",
+        "graph_theory 802",
+        "rays",
+        "rays end",
+    ],
+    "naïve Bayes' été; of the": ["bayes", "bayes été", "naïve", "naïve bayes", "été"],
+    "of the": [],
+}
+
+
+@pytest.mark.parametrize("text", VECTORIZED)
+def test_candidates_with_stop_words_dropped_first_are_those_of_scikit_learn(text: str) -> None:
+    assert [phrase for phrase, _ in dropped_first(text, 2, stop_words("english"))] == VECTORIZED[text]
+    asked = Asked(n=99)
+    for predict in (
+        keybert(asked, candidates="countvectorizer", n=2),
+        embedrank(asked, candidates="countvectorizer", n=2, document="text"),
+    ):
+        assert sorted(phrase for phrase, _ in pairs(predict, text=text)) == VECTORIZED[text]
+
+
+def test_a_phrase_goes_over_a_stop_word_only_where_these_are_dropped_first() -> None:
+    def phrases(candidates: Any, **asked: Any) -> set[str]:
+        found = keybert(Asked(n=99, **asked), candidates=candidates, n=2)
+        return {phrase for phrase, _ in pairs(found, title="Services", text="The quality of services. Users agree.")}
+
+    assert phrases("ngrams") == {"services", "quality", "users", "agree", "users agree"}
+    over = {"services quality", "quality services", "services users"}
+    assert phrases("countvectorizer") == phrases("ngrams") | over
+    assert "qualiti servic" in phrases("countvectorizer", stem=True)
 
 
 def test_embedrank_weighs_standard_scores_as_the_paper_says(tmp_path: Path) -> None:
@@ -119,6 +173,8 @@ def test_a_document_without_phrases_has_no_predictions() -> None:
     [
         ("keybert,diversity=1.5", "diversity is from 0 to 1, not 1.5"),
         ("keybert,n=0", "n is at least 1, not 0"),
+        ("keybert,candidates=sequences", "unknown candidates of keybert 'sequences'"),
+        ("embedrank,candidates=countvectoriser", "did you mean 'countvectorizer'"),
         ("embedrank,layer=3", "layer 3 of 'hash': one layer, from 0 on, of an encoder"),
         ("embedrank,mmr=keybird", "did you mean 'keybert'"),
         ("embedrank,model=nowhere", "unknown embedder 'nowhere'"),

@@ -59,6 +59,14 @@ def test_direction_is_told_in_words_and_marks_are_none() -> None:
     assert of("support vector machine (svm)", "svm").location == "head"
 
 
+def test_an_ampersand_inside_a_word_is_a_mark() -> None:
+    found = of("R&D", "R&D management")
+    assert (found.location, found.direction, found.relation) == ("first", "shorter", "part-of")
+    assert of("R/D", "R&D").direction == "equal"
+    assert of("R/D", "R&D").relation == "overlap"
+    assert of("group & partition", "R&D").direction == "longer"
+
+
 @pytest.mark.parametrize(
     ("phrase", "complexity"),
     [
@@ -69,6 +77,10 @@ def test_direction_is_told_in_words_and_marks_are_none() -> None:
         ("agent security via approximate policy", "preposition"),
         ("performance and scalability", "conjunction"),
         ("group & partition", "conjunction"),
+        ("R&D", "simple"),
+        ("R&D management", "simple"),
+        ("R&D & design", "conjunction"),
+        ("management of R&D", "preposition"),
         ("task and resource allocation in agent system", "preposition"),
         ("state-of-the-art report", "simple"),
     ],

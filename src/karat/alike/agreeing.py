@@ -18,7 +18,7 @@ from karat import __version__
 from karat.alike.found import Difference, Figure, Homogeneity, Options, Row
 from karat.alike.genericness import Genericness, genericness
 from karat.alike.measures import Soft, rouge, soft_agreement, word_sets
-from karat.alike.mining import check_set, pairs_said
+from karat.alike.mining import Pairs, check_set, pairs_said
 from karat.alike.reading import (
     Asked,
     Columns,
@@ -37,6 +37,7 @@ from karat.corpus import Corpus, Run
 from karat.errors import InputError
 from karat.evaluate import as_corpus, as_protocols, as_runs, references_hash
 from karat.formats.pairs import read_pairs
+from karat.metrics.base import divide
 from karat.metrics.soft import hash_remark
 from karat.protocol import Protocol, change
 from karat.similarity import find
@@ -49,10 +50,21 @@ from karat.text.normalise import normaliser
 from karat.text.stems import stemmer
 
 TESTS = ("randomisation", "bootstrap")
+CORRELATIONS = ("pearson", "spearman")
 FEWEST = 3  # pairs that can be correlated: two are always in line
 NO_TEXT = "the documents have no title and no text, so what is generated, the extractors' ceiling and ROUGE-1 are open"
 FEW = 30  # pairs, below which resamples are too alike
+TOO_FEW = 10  # pairs, below which there is no p by the bootstrap
 FEW_PAIRS = "only {0}: intervals, and p by the bootstrap, are surer than they should be"
+TOO_FEW_PAIRS = "only {0}: intervals are surer than they should be"
+NO_P = (
+    f"no p by the bootstrap where fewer than {TOO_FEW} pairs are defined: if these few all point one way so does every "
+    "resample, and p is as small as the number of resamples allows"
+)
+STEMMED = (
+    "agreement and genericness compare phrases by their stems, while pairs that were mined without --stem were found "
+    "by phrases as they are written"
+)
 SKIPPED = "{0}: {1:,} of {2:,} pairs left out, of which the run lacks a document"
 
 
@@ -86,7 +98,8 @@ def homogeneity(
     if chosen.similarity is not None:
         find(chosen.similarity)  # says at once if there is none of that name
     other = None if chosen.reformulations is None else as_corpus(chosen.reformulations)
-    documents = find_documents(given, other, read_pairs(pairs))
+    paired = read_pairs(pairs)
+    documents = find_documents(given, other, paired)
     listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
     protocols = as_protocols(listed, chosen.language)
     if not chosen.stem:
@@ -94,6 +107,8 @@ def homogeneity(
     read = [read_system(run, documents, chosen.by, chosen.missing) for run in systems]
     work = _Work.of(documents, read, chosen)
     parts = [_under(work, each) for each in protocols]
+    as_written = pairs.options.stemmer == "none" if isinstance(pairs, Pairs) else True
+    unlike = paired.mined and as_written and any(each.matching.stemmer != "none" for each in protocols)
     facts = {"set": chosen.references or "keyphrases", "hash": references_hash(given, chosen.references)}
     return Homogeneity(
         given.name,
@@ -106,7 +121,11 @@ def homogeneity(
         tuple(_corrected([each for part in parts for each in part.differences], chosen.correction)),
         tuple(each for part in parts for each in part.genericness),
         {str(each): each.signature(**facts, karat=__version__) for each in protocols},
-        tuple(dict.fromkeys([*_notes(work), *(note for part in parts for note in part.notes)])),
+        tuple(
+            dict.fromkeys(
+                [*_notes(work), *([STEMMED] if unlike else []), *(note for part in parts for note in part.notes)]
+            )
+        ),
     )
 
 
@@ -143,9 +162,9 @@ class _Work:
         used = wanted[phrases.document] if some is None else wanted[phrases.document] & some
         return Sets.of(phrases.document[used], phrases.phrase[used], len(wanted))
 
-    def figure(self, found: Estimate, tested: bool = False) -> Figure:
-        """An estimate with its interval, and the p of its being 0 if it is tested."""
-        p = bootstrap_p(found.resampled) if tested and not np.isnan(found.value) else np.nan
+    def figure(self, found: Estimate, pairs: int = 0) -> Figure:
+        """An estimate with its interval, and the p of its being 0 if it is tested, on enough pairs."""
+        p = bootstrap_p(found.resampled) if pairs >= TOO_FEW and not np.isnan(found.value) else np.nan
         return Figure(found.value, interval_of(found, self.options.level, self.options.interval), p)
 
 
@@ -153,7 +172,7 @@ def _notes(work: _Work) -> Iterator[str]:
     if not work.has_text:
         yield NO_TEXT
     if len(work.rouge) < FEW:
-        yield FEW_PAIRS.format(pairs_said(len(work.rouge)))
+        yield (FEW_PAIRS if len(work.rouge) >= TOO_FEW else TOO_FEW_PAIRS).format(pairs_said(len(work.rouge)))
     for system, there in zip(work.systems, work.there, strict=True):
         if system.strangers:
             yield f"{system.name}: {system.strangers:,} documents of the run are in no corpus, and left out"
@@ -189,15 +208,22 @@ def _under(work: _Work, protocol: Protocol) -> _Part:
     sides: list[tuple[str | None, Phrases]] = [(None, columns.references)]
     sides += zip(names, columns.systems, strict=True)
     notes = [] if len(columns.references.document) else [f"{documents.corpus.name}: no document has references"]
-    differences = list(_differences(work, systems))
+    differences, rows = list(_differences(work, systems)), [_row(work, each) for each in systems]
+    if any(map(_lacks_p, rows)) or any(np.isnan(each.tests["bootstrap"]) for each in differences):
+        notes.append(NO_P)
     notes += [note for each in differences for note in each.notes]
     return _Part(
-        [_row(work, each) for each in systems],
+        rows,
         [_row(work, each) for each in _ceilings(work, columns, protocol)],
         differences,
         [genericness(phrases, documents, columns, (name, str(protocol))) for name, phrases in sides],
         notes,
     )
+
+
+def _lacks_p(row: Row) -> bool:
+    """Whether a correlation has no p."""
+    return any(not np.isnan(row.figures[name].value) and np.isnan(row.figures[name].p) for name in CORRELATIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +236,11 @@ class _Measured:
     values: Mapping[str, Floats]
     samples: Mapping[str, Sample]
     estimates: Mapping[str, Estimate]
-    generated: float = np.nan
+    generated: tuple[float, float] = (np.nan, np.nan)  # of all predictions, and the mean over documents
+
+    def correlated(self, rouge: Floats) -> int:
+        """The pairs on which Hooper and ROUGE-1 are both defined."""
+        return int((~np.isnan(self.values["hooper"]) & ~np.isnan(rouge)).sum())
 
 
 def _soft(work: _Work, columns: Columns, protocol: Protocol) -> Soft | None:
@@ -258,12 +288,20 @@ def _estimates(work: _Work, samples: Mapping[str, Sample]) -> dict[str, Estimate
     return dict(zip(samples, found, strict=True))
 
 
-def _generated(work: _Work, phrases: Phrases, there: Bools) -> float:
-    """The share of the predictions for documents of pairs that are not in their document; NaN without texts."""
+def _generated(work: _Work, phrases: Phrases, there: Bools) -> tuple[float, float]:
+    """The share of the predictions for documents of pairs that are not in their document; NaN without texts.
+
+    Over all predictions (micro), and as the mean over the documents that have any, each document once.
+    """
     used = np.zeros(len(work.documents.ids), dtype=bool)
     used[work.documents.a[there]] = used[work.documents.b[there]] = True
     own = used[phrases.document]
-    return float((~phrases.present[own]).mean()) if work.has_text and own.any() else np.nan
+    if not work.has_text or not own.any():
+        return np.nan, np.nan
+    document, absent = phrases.document[own], ~phrases.present[own]
+    count = np.bincount(document)
+    shares = divide(np.bincount(document, weights=absent), count)[count > 0]
+    return float(absent.mean()), float(shares.mean())
 
 
 def _ceilings(work: _Work, columns: Columns, protocol: Protocol) -> Iterator[_Measured]:
@@ -279,14 +317,15 @@ def _ceilings(work: _Work, columns: Columns, protocol: Protocol) -> Iterator[_Me
 
 def _row(work: _Work, each: _Measured) -> Row:
     documents, there = work.documents, each.there
+    tested = dict.fromkeys(CORRELATIONS, each.correlated(work.rouge))
     return Row(
         each.system,
         each.protocol,
         int(there.sum()),
         len(np.unique(np.concatenate([documents.a[there], documents.b[there]]))),
         int(np.isnan(each.values["hooper"][there]).sum()),
-        {name: work.figure(found, name in ("pearson", "spearman")) for name, found in each.estimates.items()},
-        each.generated,
+        {name: work.figure(found, tested.get(name, 0)) for name, found in each.estimates.items()},
+        *each.generated,
     )
 
 
@@ -304,7 +343,9 @@ def _differences(work: _Work, systems: Sequence[_Measured]) -> Iterator[Differen
         for (one, other), swap in zip(pairs, swapped, strict=True):
             apart = difference(one.estimates[metric], other.estimates[metric])
             ends = interval_of(apart, options.level, options.interval)
-            tests = dict(zip(TESTS, (swap.p, shift(apart).p), strict=True))
+            both = ~np.isnan(one.values[metric]) & ~np.isnan(other.values[metric])
+            p = shift(apart).p if both.sum() >= TOO_FEW else np.nan
+            tests = dict(zip(TESTS, (swap.p, p), strict=True))
             whose = (one.protocol, metric, one.system, other.system)
             notes = tuple(f"{one.system} and {other.system} ({metric}): {note}" for note in swap.notes)
             yield Difference(*whose, apart.value, ends, tests, {}, notes)

@@ -72,7 +72,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number with its interval, and where it is a correlation the p of its being 0."""
+    """A number with its interval, and where it is a correlation the p of its being 0; NaN of too few pairs."""
 
     value: float
     interval: tuple[float, float]
@@ -89,7 +89,8 @@ class Row:
     documents: int
     undefined: int
     figures: Mapping[str, Figure]  # hooper, rodgers, soft; pearson and spearman with ROUGE-1
-    generated: float = np.nan  # the share of predictions that are not in their document
+    generated: float = np.nan  # the share of all predictions that are not in their document
+    generated_mean: float = np.nan  # the mean of that share over the documents that have predictions
 
     def as_dict(self) -> dict[str, Any]:
         """The row of the JSON output."""
@@ -101,7 +102,8 @@ class Row:
         }
         for name in ("hooper", "rodgers", "soft"):
             found |= _told(name, self.figures.get(name))
-        found["generated"] = _or_none(self.generated)
+        micro, mean = _or_none(self.generated), _or_none(self.generated_mean)
+        found |= {"generated": micro, "generated_micro": micro, "generated_mean": mean}
         for name in ("pearson", "spearman"):
             found |= _told(name, self.figures.get(name), tested=True)
         return found | {"undefined": self.undefined}

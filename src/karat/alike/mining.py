@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, pairwise
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.align import references_of
-from karat.alike.sets import MEASURES, ROUNDING, Alike, Floats, Ints, Measure, Sets, join, shares
+from karat.alike.sets import MEASURES, ROUNDING, Alike, Floats, Ints, Measure, Sets, join, most_of, shares
 from karat.columns import Numbers, position
 from karat.corpus import Batch, Corpus, Document
 from karat.embed import embedder
@@ -31,6 +31,10 @@ BY: tuple[By, ...] = ("references", "text", "embedding")
 IDENTICAL = ("keep", "drop")
 COSINES = 1 << 22  # cosines that are computed together
 SINGLE = 1e-6  # what single precision may lose of a cosine
+ENOUGH = 10  # pairs: with fewer it is told how many a lower threshold would give
+PLENTY = 30  # pairs, from which on no lower threshold is tried
+LOWER = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05)
+LOOKED_AT = 2_000_000  # pairs of documents at most, to count those of a lower threshold
 LETTERS = "cosines are of hashed character n-grams, which compare letters, not meanings; --model takes an encoder"
 
 
@@ -93,6 +97,7 @@ class Pairs:
     texts: Floats | None  # the Jaccard index of the words of both texts, where it was asked for
     left_out: int  # documents without what is compared
     remarks: tuple[str, ...] = ()
+    lower: tuple[tuple[float, int], ...] = ()  # of fewer than ten pairs: a lower threshold, and its pairs
 
     def __len__(self) -> int:
         return len(self.alike.a)
@@ -140,25 +145,77 @@ def mine_pairs(corpus: str | Path | Corpus, **options: Any) -> Pairs:
     [('0', '1', 0.67), ('1', '3', 0.67)]
     """
     chosen, given = Options(**options), as_corpus(corpus)
-    find = {"references": _by_references, "text": _by_text, "embedding": _by_embedding}[chosen.by]
-    ids, alike, left_out = find(given, chosen)
+    search = {"references": _by_references, "text": _by_text, "embedding": _by_embedding}[chosen.by](given, chosen)
     remarks: list[str] = [LETTERS] if chosen.by == "embedding" and chosen.model == "hash" else []
-    texts = None
-    if chosen.text_max is not None:
-        texts, remark = _text_shares(given, alike, chosen)
-        low = ~(texts > chosen.text_max + ROUNDING)  # a pair without texts stays
+    alike, texts, remark = _filtered(given, search.find(chosen.min), chosen)
+    lower: tuple[tuple[float, int], ...] = ()
+    if len(alike.a) < ENOUGH:
+        lower, tried = _at_lower(given, search, chosen, len(alike.a))
+        if tried:
+            remark.append(_lower_said(lower, tried[-1]))
+    return Pairs(given.name, search.ids, chosen, alike, texts, search.left_out, (*remarks, *remark), lower)
+
+
+def _filtered(corpus: Corpus, alike: Alike, options: Options) -> tuple[Alike, Floats | None, list[str]]:
+    """(the pairs that the other options leave, how alike their texts are if that is asked, what to say of it)."""
+    texts, remarks = None, list[str]()
+    if options.text_max is not None:
+        texts, remark = _text_shares(corpus, alike, options)
+        low = ~(texts > options.text_max + ROUNDING)  # a pair without texts stays
         remarks += [f"{pairs_said(int((~low).sum()))} with texts too alike left out", *remark]
         alike, texts = alike.take(low), texts[low]
-    if chosen.nearest is not None:
-        near = _nearest(alike, chosen.nearest)
+    if options.nearest is not None:
+        near = _nearest(alike, options.nearest)
         alike, texts = alike.take(near), texts if texts is None else texts[near]
-    return Pairs(given.name, ids, chosen, alike, texts, left_out, tuple(remarks))
+    return alike, texts, remarks
+
+
+def _at_lower(
+    corpus: Corpus, search: _Search, options: Options, found: int
+) -> tuple[tuple[tuple[float, int], ...], list[float]]:
+    """((threshold, pairs) of lower thresholds that give more pairs, all that were tried).
+
+    It goes down to the first threshold with plenty of pairs, and to none that is too much work.
+    """
+    alike, tried = None, list[float]()
+    for least in [each for each in LOWER if each < options.min - ROUNDING]:
+        if search.most(least) > LOOKED_AT:
+            break
+        alike = search.find(least)
+        tried.append(least)
+        if len(alike.a) >= PLENTY:
+            break
+    if alike is None:
+        return (), tried
+    score = _filtered(corpus, alike, options)[0].score
+    counts = [found, *(int((score >= least - search.rounding).sum()) for least in tried)]
+    more = [(least, count) for least, (before, count) in zip(tried, pairwise(counts), strict=True) if count > before]
+    return tuple(more), tried
+
+
+def _lower_said(lower: Sequence[tuple[float, int]], lowest: float) -> str:
+    """What lower thresholds would give, down to the lowest that was tried."""
+    if not lower:
+        return f"a lower --min gives no more pairs, down to {_short(lowest)}"
+    return "a lower --min gives " + ", ".join(f"{count:,} at {_short(least)}" for least, count in lower)
+
+
+def _short(share: float) -> str:
+    return f"{share:g}".removeprefix("0")
 
 
 # ---------------------------------------------------------------------------------------------- reading
 
 
-Found = tuple[tuple[str, ...], Alike, int]  # the ids of all documents, pairs, how many documents were left out
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What can be searched for pairs, at any threshold."""
+
+    ids: tuple[str, ...]  # of all documents
+    left_out: int  # documents without what is compared
+    find: Callable[[float], Alike]
+    most: Callable[[float], int]  # how many pairs of documents are looked at
+    rounding: float  # by which a score may fall short
 
 
 def _batches(corpus: Corpus, progress: Progress | None) -> Iterator[tuple[list[str], Batch[Document]]]:
@@ -239,12 +296,12 @@ def text_of(document: Document) -> str:
 # ---------------------------------------------------------------------------------------------- finding
 
 
-def _by_references(corpus: Corpus, options: Options) -> Found:
+def _by_references(corpus: Corpus, options: Options) -> _Search:
     check_set(corpus, options.references)
     ids, sets = _sets(corpus, options, _phrases(options))
     if not len(sets.items):
         raise InputError(f"{corpus.origin}: no document has references; --by text goes by the texts instead")
-    return ids, *_joined(sets, options)
+    return _of_sets(ids, sets, options)
 
 
 def check_set(corpus: Corpus, name: str | None) -> None:
@@ -258,19 +315,24 @@ def check_set(corpus: Corpus, name: str | None) -> None:
         raise unknown("reference set", name, known)
 
 
-def _by_text(corpus: Corpus, options: Options) -> Found:
+def _by_text(corpus: Corpus, options: Options) -> _Search:
     ids, sets = _sets(corpus, options, _words(options))
     if not len(sets.items):
         raise InputError(f"{corpus.origin}: no document has a title or a text, so --by text cannot compare them")
-    return ids, *_joined(sets, options)
+    return _of_sets(ids, sets, options)
 
 
-def _joined(sets: Sets, options: Options) -> tuple[Alike, int]:
-    found = join(sets, options.min, options.measure, options.identical == "keep")
-    return found, int((sets.sizes == 0).sum())
+def _of_sets(ids: tuple[str, ...], sets: Sets, options: Options) -> _Search:
+    def find(least: float) -> Alike:
+        return join(sets, least, options.measure, options.identical == "keep")
+
+    def most(least: float) -> int:
+        return most_of(sets, least, options.measure)
+
+    return _Search(ids, int((sets.sizes == 0).sum()), find, most, ROUNDING)
 
 
-def _by_embedding(corpus: Corpus, options: Options) -> Found:
+def _by_embedding(corpus: Corpus, options: Options) -> _Search:
     """Pairs by the cosine of their texts' vectors; equal texts are identical."""
     ids: list[str] = []
     texts: list[str] = []
@@ -285,10 +347,17 @@ def _by_embedding(corpus: Corpus, options: Options) -> Found:
     vectors = np.array(embedder(options.model).embed(given), dtype=np.float32)
     lengths = np.sqrt((vectors * vectors).sum(axis=1))
     vectors /= np.where(lengths > 0, lengths, 1)[:, None]
-    found = _near(vectors, options.min)
-    if options.identical == "drop":
-        found = found.take(number[found.a] != number[found.b])
-    return tuple(ids), Alike(there[found.a], there[found.b], found.score), len(texts) - len(there)
+
+    def find(least: float) -> Alike:
+        found = _near(vectors, least)
+        if options.identical == "drop":
+            found = found.take(number[found.a] != number[found.b])
+        return Alike(there[found.a], there[found.b], found.score)
+
+    def most(least: float) -> int:
+        return len(there) * (len(there) - 1) // 2
+
+    return _Search(tuple(ids), len(texts) - len(there), find, most, SINGLE)
 
 
 def _near(vectors: NDArray[np.float32], least: float) -> Alike:

@@ -149,6 +149,20 @@ def join(sets: Sets, least: float, measure: Measure = "jaccard", equal: bool = F
     return Alike(a, b, score).take(np.lexsort((b, a)))
 
 
+def most_of(sets: Sets, least: float, measure: Measure = "jaccard") -> int:
+    """At most how many pairs of documents with different sets a join can find, which is also how many it looks at.
+
+    >>> most_of(Sets.of(np.array([0, 0, 1, 1, 1, 2, 2]), np.array([1, 2, 1, 2, 3, 2, 1]), 3), 0.5)
+    2
+    """
+    found = 0
+    for one, other in _size_pairs(_groups(sets, least), least, measure):
+        row, right, first, counts = _postings(one, other, needed(one.size, other.size, least, measure))
+        until = np.concatenate([[0], np.cumsum(np.diff(other.starts)[right])])  # documents of the partners
+        found += int((np.diff(one.starts)[row] * (until[first + counts] - until[first])).sum())
+    return found
+
+
 def needed(a: int, b: int, least: float, measure: Measure) -> int:
     """How many items sets of sizes a and b must share.
 
@@ -239,6 +253,14 @@ def _of_sizes(one: _Group, other: _Group, least: float, measure: Measure) -> Ali
 
 def _candidates(one: _Group, other: _Group, wanted: int) -> Iterator[tuple[Short, Short]]:
     """Two columns of sets that share an item early enough, in blocks; a pair may come several times."""
+    row, right, first, counts = _postings(one, other, wanted)
+    for part in blocks(counts, min(CELLS // (one.size + other.size), BLOCK)):
+        times = counts[part]
+        yield np.repeat(row[part], times), right[np.repeat(first[part], times) + ordinals(times)]
+
+
+def _postings(one: _Group, other: _Group, wanted: int) -> tuple[Short, Short, Ints, Ints]:
+    """(sets of one; sets of other; where in these the partners of each set of one begin, and how many they are)."""
     early = one.place <= one.size - wanted
     item, row = one.item[early], one.row[early]
     if one is other:
@@ -250,10 +272,7 @@ def _candidates(one: _Group, other: _Group, wanted: int) -> Iterator[tuple[Short
         first = np.searchsorted(item_right, item)
     counts = np.searchsorted(item_right, item, side="right") - first
     some = counts > 0
-    row, first, counts = row[some], first[some], counts[some]
-    for part in blocks(counts, min(CELLS // (one.size + other.size), BLOCK)):
-        times = counts[part]
-        yield np.repeat(row[part], times), right[np.repeat(first[part], times) + ordinals(times)]
+    return row[some], right, first[some], counts[some]
 
 
 def _common(left: Short, right: Short) -> NDArray[np.integer[Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,9 +18,9 @@ from karat.results import Displayed
 from karat.stats.resampling import RESAMPLES, Method
 
 Binning = Literal["width", "mass"]
-Calibrate = Literal["temperature", "isotonic"]
+Calibrate = Literal["temperature", "platt", "isotonic"]
 BINNING: tuple[Binning, ...] = ("width", "mass")
-CALIBRATE: tuple[Calibrate, ...] = ("temperature", "isotonic")
+CALIBRATE: tuple[Calibrate, ...] = ("temperature", "platt", "isotonic")
 Interval = tuple[float | None, float | None]
 
 
@@ -103,7 +103,7 @@ class Calibrated:
     """The same after a calibration: how it was fitted, on what, and what it gives."""
 
     method: Calibrate
-    temperature: float | None
+    numbers: Mapping[str, float]  # temperature; slope and intercept
     corpus: str
     run: str
     itself: bool  # whether it was fitted on what it is judged by
@@ -191,7 +191,8 @@ class Confidence(Displayed):
 def _calibrated(each: Calibrated | None) -> dict[str, Any] | None:
     if each is None:
         return None
-    told = {"method": each.method, "temperature": each.temperature, "corpus": each.corpus, "run": each.run}
+    numbers = {name: each.numbers.get(name) for name in ("temperature", "slope", "intercept")}
+    told = {"method": each.method, **numbers, "corpus": each.corpus, "run": each.run}
     return told | {"itself": each.itself} | each.figures.as_dict()
 
 

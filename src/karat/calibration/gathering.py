@@ -15,7 +15,7 @@ from karat.corpus import Corpus, Run
 from karat.engine.chunks import Chunk
 from karat.evaluate import Beside, Columns, score
 from karat.metrics.base import Floats
-from karat.metrics.confidence import ANY, check_told, confidences, faulty
+from karat.metrics.confidence import ANY, check_told, confidences, correct, faulty, totals
 from karat.protocol import Protocol
 from karat.results import Results
 
@@ -36,6 +36,7 @@ class Sure:
     within: Mapping[Subset, Bools]
     correct: Mapping[Subset, Bools]
     left_out: Mapping[Subset, int]
+    totals: Mapping[Subset, Ints]  # what ECE is divided by, by document, where the protocol says it
     faults: Mapping[int, int]  # how many predictions have each
     examples: Mapping[int, tuple[tuple[str, str], ...]]  # (document, phrase) of the first with each fault
     sources: frozenset[str]
@@ -77,15 +78,16 @@ def _sure(aligned: Aligned, subsets: tuple[Subset, ...], source: str, ids: Seque
     p, told = aligned.predictions, confidences(aligned, source)
     kept = aligned.ranked("all").row
     row = kept[told.fault[kept] == 0]
-    correct: dict[Subset, Bools] = {}
+    right_ones: dict[Subset, Bools] = {}
     within: dict[Subset, Bools] = {}
     left_out: dict[Subset, int] = {}
     for subset in subsets:
         ranked = aligned.ranked(subset)
         there, right = np.zeros((2, len(p.document)), dtype=bool)
-        there[ranked.row], right[ranked.row] = True, ranked.relevant
-        within[subset], correct[subset] = there[row], right[row]
+        there[ranked.row], right[ranked.row] = True, correct(aligned, ranked)
+        within[subset], right_ones[subset] = there[row], right[row]
         left_out[subset] = int((told.fault[ranked.row] > 0).sum())
+    counted = {subset: totals(aligned, subset) for subset in subsets}
     wrong = list(faulty(aligned, "all", source))
     surfaces = list(aligned.prepared.surfaces) if wrong else []
     place = np.arange(POSITIONS)
@@ -98,8 +100,9 @@ def _sure(aligned: Aligned, subsets: tuple[Subset, ...], source: str, ids: Seque
         p.source[row],
         np.minimum(tokens, 1.0),
         within,
-        correct,
+        right_ones,
         left_out,
+        {subset: total for subset, total in counted.items() if total is not None},
         Counter(fault for _, _, fault in wrong),
         _first([(fault, (ids[document], surfaces[surface].strip())) for document, surface, fault in wrong]),
         told.sources,
@@ -129,6 +132,7 @@ def _joined(parts: Sequence[Sure], starts: Sequence[int], subsets: tuple[Subset,
         {subset: np.concatenate([part.within[subset] for part in parts]) for subset in subsets},
         {subset: np.concatenate([part.correct[subset] for part in parts]) for subset in subsets},
         {subset: sum(part.left_out[subset] for part in parts) for subset in subsets},
+        {subset: np.concatenate([part.totals[subset] for part in parts]) for subset in parts[0].totals},
         faults,
         _first([(fault, one) for part in parts for fault, some in part.examples.items() for one in some]),
         frozenset[str]().union(*(part.sources for part in parts)),

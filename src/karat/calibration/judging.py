@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,16 @@ from karat.calibration.found import (
     finite,
 )
 from karat.calibration.gathering import NO_TEXT, POSITIONS, Gathered, Sure, gather
-from karat.calibration.maps import Map, Temperature, fit_isotonic, fit_temperature
+from karat.calibration.maps import Logistic, Map, Steps, Unfit, fit_isotonic, fit_platt, fit_temperature
 from karat.calibration.measures import bins_of, brier_parts, ece_by_chance, risk_coverage, risks, threshold_for
-from karat.columns import Ints, Subset
+from karat.columns import Bools, Ints, Subset
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, unknown
 from karat.evaluate import as_corpus, as_protocols, as_runs
 from karat.metrics.base import Floats
 from karat.metrics.confidence import (
     FAULTS,
+    ROUNDING,
     SOURCES,
     Judged,
     bin_rows,
@@ -46,6 +47,20 @@ from karat.metrics.confidence import (
 from karat.protocol import MOST, Protocol
 from karat.stats.resampling import METHODS, Estimate, Sample, estimate, interval_of
 
+ENOUGH = 10  # documents with several predictions, from which on their sums say what scores are
+SHARES = (
+    "{0}: its scores add up to 1 at most in each document, as weights do: they are no probabilities of being right, "
+    "and ECE and Brier say nothing of them"
+)
+PERHAPS = (
+    "{0}: its scores are taken for probabilities of being right, which weights of an extractor and cosines are not; "
+    "--confidence scores says that they are"
+)
+STAY = "{0}: no {1} fits best ({2}), so its confidences stay as they are; --calibrate {3}"
+UNFIT = {
+    "temperature": ("temperature", "platt or isotonic can move them across .5 too"),
+    "platt": ("Platt scaling", "isotonic fits whatever they are"),
+}
 RANKS = 10  # of which the last holds all later ones
 TENTHS = 10
 
@@ -93,7 +108,9 @@ def _check(options: Options) -> None:
     if not 0 < options.level < 1:
         raise InputError(f"level {options.level} is not between 0 and 1: write .95 for an interval of 95 %")
     if options.fit is not None and options.calibrate is None:
-        raise InputError("nothing is fitted without a calibration: add --calibrate temperature or --calibrate isotonic")
+        raise InputError(
+            f"nothing is fitted without a calibration: add --calibrate {', '.join(CALIBRATE[:-1])} or {CALIBRATE[-1]}"
+        )
 
 
 # ---------------------------------------------------------------------------------------------- calibrations
@@ -127,7 +144,10 @@ def _same(a: Corpus | Run, b: Corpus | Run) -> bool:
     return a is b or (a.origin == b.origin != "memory")
 
 
-def _fitted(fit: _FitRuns, listed: Sequence[str | Protocol], options: Options, judged: Gathered) -> dict[Any, Map]:
+Fitted = dict[tuple[int, int], Map | Unfit]  # by system and protocol
+
+
+def _fitted(fit: _FitRuns, listed: Sequence[str | Protocol], options: Options, judged: Gathered) -> Fitted:
     """The calibration of each system under each protocol, fitted on all its predictions of all kinds."""
     if options.fit is None:
         gathered = judged
@@ -136,11 +156,16 @@ def _fitted(fit: _FitRuns, listed: Sequence[str | Protocol], options: Options, j
         _, found = gather(fit.corpus, distinct, listed, replace(options, progress=None))
         place = {id(run): n for n, run in enumerate(distinct)}
         gathered = {(s, p): found[place[id(fit.runs[s])], p] for s, p in judged}
-    fitter = fit_temperature if options.calibrate == "temperature" else fit_isotonic
+    assert options.calibrate is not None
+    fit_by: dict[str, Callable[[Floats, Bools], Map | Unfit]] = {
+        "temperature": fit_temperature,
+        "platt": fit_platt,
+        "isotonic": fit_isotonic,
+    }
     for s, p in gathered:
         if not len(gathered[s, p].confidence):
             raise InputError(f"{fit.runs[s].name} has no prediction with a confidence to fit a calibration on")
-    return {key: fitter(each.confidence, each.correct["all"]) for key, each in gathered.items()}
+    return {key: fit_by[options.calibrate](each.confidence, each.correct["all"]) for key, each in gathered.items()}
 
 
 # ---------------------------------------------------------------------------------------------- figures
@@ -195,25 +220,29 @@ def _binned(sure: Floats, options: Options) -> tuple[Ints, Floats]:
 
 
 def _drafts(
-    asked: _Asked, sure: Gathered, maps: dict[Any, Map], fit: _FitRuns
+    asked: _Asked, sure: Gathered, maps: Fitted, fit: _FitRuns
 ) -> Iterator[tuple[Assessed, _Draft, _Draft | None]]:
     """(what is found, its figures before, and after a calibration), by system, protocol and subset."""
     for (s, p), each in sure.items():
         for subset, within in each.within.items():
             judged = Judged(
-                each.document[within], each.confidence[within], each.kpp[within], each.correct[subset][within]
+                each.document[within],
+                each.confidence[within],
+                each.kpp[within],
+                each.correct[subset][within],
+                each.totals.get(subset),
             )
             before = _draft(judged, asked)
             found = _assessed(asked, (s, p, subset), each, judged, before.figures)
-            if (s, p) not in maps:
+            mapped = maps.get((s, p))
+            if mapped is None or isinstance(mapped, Unfit):
                 yield found, before, None
                 continue
-            mapped = maps[s, p]
             after = _draft(replace(judged, confidence=mapped(judged.confidence)), asked)
-            temperature = mapped.temperature if isinstance(mapped, Temperature) else None
+            numbers = {} if isinstance(mapped, Steps) else asdict(mapped)
             assert asked.options.calibrate is not None
             told = Calibrated(
-                asked.options.calibrate, temperature, fit.corpus.name, fit.runs[s].name, fit.itself[s], after.figures
+                asked.options.calibrate, numbers, fit.corpus.name, fit.runs[s].name, fit.itself[s], after.figures
             )
             yield replace(found, calibrated=told), before, after
 
@@ -283,14 +312,18 @@ def _interval(found: Estimate, options: Options) -> Interval:
 # ---------------------------------------------------------------------------------------------- notes
 
 
-def _notes(asked: _Asked, sure: Gathered, maps: dict[Any, Map], found: Sequence[Assessed]) -> Iterator[str]:
+def _notes(asked: _Asked, sure: Gathered, maps: Fitted, found: Sequence[Assessed]) -> Iterator[str]:
     several = len(asked.protocols) > 1
     for (s, p), each in sure.items():
         who = f"{asked.systems[s]}, {asked.protocols[p]}" if several else asked.systems[s]
         yield from _of_predictions(who, each)
+        yield from _of_scores(who, each, told=asked.options.confidence == "scores")
         mapped = maps.get((s, p))
-        if isinstance(mapped, Temperature) and mapped.at_the_end:
-            yield f"{who}: no temperature fits best between .01 and 100: all that it is fitted on is right, or wrong"
+        if isinstance(mapped, Unfit):
+            name, instead = UNFIT[asked.options.calibrate or ""]
+            yield STAY.format(who, name, mapped.why, instead)
+        if isinstance(mapped, Logistic) and mapped.slope < 0:
+            yield f"{who}: the surer, the less often right: Platt scaling turns the order of its confidences round"
     if any(each.calibrated is not None and each.calibrated.itself for each in found):
         yield (
             "the calibration is fitted on the predictions that it is judged by, so it looks better than it is; "
@@ -316,6 +349,23 @@ def _of_predictions(who: str, sure: Sure) -> Iterator[str]:
     if len(sure.sources) > 1:
         named = " and ".join(name for name in SOURCES if name in sure.sources)
         yield f"{who}: some documents have {named}: of each the first is taken; --confidence takes one of them alone"
+
+
+def _of_scores(who: str, sure: Sure, told: bool) -> Iterator[str]:
+    """What is to be said of scores that are taken for confidences, unless it was told that they are."""
+    if "scores" not in sure.sources:
+        return
+    if sure.sources == {"scores"} and _are_shares(sure):
+        yield SHARES.format(who)
+    elif not told:
+        yield PERHAPS.format(who)
+
+
+def _are_shares(sure: Sure) -> bool:
+    """Whether the scores of each document add up to 1 or less, as those of parts of a whole do."""
+    count, total = np.bincount(sure.document), np.bincount(sure.document, weights=sure.confidence)
+    several = count > 1
+    return int(several.sum()) >= ENOUGH and float(total[several].max()) <= 1 + ROUNDING
 
 
 def _of_fault(sure: Sure, fault: int) -> str:

@@ -61,8 +61,9 @@ or by "scores" from 0 to 1.
 )
 @click.option(
     "--calibrate",
-    type=click.Choice(["temperature", "isotonic"]),
-    help="Also show confidences after a calibration, fitted on --fit-corpus and --fit-run.",
+    type=click.Choice(["temperature", "platt", "isotonic"]),
+    help="Also show confidences after temperature or Platt scaling, or isotonic regression, fitted on --fit-corpus and "
+    "--fit-run.",
 )
 @click.option(
     "--fit-corpus",

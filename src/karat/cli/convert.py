@@ -57,7 +57,9 @@ _options = combine(
 @click.command("convert", epilog=CORPUS_EPILOG)
 @corpus_argument
 @click.option(
-    "--variants", type=click.Choice(["of-pp"]), help="Add to each reference: quality of service ↔ service quality."
+    "--variants",
+    type=click.Choice(["of-pp"]),
+    help="Add Y X to each reference X of Y: service quality to quality of service.",
 )
 @_options
 def convert_corpus(corpus: str, variants: str | None, **options: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import textwrap
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ Examples:
   karat list protocols chan2019
   karat list metrics -f json
   karat list models
+  karat list models keybert
 """
 
 
@@ -33,7 +35,7 @@ def list_(what: str, name: str | None, format_: str) -> None:
 
     WHAT is one of these words.
     With the NAME of a protocol: its options, what each says, and what else
-    they could say.
+    they could say. With the NAME of a model: what its options do.
     """
     lists = {
         "protocols": _protocols,
@@ -52,7 +54,8 @@ def list_(what: str, name: str | None, format_: str) -> None:
     elif what == "protocols" and name is not None:
         write_out("\n".join(_one_protocol(name, entries[name])) + "\n")
     else:
-        write_out("\n".join(_lines(entries)) + "\n")
+        lines = [*_lines(entries), *(_about(entries[name]) if name is not None else [])]
+        write_out("\n".join(lines) + "\n")
 
 
 def _protocols() -> dict[str, Any]:
@@ -117,7 +120,12 @@ def _models() -> dict[str, Any]:
     from karat.predicting.finding import ENDPOINT, offered, own_models
 
     own = {
-        name: {"summary": model.summary, "needs": list(model.needs), "options": dict(model.options)}
+        name: {
+            "summary": model.summary,
+            "needs": list(model.needs),
+            "options": dict(model.options),
+            "about": (inspect.getdoc(model.make) or "").partition("\n")[2].strip(),
+        }
         for name, model in own_models().items()
     }
     theirs = {name: {"summary": f"A plug-in: {point.value}.", "needs": []} for name, point in offered().items()}
@@ -151,6 +159,13 @@ def _lines(entries: dict[str, Any]) -> Iterator[str]:
         yield f"{name:<{width}}{first}"
         for text in [*rest, *(part for fact in _facts(entry) for part in textwrap.wrap(fact, 80 - width))]:
             yield f"{'':<{width}}{text}"
+
+
+def _about(entry: dict[str, Any]) -> Iterator[str]:
+    """What else there is to say of one entry, in paragraphs."""
+    for paragraph in filter(None, entry.get("about", "").split("\n\n")):
+        yield ""
+        yield from textwrap.wrap(" ".join(paragraph.split()), 80)
 
 
 def _facts(entry: dict[str, Any]) -> Iterator[str]:

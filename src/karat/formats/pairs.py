@@ -17,6 +17,7 @@ from karat.formats.base import Record, brief, quoted
 from karat.formats.containers import container_at, container_of, rows, save
 
 FORM = 'a line is {"a": "d1", "b": "d7"}'
+SCORES = ("jaccard", "max")  # fields of pairs that were mined by what they share
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Paired:
     b: tuple[str, ...]
     places: tuple[int, ...]  # the line of each
     origin: str
+    mined: bool = False  # whether they have the score of pairs that were mined by what they share
 
     def __len__(self) -> int:
         return len(self.a)
@@ -48,7 +50,9 @@ def read_pairs(pairs: str | Path | Iterable[Mapping[str, Any]]) -> Paired:
 
 def _paired(records: Iterable[tuple[int, Any]], origin: str) -> Paired:
     known: dict[tuple[str, str], int] = {}
-    for place, a, b in _entries(records, origin):
+    mined = False
+    for place, a, b, scored in _entries(records, origin):
+        mined = mined or scored
         before = known.get((a, b)) or known.get((b, a))
         if before is not None:
             raise InputError(
@@ -57,10 +61,11 @@ def _paired(records: Iterable[tuple[int, Any]], origin: str) -> Paired:
         known[a, b] = place
     if not known:
         raise InputError(f"{origin}: there are no pairs in it; {FORM}")
-    return Paired(tuple(a for a, _ in known), tuple(b for _, b in known), tuple(known.values()), origin)
+    return Paired(tuple(a for a, _ in known), tuple(b for _, b in known), tuple(known.values()), origin, mined)
 
 
-def _entries(records: Iterable[tuple[int, Any]], origin: str) -> Iterator[tuple[int, str, str]]:
+def _entries(records: Iterable[tuple[int, Any]], origin: str) -> Iterator[tuple[int, str, str, bool]]:
+    """(line, a, b, whether it has a score of pairs that were mined) of each pair."""
     for place, record in records:
         try:
             if not isinstance(record, Mapping):
@@ -70,7 +75,7 @@ def _entries(records: Iterable[tuple[int, Any]], origin: str) -> Iterator[tuple[
                 raise ValueError(f"{quoted(a)} is paired with itself; a pair is of two documents")
         except ValueError as error:
             raise InputError(f"{origin}:{place}: {error}") from None
-        yield place, a, b
+        yield place, a, b, not record.keys().isdisjoint(SCORES)
 
 
 def _id(record: Mapping[str, Any], field: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from karat.columns import Aligned, Bools, Cutoff, Ints, Subset
+from karat.columns import Aligned, Bools, Cutoff, Ints, Ranked, Subset, first_offsets
 from karat.corpus import Prediction, Run, text_of_id
 from karat.errors import InputError, unknown
 from karat.metrics.base import Fit, Floats, Rows, divide, metric, rows, typed_options
@@ -114,14 +114,48 @@ class Judged:
     confidence: Floats
     kpp: Floats
     correct: Bools
+    total: Ints | None = None  # what ECE is divided by, by document; None: the predictions of each
 
 
 def judged(aligned: Aligned, subset: Subset, source: str = ANY) -> Judged:
-    """The kept predictions of the subset that have a confidence; correct is what the protocol counts as a hit."""
+    """The kept predictions of the subset that have a confidence, and which are correct by the protocol."""
     ranked, sure = aligned.ranked(subset), confidences(aligned, source)
     there = sure.fault[ranked.row] == 0
-    row = ranked.row[there]
-    return Judged(ranked.document[there], sure.value[row], sure.kpp[row], ranked.relevant[there])
+    row, right = ranked.row[there], correct(aligned, ranked)[there]
+    return Judged(ranked.document[there], sure.value[row], sure.kpp[row], right, totals(aligned, subset))
+
+
+def correct(aligned: Aligned, ranked: Ranked) -> Bools:
+    """Whether each of some kept predictions is correct: a hit, or a part of the references of its kind."""
+    if aligned.counting.correct == "hit":
+        return ranked.relevant
+    p, r, forms = aligned.predictions, aligned.references, aligned.forms
+    joined: list[tuple[list[str], list[str]]] = [([], []) for _ in range(aligned.documents)]
+    for document, phrase, present in zip(r.document.tolist(), r.phrase.tolist(), r.present.tolist(), strict=True):
+        joined[document][present].append(forms[phrase])
+    texts = [(" ".join(absent), " ".join(present)) for absent, present in joined]
+    rows = zip(ranked.document.tolist(), ranked.phrase.tolist(), p.present[ranked.row].tolist(), strict=True)
+    return np.array([forms[phrase] in texts[document][kind] for document, phrase, kind in rows], dtype=bool)
+
+
+def totals(aligned: Aligned, subset: Subset) -> Ints | None:
+    """What ECE is divided by, by document, where these are not the judged predictions.
+
+    The valid predictions of the subset that are written differently, and one more where there is none. All are present
+    and absent ones together; whether a prediction is present is looked up in the text, whatever the run says of it.
+    """
+    if aligned.counting.ece_total == "judged":
+        return None
+    p = aligned.predictions
+    present = first_offsets(aligned.prepared, p.document, p.phrase, np.ones(len(p.document), dtype=bool)) >= 0
+    masks = {"present": (present,), "absent": (~present,), "all": (present, ~present)}
+    found = np.zeros(aligned.documents, dtype=np.int64)
+    for mask in masks.get(subset, (aligned.predictions_in(subset),)):
+        rows = p.valid & mask
+        key = np.unique(p.document[rows] * max(len(aligned.prepared.surfaces), 1) + p.surface[rows])
+        owner = key // max(len(aligned.prepared.surfaces), 1)
+        found += np.maximum(np.bincount(owner, minlength=aligned.documents), 1)
+    return found
 
 
 # ---------------------------------------------------------------------------------------------- runs that tell nothing
@@ -210,31 +244,39 @@ def mass_bins(confidence: Floats, edges: Sequence[float]) -> Ints:
 
 
 def bin_rows(given: Judged, which: Ints, bins: int, documents: int) -> Rows:
-    """For each document and bin: how many predictions there are, their confidences' sum, how many are correct."""
+    """For each document and bin: how many predictions there are, their confidences' sum, how many are correct.
+
+    And what the sum over bins is divided by, where it is not how many there are.
+    """
     key, size = given.document * bins + which, documents * bins
     columns = [
         np.bincount(key, weights=weights, minlength=size).reshape(documents, bins)
         for weights in (None, given.confidence, given.correct)
     ]
     counts = np.bincount(given.document, minlength=documents)
-    return rows(*np.concatenate(columns, axis=1).T, defined=counts > 0)
+    found = np.concatenate(columns, axis=1).T
+    if given.total is None:
+        return rows(*found, defined=counts > 0)
+    return rows(*found, given.total, defined=given.total > 0)
 
 
-def _parts(sums: Floats) -> tuple[Floats, Floats]:
-    """(how many predictions are in each bin, how far their confidences and hits are apart in sum)."""
-    count, sure, correct = np.split(sums[..., :-1], 3, axis=-1)
-    return count, np.abs(sure - correct)
+def _parts(sums: Floats) -> tuple[Floats, Floats, Floats]:
+    """(predictions in each bin, how far their confidences and hits are apart in sum, what all is divided by)."""
+    bins = (sums.shape[-1] - 1) // 3
+    count, sure, right = np.split(sums[..., : 3 * bins], 3, axis=-1)
+    total = count.sum(axis=-1) if sums.shape[-1] == 3 * bins + 1 else sums[..., 3 * bins]
+    return count, np.abs(sure - right), total
 
 
 def finish_ece(sums: Floats) -> Floats:
     """Σ_b |Σ confidence − hits| / n, which is Σ_b (n_b/n) |mean confidence − accuracy|."""
-    count, apart = _parts(sums)
-    return divide(apart.sum(axis=-1), count.sum(axis=-1))
+    _, apart, total = _parts(sums)
+    return divide(apart.sum(axis=-1), total)
 
 
 def finish_mce(sums: Floats) -> Floats:
     """The largest |mean confidence − accuracy| of a bin."""
-    count, apart = _parts(sums)
+    count, apart, _ = _parts(sums)
     largest = divide(apart, count, empty=0.0).max(axis=-1)
     return np.where(count.sum(axis=-1) > 0, largest, np.nan)
 

@@ -7,7 +7,8 @@ package keybert. Both choose greedily by maximal marginal relevance (MMR): the n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -20,13 +21,18 @@ from karat.embed import Embedder, embedder
 from karat.embed.base import distinct
 from karat.errors import InputError
 from karat.predicting.base import Asked, Predict, model
-from karat.predicting.candidates import Candidates, Kind, Text, selection, text_of
+from karat.predicting.candidates import Kind, Text, named, selection, text_of
 from karat.predicting.choosing import chosen
 from karat.predicting.extractors import notes_on_language, notes_on_stop_words
+from karat.text.stems import stemmer
+from karat.text.stoplists import stop_words
 
 Floats = NDArray[np.float64]
 Mmr = Literal["embedrank", "keybert"]
+Grams = Literal["ngrams", "countvectorizer"]
+AnyKind = Literal[Kind, Grams]
 LAST = -1  # the layer where none is chosen
+_WORD = re.compile(r"\b\w\w+\b")  # what scikit-learn's CountVectorizer takes for a word
 
 
 @model("embedrank", needs=("tags", "embedder"), notes=notes_on_language)
@@ -35,7 +41,7 @@ def embedrank(
     *,
     model: str = "hash",
     layer: int = LAST,
-    candidates: Kind = "sequences",
+    candidates: AnyKind = "sequences",
     n: int = 3,
     document: Literal["content", "text"] = "content",
     mmr: Mmr = "embedrank",
@@ -45,14 +51,16 @@ def embedrank(
 
     `model` is an embedder: hash, vectors:PATH, an encoder's directory or package:NAME; `layer` is a layer of an
     encoder. The vector of a document is that of its nouns and adjectives (`document=content`) or of its `text`. `n` is
-    the length of `candidates=ngrams`. `diversity` is how much it weighs to be apart, 0 for not at all.
+    the length of `candidates=ngrams` and `candidates=countvectorizer`, which keybert explains. `diversity` is how much
+    it weighs to be apart, 0 for not at all.
 
     `mmr=embedrank` makes similarities comparable before they are weighed, 0.5 + (cos − mean) / deviation, and ranks in
     the order of choice; a score is what a phrase was chosen by, and at most that of the one before. `mmr=keybert`
     weighs cosines as they are, and ranks what is chosen by the cosine with the document.
     """
-    read = _Reading(_embedder(model, layer), selection(candidates, n=_length(n)), document == "content")
-    return _predicting(asked, read, _Choice(mmr, diversity), tagged=read.content or candidates != "ngrams")
+    read = _Reading(_embedder(model, layer), _selecting(candidates, _length(n), asked), document == "content")
+    tagged = read.content or candidates not in ("ngrams", "countvectorizer")
+    return _predicting(asked, read, _Choice(mmr, diversity), tagged=tagged)
 
 
 @model("keybert", needs=("embedder",), notes=notes_on_stop_words)
@@ -61,19 +69,54 @@ def keybert(
     *,
     model: str = "hash",
     layer: int = LAST,
+    candidates: Grams = "ngrams",
     n: int = 3,
     diversity: float = 0.0,
 ) -> Predict:
     """N-grams by the cosine of their vector with that of the text, as in KeyBERT; hash compares letters.
 
-    It is embedrank with candidates=ngrams, document=text and mmr=keybert. KeyBERT takes single words unless it is told
-    otherwise (n=1), and drops stop words before it makes n-grams; here no n-gram goes over a stop word.
+    It is embedrank with document=text and mmr=keybert. `candidates=ngrams` are phrases that stand in the text: none
+    goes over a stop word, a mark or the end of a sentence. `candidates=countvectorizer` are those of the package
+    keybert, which are scikit-learn's CountVectorizer's: words of one letter and stop words are dropped first, and what
+    is left is taken one after the other, so `quality of service` gives `quality service`. The package takes single
+    words unless it is told otherwise (n=1).
     """
-    read = _Reading(_embedder(model, layer), selection("ngrams", n=_length(n)), content=False)
+    read = _Reading(_embedder(model, layer), _selecting(candidates, _length(n), asked), content=False)
     return _predicting(asked, read, _Choice("keybert", diversity), tagged=False)
 
 
 # ---------------------------------------------------------------------------------------------------- documents
+
+
+Phrases = list[tuple[str, str]]  # each as it is written, and its joined stems
+Select = Callable[[Document, Text], Phrases]
+
+
+def _selecting(kind: AnyKind, n: int, asked: Asked) -> Select:
+    """What finds the phrases of a document that may be chosen."""
+    if kind == "countvectorizer":
+        language = named(asked.language)
+        stops, stem = stop_words(language), stemmer("porter" if language == "english" else language)
+        return lambda document, text: dropped_first(_whole(document, text, content=False), n, stops, stem)
+    select = selection(kind, n=n)
+
+    def spans(document: Document, text: Text) -> Phrases:
+        found = select(text)
+        return [(found.surface(index), found.forms[index]) for index in range(len(found))]
+
+    return spans
+
+
+def dropped_first(text: str, n: int, stops: Iterable[str], stem: Callable[[str], str] = str) -> Phrases:
+    """All distinct sequences of 1 to n words of a text without its stop words, in alphabetical order, and their stems.
+
+    >>> [phrase for phrase, _ in dropped_first("Quality of a service.", 2, {"of"})]
+    ['quality', 'quality service', 'service']
+    """
+    left = [word for word in _WORD.findall(text.lower()) if word not in set(stops)]
+    stems = {word: stem(word) for word in left}
+    spans = {tuple(left[start : start + size]) for size in range(1, n + 1) for start in range(len(left) - size + 1)}
+    return sorted((" ".join(words), " ".join(map(stems.__getitem__, words))) for words in spans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +124,7 @@ class _Reading:
     """How documents and phrases become vectors."""
 
     embedder: Embedder
-    select: Callable[[Text], Candidates]
+    select: Select
     content: bool  # a document is its nouns and adjectives
 
 
@@ -102,8 +145,8 @@ def _predicting(asked: Asked, read: _Reading, choice: _Choice, *, tagged: bool) 
 
     def predict(documents: Sequence[Document]) -> Iterator[Prediction]:
         texts = [text_of(document, asked, tagged=tagged) for document in documents]
-        found = [read.select(text) for text in texts]
-        phrases = [[each.surface(index) for index in range(len(each))] for each in found]
+        found = [read.select(document, text) for document, text in zip(documents, texts, strict=True)]
+        phrases = [[surface for surface, _ in each] for each in found]
         whole = [_whole(document, text, read.content) for document, text in zip(documents, texts, strict=True)]
         unique, places = distinct([*whole, *(phrase for each in phrases for phrase in each)])
         vectors = _unit(read.embedder.embed(unique))
@@ -112,7 +155,7 @@ def _predicting(asked: Asked, read: _Reading, choice: _Choice, *, tagged: bool) 
             mine = vectors[places[behind : behind + len(each)]]
             behind += len(each)
             order = marginal(mine, vectors[places[number]], choice.mmr, choice.diversity)
-            ranked = ((each[index], found[number].forms[index], score) for index, score in order)
+            ranked = ((*found[number][index], score) for index, score in order)
             yield _prediction(document, chosen(ranked, asked), choice.mmr)
 
     return predict

@@ -55,7 +55,8 @@ CSV_FIELDS = (
 TENTHS = 10
 BAR = 28  # columns of a bar
 ALWAYS_SHOWN = 10  # of so many bins the empty ones too
-NAMES = {"temperature": "temperature scaling", "isotonic": "isotonic regression"}
+NAMES = {"temperature": "temperature scaling", "platt": "Platt scaling", "isotonic": "isotonic regression"}
+SYMBOLS = {"temperature": "T"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +158,9 @@ def _calibrations(subsets: Sequence[Assessed]) -> Iterator[Table]:
     calibrated = subsets[0].calibrated
     if calibrated is None:
         return
-    heat = "" if calibrated.temperature is None else f" (T = {calibrated.temperature:.4g})"
-    title = f"After {NAMES[calibrated.method]}{heat}, fitted on {calibrated.run} and {calibrated.corpus}"
+    numbers = ", ".join(f"{SYMBOLS.get(name, name)} = {value:.4g}" for name, value in calibrated.numbers.items())
+    fit = f" ({numbers})" if numbers else ""
+    title = f"After {NAMES[calibrated.method]}{fit}, fitted on {calibrated.run} and {calibrated.corpus}"
     columns = ("ECE before", "after", "interval", "MCE", "Brier before", "after")
     rows: list[Row] = []
     for each in subsets:

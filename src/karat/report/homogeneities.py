@@ -28,13 +28,15 @@ CSV_FIELDS = (
     "pearson_p",
     "spearman_p",
     "generated",
+    "generated_mean",
     "undefined",
     *_GENERIC,
     *(f"{name}_occurrences" for name in _GENERIC),
 )
 CEILINGS = {"references": "(references)", "extractors": "(extractors)"}
 MARKED = "(references): the references as predictions; (extractors): those of them that their document holds."
-GENERATED = "generated: share of predictions that are not in their document."
+GENERATED = "gen.: share of all predictions that are not in their document (micro); gen./d: its mean over documents."
+UNDEFINED = "undef: pairs without a prediction for either document, left out."
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "not adjusted"}
 
 
@@ -72,7 +74,9 @@ def heading(found: Homogeneity) -> str:
 def legend(found: Homogeneity) -> Iterator[str]:
     """What the figures of all tables are."""
     yield from measures(found)
-    yield f"{GENERATED} {rouge(found)}".strip()
+    yield f"{GENERATED} {UNDEFINED}"
+    if rouge(found):
+        yield rouge(found)
     yield MARKED
     yield intervals(found)
     if found.differences:
@@ -136,8 +140,8 @@ def _p(value: float) -> str:
 def _agreement(found: Homogeneity, row: Row, name: str) -> Line:
     soft = ["soft"] if found.options.similarity is not None else []
     figures = [with_ends(row.figures.get(measure)) for measure in ("hooper", "rodgers", *soft)]
-    generated = number(row.generated) if name == row.system else ""
-    return name, [*figures, generated, f"{row.undefined:,}"]
+    generated = [number(row.generated), number(row.generated_mean)] if name == row.system else ["", ""]
+    return name, [*figures, *generated, f"{row.undefined:,}"]
 
 
 def _correlation(row: Row) -> Line:
@@ -164,12 +168,12 @@ def _generic(each: Genericness, over: str) -> Line:
 def tables(found: Homogeneity) -> Iterator[Table]:
     """For each protocol: systems and ceilings, systems compared, genericness over types and occurrences."""
     soft = ["soft"] if found.options.similarity is not None else []
-    columns = ["hooper", "rodgers", *soft, "generated", "undefined"]
+    columns = ["hooper", "rodgers", *soft, "gen.", "gen./d", "undef"]
     for protocol in found.signatures:
         own = [row for row in found.systems if row.protocol == protocol]
         systems = [_agreement(found, row, row.system) for row in own]
         ceilings = [_agreement(found, row, CEILINGS[row.system]) for row in found.ceilings if row.protocol == protocol]
-        about = [*measures(found), GENERATED, MARKED, intervals(found)]
+        about = [*measures(found), GENERATED, UNDEFINED, MARKED, intervals(found)]
         title = f"Agreement of the two documents, protocol {protocol}"
         yield Table(title, "system", columns, [systems, ceilings], about)
         if rouge(found):

@@ -19,9 +19,10 @@ ALPHA = 0.05
 PRMU_ARE = "P, R, M, U: references that are present, reordered, mixed, unseen; means over documents."
 MEASURED = (
     "hooper: phrases that both documents have over those that either has; rodgers: the same of words; "
-    f"gen.: share of predictions that are not in their document (below {EXTRACTS:g}: an extractor)."
+    f"gen.: share of all predictions that are not in their document (micro; below {EXTRACTS:g}: an extractor); gen./d: "
+    "its mean over documents."
 )
-CORRELATED = f"r ROUGE: Pearson's r of hooper with ROUGE-1 of the two texts; * p < {ALPHA:g} by the bootstrap."
+CORRELATED = f"ROUGE: Pearson's r of hooper with ROUGE-1 of the two texts; * p < {ALPHA:g} by the bootstrap."
 CSV_FIELDS = (
     "table",
     "corpus",
@@ -34,6 +35,7 @@ CSV_FIELDS = (
     *(f"{name}{end}" for name in ("hooper", "rodgers", "pearson") for end in ("", "_low", "_high")),
     "pearson_p",
     "generated",
+    "generated_mean",
     "undefined",
 )
 
@@ -66,16 +68,17 @@ def _agreement(found: Homogeneity, title: str, correlated: bool) -> Table:
     for row in found.systems:
         groups[kind_of(row.generated)].append(_line(row, correlated))
     ceilings = [
-        (CEILINGS[row.system], _line(row, correlated)[1][:2] + [""] * (1 + correlated)) for row in found.ceilings
+        (CEILINGS[row.system], _line(row, correlated)[1][:2] + [""] * (2 + correlated)) for row in found.ceilings
     ]
-    columns = ["hooper", "rodgers", "gen.", *(["r ROUGE"] if correlated else [])]
+    columns = ["hooper", "rodgers", "gen.", "gen./d", *(["ROUGE"] if correlated else [])]
     about = [MEASURED, *([CORRELATED] if correlated else []), MARKED, intervals(found)]
     about.append(f"Protocol {', '.join(found.signatures)}.")
     return Table(title, "system", columns, [*(lines for lines in groups.values() if lines), ceilings], about)
 
 
 def _line(row: Row, correlated: bool) -> tuple[str, list[str]]:
-    cells = [with_ends(row.figures["hooper"]), with_ends(row.figures["rodgers"]), number(row.generated)]
+    cells = [with_ends(row.figures[name]) for name in ("hooper", "rodgers")]
+    cells += [number(row.generated), number(row.generated_mean)]
     return row.system, [*cells, *([_starred(row.figures.get("pearson"))] if correlated else [])]
 
 

@@ -2,11 +2,13 @@
 
 Words are compared by their Porter stems. Of the two phrases the one with more words is the longer, and the reference
 where both have as many: the location is in the longer phrase. Complexity and word classes are the reference's.
-Punctuation marks are no words, except in the relation, which tells `c++` from `c`.
+Punctuation marks are no words, except in the relation, which tells `c++` from `c`; `&` is read as `and` where it stands
+alone (`group & partition`), and is a mark inside a word (`R&D`).
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -49,6 +51,7 @@ CLASSES: dict[str, dict[str, str]] = {
         "none": "no word is the same",
     },
 }
+_INSIDE = re.compile(r"(?<=\w)&(?=\w)")  # an ampersand that is part of a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +92,9 @@ def classify(pairs: Sequence[tuple[str, str]], *, both: bool = False) -> list[Cl
 def _phrases(texts: Iterable[str]) -> dict[str, _Phrase]:
     distinct = list(texts)
     tokens, stems = all_words(distinct, "surface"), all_words(distinct, "stems")
-    words = [tuple(filter(is_word, each)) for each in tokens]
-    word_stems = [tuple(filter(is_word, each)) for each in stems]
+    apart = [_INSIDE.sub(" ", text) for text in distinct]
+    words = [tuple(filter(is_word, each)) for each in all_words(apart, "surface")]
+    word_stems = [tuple(filter(is_word, each)) for each in all_words(apart, "stems")]
     columns = zip(tokens, stems, words, word_stems, tags(words), strict=True)
     return dict(zip(distinct, (_Phrase(*column) for column in columns), strict=True))
 
@@ -106,7 +110,7 @@ def all_words(texts: Sequence[str], form: Form) -> list[Words]:
 
 
 def is_word(token: str) -> bool:
-    """Whether a token has a letter or a digit; `&` is read as `and`."""
+    """Whether a token has a letter or a digit, or is `&`, which is read as `and`."""
     return token == "&" or any(map(str.isalnum, token))
 
 

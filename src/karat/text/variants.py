@@ -13,19 +13,20 @@ _DETERMINERS = {"the", "a", "an"}
 
 
 def of_variant(phrase: str) -> str | None:
-    """`Y X` for `X of Y`, and `X of Y` for `Y X`; None where there is no such form.
+    """`Y X` for `X of Y`; None where the phrase is not of that form.
 
-    What follows `of` loses its article; a phrase with two `of` stays as it is, and so does one word.
+    What follows `of` loses its article; a phrase with two `of` has no variant. There is no way back from `Y X`: without
+    `of` the words do not tell whether Y is a noun, and `dynamic environment` is no "environment of dynamic".
 
-    >>> of_variant("quality of service"), of_variant("service quality"), of_variant("analysis of the grid data")
-    ('service quality', 'quality of service', 'grid data analysis')
-    >>> of_variant("networks"), of_variant("theory of types of logic")
-    (None, None)
+    >>> of_variant("quality of service"), of_variant("analysis of the grid data")
+    ('service quality', 'grid data analysis')
+    >>> of_variant("service quality"), of_variant("networks"), of_variant("theory of types of logic")
+    (None, None, None)
     """
     words = phrase.split()
     at = [i for i, word in enumerate(words) if word.lower() == "of"]
     if not at:
-        return f"{words[-1]} of {' '.join(words[:-1])}" if len(words) > 1 else None
+        return None
     head, rest = words[: at[0]], words[at[0] + 1 :]
     if rest and rest[0].lower() in _DETERMINERS:
         rest = rest[1:]
@@ -33,7 +34,7 @@ def of_variant(phrase: str) -> str | None:
 
 
 def with_of_variants(corpus: Corpus) -> Corpus:
-    """The corpus in which every reference also has its other `of` form as a variant."""
+    """The corpus in which every reference `X of Y` also has `Y X` as a variant."""
 
     def batches() -> Iterator[Batch[Document]]:
         for batch in corpus.batches():

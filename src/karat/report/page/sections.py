@@ -319,14 +319,15 @@ def _homogeneity(found: Homogeneity) -> Block:
     )
     rows = [_homogeneous(row, row["system"]) for row in found.rows()]
     ceilings = [_homogeneous(row, f"ceiling: {row['ceiling']}") for row in found.as_dict()["ceilings"]]
-    heads = ["system", "Hooper", "Rodgers", "generated", "pairs"]
+    heads = ["system", "Hooper", "Rodgers", "generated (micro)", "generated (mean)", "pairs"]
     shown = table(f"Homogeneity on {found.corpus}", heads, [*rows, *ceilings])
     return Block((told,), (shown,), tuple(charts_of(found)))
 
 
 def _homogeneous(row: dict[str, Any], name: str) -> list[Cell]:
     measures = [figure_cell(row[measure], row[f"{measure}_ci"]) for measure in ("hooper", "rodgers")]
-    return [name_cell(name), *measures, share_cell(row.get("generated")), count_cell(row["pairs"])]
+    generated = [share_cell(row.get(f"generated_{average}")) for average in ("micro", "mean")]
+    return [name_cell(name), *measures, *generated, count_cell(row["pairs"])]
 
 
 def _consistency(found: Consistency) -> Block:
