@@ -283,7 +283,9 @@ def test_names_of_systems_are_never_markup_nor_formulas(tmp_path: Path) -> None:
     arguments = ("score", "c.jsonl", f"{name}=r.jsonl", "-m", "f1@M", "-f")
     assert "'@SUM(1)|a_b%<b>" in karat(*arguments, "csv", cwd=tmp_path).stdout.decode()
     assert r"@SUM(1)\|a\_b%\<b\>" in karat(*arguments, "md", cwd=tmp_path).stdout.decode()
-    assert r"@SUM(1)|a\_b\%\textless{}b\textgreater{}" in karat(*arguments, "latex", cwd=tmp_path).stdout.decode()
+    assert (
+        r"@SUM(1)\textbar{}a\_b\%\textless{}b\textgreater{}" in karat(*arguments, "latex", cwd=tmp_path).stdout.decode()
+    )
 
 
 def test_json_keeps_the_contract() -> None:
