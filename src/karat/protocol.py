@@ -270,6 +270,14 @@ class Counting:
     repeats_average: str = _option(
         "mean", "duplicate_ratio of the corpus", {"mean": "mean over documents", "micro": "over all predictions"}
     )
+    repeats_by_kind: str = _option(
+        "stems",
+        "duplicate_ratio of present and of absent predictions",
+        {
+            "stems": "as that of all predictions",
+            "slots": "of the phrases as they are given, in the slots of the run's kinds or ExHiRD's markers, if any",
+        },
+    )
     position: str = _option(
         "stems",
         "what the offset of a phrase in the stemmed document is divided by",
@@ -480,6 +488,7 @@ PRESETS: dict[str, Protocol] = {
             ideal="predictions",
             alpha="chan",
             approximate="kpeval",
+            repeats_by_kind="slots",
         ),
         _KPDROP,
         # References are never deduplicated; MRR averages over all hits; alpha-NDCG's ideal is not cut at k.
