@@ -22,7 +22,7 @@ from karat.text.split import split_phrases
 from karat.text.valid import valid_rule
 
 _NOWHERE = "\n\n"  # in no text
-_NO_REFERENCES = References(*(np.zeros(0, dtype=kind) for kind in (int, int, bool, int, int, bool, int)))
+_NO_REFERENCES = References(*(np.zeros(0, dtype=kind) for kind in (int, int, bool, int, int, bool, int, int)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,11 @@ def _reference_forms(matching: Matching, corpus_name: str) -> _Forms:
     return _forms(matching, stemmed=not verbatim)
 
 
+def surface_forms(surfaces: Sequence[str], matching: Matching) -> list[str]:
+    """The joined words of phrases as they are given: tokens, pieces put together again, but no stems."""
+    return _forms(matching, stemmed=False).of(surfaces)
+
+
 def reference_stems(references: Sequence[str], matching: Matching, corpus_name: str = "") -> list[str]:
     """The joined stems of references of a corpus."""
     return _reference_forms(matching, corpus_name).of(references)
@@ -118,8 +123,14 @@ def without_repeats(prepared: Prepared, matching: Matching) -> Prepared:
         r.variant_phrase[variant],
         r.variant_present[variant],
         r.variant_surface[variant],
+        _at_place(r.document[kept], r.document, r.variant_surface),
     )
     return replace(prepared, matching=matching, references=references)
+
+
+def _at_place(kept: Ints, document: Ints, surface: Ints) -> Ints:
+    """The surface at the place of each kept reference in the list of its document, of which it is the n-th kept."""
+    return np.asarray(surface[np.searchsorted(document, kept) + position(kept)])
 
 
 def references_of(document: Document, reference_set: str | None) -> list[Reference]:
@@ -148,6 +159,7 @@ def _references(given: list[list[Reference]], matching: Matching, phrases: _Phra
     kept = np.ones(len(phrase), dtype=bool)
     if matching.blank_references == "drop":
         kept &= phrase != table.get("", -1)
+    listed, listed_surface = document[kept], surface[kept]
     if matching.reference_duplicates != "keep":
         kept &= ~_repeats(document, phrase, table, matching.reference_duplicates)
     renumber = np.cumsum(kept) - 1
@@ -162,7 +174,8 @@ def _references(given: list[list[Reference]], matching: Matching, phrases: _Phra
     present = np.zeros(len(phrase), dtype=bool)
     np.logical_or.at(present, owner, variant_present)
     variant_surface = np.r_[surface[kept], more_surfaces]
-    return References(document, phrase, present, owner, variant_phrase, variant_present, variant_surface)
+    places = _at_place(document, listed, listed_surface)
+    return References(document, phrase, present, owner, variant_phrase, variant_present, variant_surface, places)
 
 
 def _first_variants(given: list[list[Reference]], matching: Matching) -> tuple[list[str], Ints, list[tuple[int, str]]]:

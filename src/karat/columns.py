@@ -56,6 +56,7 @@ class References:
     variant_phrase: Ints
     variant_present: Bools
     variant_surface: Ints  # as it was given, among the prepared surfaces
+    listed: Ints  # the surface at the reference's place in the document's list, where repeats stand in it still
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,13 +237,31 @@ class Counting:
         "where equal stems count 1 in semantic scores, whatever their cosine",
         {"both": "in precision and recall", "precision": "in precision alone"},
     )
+    semantic_references: str = _option(
+        "matched",
+        "the references that semantic scores compare, where some repeat the stems of others",
+        {
+            "matched": "those that are matched",
+            "listed": "as many, but the first of the list with its repeats, equal texts once in recall",
+        },
+    )
     diversity: str = _option(
         "skip",
         "a document with too few predictions for a measure of diversity",
         {
             "skip": "is left out and counted",
-            "score": "none: dup_token_ratio 1 and the others 0; one: self_bleu 0 and emb_sim 1",
+            "score": "none: dup_token_ratio 1 and the others 0; one: emb_sim 1 and the others of pairs 0",
         },
+    )
+    bleu_tokens: str = _option(
+        "stems",
+        "what self_bleu takes for the words of a phrase",
+        {"stems": "its stems", "nltk": "NLTK's word tokens of its joined stems (extra ngram): `<digit>` is three"},
+    )
+    diverse_index: str = _option(
+        "mean",
+        "sem_diverse_index: the root of what over the squared cosines of any two predictions",
+        {"mean": "their mean", "sum": "their sum, which grows with the number of predictions"},
     )
     repeats: str = _option(
         "valid",
@@ -268,6 +286,14 @@ class Counting:
             "judged": "the predictions that have a confidence",
             "placeholders": "the predictions that are written differently, and one more for present and for absent "
             "ones where a document has none",
+        },
+    )
+    repeats_by_kind: str = _option(
+        "stems",
+        "duplicate_ratio of present and of absent predictions",
+        {
+            "stems": "as that of all predictions",
+            "slots": "of the phrases as they are given, in the slots of the run's kinds or ExHiRD's markers, if any",
         },
     )
     position: str = _option(
@@ -480,6 +506,7 @@ PRESETS: dict[str, Protocol] = {
             ideal="predictions",
             alpha="chan",
             approximate="kpeval",
+            repeats_by_kind="slots",
         ),
         _KPDROP,
         # References are never deduplicated; MRR averages over all hits; alpha-NDCG's ideal is not cut at k.
@@ -512,7 +539,10 @@ PRESETS: dict[str, Protocol] = {
             invalid="none",
             limit="all",
             semantic_match="precision",
+            semantic_references="listed",
             diversity="score",
+            bleu_tokens="nltk",
+            diverse_index="sum",
         ),
         # The document's stems are searched for the stemmed phrase as a string; KMR stems what was stemmed before.
         _preset(

@@ -64,6 +64,16 @@ def value(metric: str, protocol: str = "karat", documents: list[dict[str, Any]] 
             ((1 + 1 / log2(4)) / (1 + 1 / log2(3)) + (1 / log2(3)) / 1) / 2,
         ),
         ("ndcg@1:present", (1 + 0) / 2),
+        # a: the first and the third of three are right, of 2; b: the second of two is, of 1
+        ("pr_auc:present", (((1 + 1) / 2 + (1 / 2 + 2 / 3) / 2) / 2 + (0 + 1 / 2) / 2) / 2),
+        ("pr_auc@1:present", ((1 + 1) / 2 / 2 + 0) / 2),
+        ("sadr:present", ((1 + 1 / log2(3)) / 2 + 1 / log2(3)) / 2),
+        ("sadr@2:present", (1 / 2 + 1 / log2(3)) / 2),
+        # a: graph and neural network are right, deep ones and forest share nothing with tree search; b: plan is right;
+        # c: chess is right
+        ("partial_p@M", (2 / 4 + 1 / 3 + 1 / 2) / 3),
+        ("partial_r@M", (2 / 3 + 1 + 1) / 3),
+        ("partial_f1@M/micro", 2 * (4 / 9) * (4 / 5) / (4 / 9 + 4 / 5)),
         ("count_mae:all", (abs(3 - 4) + abs(1 - 3) + abs(1 - 2)) / 3),
         ("duplicate_ratio", (1 / 5 + 0 + 0) / 3),
         ("duplicate_ratio/micro", 1 / 10),
@@ -71,6 +81,31 @@ def value(metric: str, protocol: str = "karat", documents: list[dict[str, Any]] 
 )
 def test_the_measure_is_what_paper_and_pencil_give(metric: str, expected: float) -> None:
     assert value(metric) == pytest.approx(expected, abs=1e-12)
+
+
+def test_repeats_of_a_kind_are_counted_by_stems_and_in_exhird_in_the_slots_of_the_model() -> None:
+    corpus = karat.Corpus.of([{"id": i, "text": "a grid of nets", "keyphrases": ["grid"]} for i in "ab"])
+    phrases = ["grid", "grids", "grid", "nets/chess", "nets/chess", "<unk>", "<unk>"]
+    slots = ["present", "present", "present", "present", "absent", "absent", "absent"]
+    marked = ["<p_start> grid", "<p_start> Grid", "<a_start> chess ; <a_start> chess", "<a_start> chess"]
+    kinds = karat.Run.of(
+        [{"id": "a", "keyphrases": phrases, "kinds": slots}, {"id": "b", "keyphrases": [], "kinds": []}]
+    )
+    markers = karat.Run.of([{"id": "a", "keyphrases": marked}, {"id": "b", "keyphrases": ["<p_start> nets"]}])
+    plain = karat.Run.of([{"id": "a", "keyphrases": ["grid", "grids", "chess"]}, {"id": "b", "keyphrases": []}])
+    asked = ["duplicate_ratio:present", "duplicate_ratio:absent"]
+
+    def values(run: karat.Run, protocol: str) -> list[Any]:
+        return [row["value"] for row in karat.score(corpus, run, metrics=asked, protocol=protocol).rows()]
+
+    # In the slots: grid, grids, grid, nets/chess, one repeat of four; nets/chess, <unk>, <unk>, one of three.
+    assert values(kinds, "chen2020") == pytest.approx([1 / 4, 1 / 3])
+    # By stems and the text, split at / and without <unk>: grid thrice and nets twice; chess twice.
+    assert values(kinds, "chen2020,repeats_by_kind=stems") == pytest.approx([3 / 5, 1 / 2])
+    # grid and Grid are two; chess stands thrice; b has no absent phrase and is left out of these.
+    assert values(markers, "chen2020") == pytest.approx([(0 + 0) / 2, 2 / 3])
+    # A run without slots is judged by the text.
+    assert values(plain, "chen2020") == pytest.approx([1 / 2, 0.0])
 
 
 def test_padding_divides_by_k() -> None:

@@ -19,9 +19,12 @@ from tests.examples import examples
 
 WORDS = ["graph", "graphs", "neural", "nets", "deep", "a", "ai", "train", "data/base", ",", "<unk>", "x_y"]
 PROTOCOLS = sorted(PRESETS)
-# What is said of predictions alone; two of them say nothing of a single prediction.
-OF_PREDICTIONS = {"count_mae", "duplicate_ratio", "dup_token_ratio", "unique_phrase_ratio", "self_bleu", "emb_sim"}
-OF_TWO_PREDICTIONS = {"self_bleu", "emb_sim"}
+# What is said of predictions alone; some of it says nothing of a single prediction.
+OF_TWO_PREDICTIONS = {"self_bleu", "self_edit_distance", "emb_sim", "sem_diverse_index"}
+OF_RATIOS = {"duplicate_ratio", "dup_token_ratio", "unique_token_ratio", "unique_phrase_ratio"}
+OF_PREDICTIONS = OF_TWO_PREDICTIONS | OF_RATIOS | {"count_mae"}
+# How much unlike phrases are alike at most: they still share letters.
+UNLIKE = {"emb_sim": 0.4, "self_edit_distance": 50.0, "sem_diverse_index": 1.0}
 OF_CONFIDENCE = {"ece", "ece_mass", "mce", "brier", "kpp"}
 # Facts, which are neither good nor bad.
 PERFECT_FACTS: dict[str, dict[str, float | None]] = {
@@ -162,8 +165,8 @@ def test_a_perfect_run_is_perfect(name: str, protocol: str) -> None:
             elif name in PERFECT_FACTS:
                 facts = PERFECT_FACTS[name]
                 assert value == pytest.approx(facts[subset]) if subset in facts else 0.0 <= value < 1.0
-            elif name == "emb_sim":
-                assert value < (0.4 if subset == "all" else 1.0)  # unlike phrases still share letters
+            elif name in UNLIKE:
+                assert value < (UNLIKE[name] if subset == "all" else metric.bounds[1])
             else:
                 assert value == pytest.approx(best)
 

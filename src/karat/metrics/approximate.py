@@ -1,13 +1,26 @@
-"""R-precision and precision, recall, F1 of approximate matches."""
+"""R-precision and precision, recall, F1 of approximate matches and of partial ones."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from karat.columns import Aligned, Bools, Cutoff, Ints, Subset
 from karat.metrics.base import Floats, Rows, divide, harmonic, metric, rows
-from karat.metrics.exact import judged
-from karat.metrics.pairs import contained_either, contains, related, substring_either
+from karat.metrics.exact import (
+    F1_AVERAGES,
+    MEANS,
+    P_AVERAGES,
+    Counts,
+    count,
+    f1_rows,
+    judged,
+    own_average,
+    precision_rows,
+    recall_rows,
+)
+from karat.metrics.pairs import contained_either, contains, gram_overlap, matrices, related, substring_either
 
 
 def _matched(aligned: Aligned, subset: Subset) -> tuple[Floats, Floats]:
@@ -94,3 +107,54 @@ def _zesch_hits(aligned: Aligned, subset: Subset) -> Ints:
             taken.add(reference)
             hits[ranked.document[row]] += 1
     return hits
+
+
+# ---------------------------------------------------------------------------------------------- partial matches
+
+
+@metric("partial_p", better="higher", cutoff=True, averages=P_AVERAGES, also=MEANS)
+def partial_p(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str = "mean") -> Rows:
+    """Precision in which the first k predictions and the references are paired so as to share most (Meng 2021).
+
+    A pair is worth the Jaccard index of the stems and pairs of neighbouring stems of the two phrases; each phrase is in
+    one pair at most, and of all pairings the one that is worth most counts. Precision is its worth / predictions.
+
+    >>> from karat import Corpus, Run, score
+    >>> documents = Corpus.of([{"id": "1", "text": "x", "keyphrases": ["neural nets", "deep nets", "bees"]}])
+    >>> run = Run.of([{"id": "1", "keyphrases": ["deep neural nets", "neural nets"]}])
+    >>> found = score(documents, run, metrics=["partial_p@M", "partial_r@M", "partial_f1@M", "f1@M"]).rows()
+    >>> [round(row["value"], 4) for row in found]  # 2/6 with deep nets, and 1: 4/3 over 2 and over 3
+    [0.6667, 0.4444, 0.5333, 0.4]
+    """
+    return precision_rows(_partial(aligned, cutoff, subset, average), average)
+
+
+@metric("partial_r", better="higher", cutoff=True, averages=P_AVERAGES, also=MEANS)
+def partial_r(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str = "mean") -> Rows:
+    """Recall of the pairing of `partial_p`: its worth / references (Meng 2021)."""
+    return recall_rows(_partial(aligned, cutoff, subset, average), average)
+
+
+@metric("partial_f1", better="higher", cutoff=True, averages=F1_AVERAGES, default_average=own_average)
+def partial_f1(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str = "mean-of-f") -> Rows:
+    """Harmonic mean of `partial_p` and `partial_r` at k: of each document, of their means, or of all worth together."""
+    return f1_rows(_partial(aligned, cutoff, subset, average), average)
+
+
+def _partial(aligned: Aligned, cutoff: Cutoff, subset: Subset, average: str) -> Counts:
+    """The counts of exact matching with the worth of the best pairing for hits."""
+    worth = aligned.once(("partial", cutoff, subset), lambda: _best_pairings(aligned, cutoff, subset))
+    return replace(count(aligned, cutoff, subset, micro=average == "micro"), hits=worth)
+
+
+def _best_pairings(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Floats:
+    """The most that pairs of one prediction within the cutoff and one reference are worth together, by document."""
+    from scipy.optimize import linear_sum_assignment
+
+    depth = aligned.depth(cutoff, subset)
+    worth = np.zeros(aligned.documents)
+    for document, _, overlaps in matrices(aligned, subset, gram_overlap):
+        pairs = overlaps[:, : depth[document]]
+        if pairs.any():
+            worth[document] = pairs[linear_sum_assignment(pairs, maximize=True)].sum()
+    return worth

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from karat.columns import Aligned, Bools, Cutoff, Subset
@@ -32,10 +34,41 @@ def _own_average(counting: Counting) -> str:
     default_average=_own_average,
 )
 def duplicate_ratio(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str = "mean") -> Rows:
-    """Share of the predictions that repeat the stems of an earlier one of the document."""
+    """Share of the predictions that repeat the stems of an earlier one of the document.
+
+    With `repeats_by_kind=slots`, as ExHiRD prints it, the ratio of present and that of absent predictions are of the
+    slots that the model put them in, and of the phrases as they are given.
+    """
     p, chosen = aligned.predictions, looked_at(aligned, subset)
     total = np.bincount(p.document[chosen], minlength=aligned.documents)
     repeats = np.bincount(p.document[chosen & p.repeat], minlength=aligned.documents)
+    if aligned.counting.repeats_by_kind == "slots" and subset in ("present", "absent"):
+        for document, phrases in _slotted(aligned, subset):
+            total[document], repeats[document] = len(phrases), len(phrases) - len(set(phrases))
     if average == "micro":
         return rows(repeats, total)
     return rows(divide(repeats, total))
+
+
+# What ExHiRD's model writes before a phrase that it takes to be in the text, and before one that it does not.
+_MARKERS = {"present": "<p_start>", "absent": "<a_start>"}
+
+
+def _slotted(aligned: Aligned, kind: str) -> Iterator[tuple[int, list[str]]]:
+    """(document, the phrases in the slots of a kind, as they are given) for the documents that have slots."""
+    for document, prediction in enumerate(aligned.given):
+        given = prediction.keyphrases or []
+        kinds: Sequence[str | None] = prediction.kinds or [None] * len(given)
+        slots = [
+            (_marked(phrase) or own, phrase.strip())
+            for text, own in zip(given, kinds, strict=True)
+            for phrase in (text or "").split(";")
+            if phrase.strip()
+        ]
+        if any(slot is not None for slot, _ in slots):
+            yield document, [phrase for slot, phrase in slots if slot == kind]
+
+
+def _marked(phrase: str) -> str | None:
+    """The kind that a marker in a phrase tells, if there is one."""
+    return next((kind for kind, marker in _MARKERS.items() if marker in phrase), None)

@@ -8,6 +8,7 @@ import numpy as np
 
 from karat.columns import Aligned, Bools, Cutoff, Ints, Subset, lookup
 from karat.metrics.base import (
+    Floats,
     Rows,
     divide,
     f_of_means,
@@ -25,7 +26,7 @@ from karat.protocol import Counting
 class Counts:
     """What P, R and F1 are made of, by document."""
 
-    hits: Ints
+    hits: Ints | Floats  # not whole where matches are partial
     predictions: Ints  # what precision divides by
     references: Ints
     defined: Bools
@@ -91,41 +92,53 @@ def found(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
     return replace(rows(there[chosen]), units=r.document[chosen])
 
 
-_MEANS = {"mean-of-f": "mean", "f-of-means": "mean"}  # the two differ for F1 alone
+P_AVERAGES = {"mean": mean, "micro": ratio_of_sums}
+F1_AVERAGES = {"mean-of-f": mean, "f-of-means": f_of_means, "micro": f_of_sums}
+MEANS = {"mean-of-f": "mean", "f-of-means": "mean"}  # the two differ for F1 alone
 
 
-@metric("p", better="higher", cutoff=True, averages={"mean": mean, "micro": ratio_of_sums}, also=_MEANS)
+@metric("p", better="higher", cutoff=True, averages=P_AVERAGES, also=MEANS)
 def precision(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str = "mean") -> Rows:
     """Share of the first k predictions that are references."""
-    c = count(aligned, cutoff, subset, micro=average == "micro")
+    return precision_rows(count(aligned, cutoff, subset, micro=average == "micro"), average)
+
+
+@metric("r", better="higher", cutoff=True, averages=P_AVERAGES, also=MEANS)
+def recall(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str = "mean") -> Rows:
+    """Share of the references that are among the first k predictions."""
+    return recall_rows(count(aligned, cutoff, subset), average)
+
+
+def own_average(counting: Counting) -> str:
+    """The average of F1 that the protocol prints."""
+    return counting.average
+
+
+@metric("f1", better="higher", cutoff=True, averages=F1_AVERAGES, default_average=own_average)
+def f1(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str = "mean-of-f") -> Rows:
+    """Harmonic mean of precision and recall at k: of each document, of their means, or of all counts together."""
+    return f1_rows(count(aligned, cutoff, subset, micro=average == "micro"), average)
+
+
+# ---------------------------------------------------------------------------------------------- from counts to rows
+
+
+def precision_rows(c: Counts, average: str) -> Rows:
+    """Rows of precision: hits and predictions for the micro average, else their ratio."""
     if average == "micro":
         return rows(c.hits, c.predictions, defined=c.defined)
     return rows(divide(c.hits, c.predictions, empty=0.0), defined=c.defined)
 
 
-@metric("r", better="higher", cutoff=True, averages={"mean": mean, "micro": ratio_of_sums}, also=_MEANS)
-def recall(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str = "mean") -> Rows:
-    """Share of the references that are among the first k predictions."""
-    c = count(aligned, cutoff, subset)
+def recall_rows(c: Counts, average: str) -> Rows:
+    """Rows of recall: hits and references for the micro average, else their ratio."""
     if average == "micro":
         return rows(c.hits, c.references, defined=c.defined)
     return rows(divide(c.hits, c.references, empty=0.0), defined=c.defined)
 
 
-def _own_average(counting: Counting) -> str:
-    return counting.average
-
-
-@metric(
-    "f1",
-    better="higher",
-    cutoff=True,
-    averages={"mean-of-f": mean, "f-of-means": f_of_means, "micro": f_of_sums},
-    default_average=_own_average,
-)
-def f1(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, average: str = "mean-of-f") -> Rows:
-    """Harmonic mean of precision and recall at k: of each document, of their means, or of all counts together."""
-    c = count(aligned, cutoff, subset, micro=average == "micro")
+def f1_rows(c: Counts, average: str) -> Rows:
+    """Rows of F1: the three counts for the micro average, precision and recall for F1 of means, else F1."""
     if average == "micro":
         return rows(c.hits, c.predictions, c.references, defined=c.defined)
     p, r = divide(c.hits, c.predictions, empty=0.0), divide(c.hits, c.references, empty=0.0)

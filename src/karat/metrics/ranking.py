@@ -1,4 +1,4 @@
-"""Measures of rank: average precision, reciprocal rank, NDCG and alpha-NDCG."""
+"""Measures of rank: average precision, reciprocal rank, areas and discounts."""
 
 from __future__ import annotations
 
@@ -53,6 +53,46 @@ def reciprocal_rank(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
     total = _total(aligned, ranked.document, hit / (ranked.rank + 1.0))
     hits = _total(aligned, ranked.document, hit.astype(np.float64))
     return rows(divide(total, hits, empty=0.0), defined=judged(aligned, subset))
+
+
+@metric("pr_auc", better="higher", cutoff="optional")
+def pr_auc(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
+    """Area under precision by recall, in straight lines from one of the first k predictions to the next (Meng 2021).
+
+    The curve begins at recall 0 and precision 1. A hit adds (precision before it + precision at it) / 2 / references,
+    where `map` adds precision at it / references.
+
+    >>> from karat import Corpus, Run, score
+    >>> documents = Corpus.of([{"id": "1", "text": "x", "keyphrases": ["ants", "bees"]}])
+    >>> run = Run.of([{"id": "1", "keyphrases": ["ants", "wasps", "bees"]}])
+    >>> [round(row["value"], 4) for row in score(documents, run, metrics=["pr_auc", "map"]).rows()]
+    [0.7917, 0.8333]
+    """
+    ranked, within = _within(aligned, cutoff, subset)
+    hits = _running(ranked.document, ranked.gain)
+    at, before = hits / (ranked.rank + 1), divide(hits - ranked.gain, ranked.rank, empty=1.0)
+    total = _total(aligned, ranked.document, (at + before) / 2 * ranked.gain * within)
+    return rows(divide(total, aligned.count_references(subset), empty=0.0), defined=judged(aligned, subset))
+
+
+@metric("sadr", better="higher", cutoff="optional")
+def sadr(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
+    """Size-adjusted discounted recall: recall in which a hit counts less the further it is beyond rank n (Meng 2021).
+
+    n is the number of references. A hit at rank i counts 1 up to rank n and 1/log2(i − n + 2) beyond.
+
+    >>> from karat import Corpus, Run, score
+    >>> documents = Corpus.of([{"id": "1", "text": "x", "keyphrases": ["ants", "bees"]}])
+    >>> run = Run.of([{"id": "1", "keyphrases": ["wasps", "ants", "moths", "bees"]}])
+    >>> score(documents, run, metrics=["sadr"]).rows()[0]["value"]  # (1 + 1/log2(4)) / 2
+    0.75
+    """
+    ranked, within = _within(aligned, cutoff, subset)
+    references = aligned.count_references(subset)
+    beyond = np.maximum(ranked.rank - references[ranked.document] + 1, 0)
+    counts: Floats = np.where(beyond > 0, 1.0 / np.log2(beyond + 2.0), 1.0)
+    total = _total(aligned, ranked.document, counts * ranked.gain * within)
+    return rows(divide(total, references, empty=0.0), defined=judged(aligned, subset))
 
 
 def _discounts(length: int) -> Floats:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from karat.columns import Aligned, Cutoff, Ints, Subset
+from karat.columns import Aligned, Bools, Cutoff, Ints, Subset
 from karat.metrics.base import Floats, Rows, harmonic, metric, rows
 from karat.metrics.exact import judged
-from karat.metrics.soft import Nearest, checked_threshold, hash_remark, nearest, pair_scores
+from karat.metrics.soft import Nearest, checked_threshold, hash_remark, nearest, pair_scores, surface_words
 from karat.similarity import find
 
 
@@ -27,7 +27,8 @@ def _semantic(aligned: Aligned, cutoff: Cutoff, subset: Subset, asked: _Asked) -
 
     def compute() -> Nearest:
         found = find("cosine", model=asked.model, layer=asked.layer)
-        cosines = pair_scores(aligned, subset, found)
+        surfaces, recalled = _compared(aligned, subset)
+        cosines = pair_scores(aligned, subset, found, surfaces)
         known: dict[str, Floats] = {}
 
         def raw(left: Ints, variant: Ints) -> Floats:
@@ -40,12 +41,27 @@ def _semantic(aligned: Aligned, cutoff: Cutoff, subset: Subset, asked: _Asked) -
             return np.where(equal, 1.0, raw(left, variant))
 
         threshold = checked_threshold(asked.threshold)
-        both = nearest(aligned, cutoff, subset, exact_is_one, threshold)
+        both = nearest(aligned, cutoff, subset, exact_is_one, threshold, recalled)
         if aligned.counting.semantic_match == "both":
             return both
-        return Nearest(both.precision, nearest(aligned, cutoff, subset, raw, threshold).recall)
+        return Nearest(both.precision, nearest(aligned, cutoff, subset, raw, threshold, recalled).recall)
 
     return aligned.once(("semantic", cutoff, subset, asked), compute)
+
+
+def _compared(aligned: Aligned, subset: Subset) -> tuple[Ints | None, Bools | None]:
+    """(the surfaces of the variants that are embedded, which references recall is of); None: the references' own."""
+    if aligned.counting.semantic_references == "matched":
+        return None, None
+    r = aligned.references
+    texts = surface_words(aligned)
+    rows = np.flatnonzero(aligned.references_in(subset))
+    first: dict[tuple[int, tuple[str, ...]], int] = {}
+    for row, document, surface in zip(rows.tolist(), r.document[rows].tolist(), r.listed[rows].tolist(), strict=True):
+        first.setdefault((document, texts[surface]), row)
+    recalled = np.zeros(len(r.document), dtype=bool)
+    recalled[list(first.values())] = True
+    return np.r_[r.listed, r.variant_surface[len(r.listed) :]], recalled
 
 
 @metric("sem_p", better="higher", cutoff="optional", remark=hash_remark)

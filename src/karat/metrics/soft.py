@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from karat.columns import Aligned, Cutoff, Ints, Subset
+from karat.align import surface_forms
+from karat.columns import Aligned, Bools, Cutoff, Ints, Subset
 from karat.errors import InputError
 from karat.metrics.base import Fit, Floats, Rows, divide, harmonic, metric, rows, typed_options
 from karat.metrics.exact import judged
@@ -81,11 +82,17 @@ def _sentences(aligned: Aligned, subset: Subset) -> list[Words]:
 
 
 def nearest(
-    aligned: Aligned, cutoff: Cutoff, subset: Subset, scores: Callable[[Ints, Ints], Floats], threshold: float
+    aligned: Aligned,
+    cutoff: Cutoff,
+    subset: Subset,
+    scores: Callable[[Ints, Ints], Floats],
+    threshold: float,
+    recalled: Bools | None = None,
 ) -> Nearest:
     """How near predictions and references are to each other, by document.
 
-    `scores` gets rows of `ranked(subset)` and rows of variants, and gives the score of each pair.
+    `scores` gets rows of `ranked(subset)` and rows of variants, and gives the score of each pair. `recalled` tells
+    which references recall is of, where these are not all of the subset.
     """
     ranked, r = aligned.ranked(subset), aligned.references
     within = ranked.rank < aligned.depth(cutoff, subset)[ranked.document]
@@ -97,9 +104,11 @@ def nearest(
     np.maximum.at(predicted, left, worth)
     np.maximum.at(referred, r.variant_reference[variant], worth)
     count = np.bincount(ranked.document[within], minlength=aligned.documents)
+    chosen = aligned.references_in(subset) if recalled is None else recalled
+    references = np.bincount(r.document[chosen], minlength=aligned.documents)
     return Nearest(
         divide(_sum(ranked.document, predicted, aligned.documents), count, empty=0.0),
-        divide(_sum(r.document, referred, aligned.documents), aligned.count_references(subset), empty=0.0),
+        divide(_sum(r.document[chosen], referred[chosen], aligned.documents), references, empty=0.0),
     )
 
 
@@ -107,12 +116,17 @@ def _sum(document: Ints, worth: Floats, documents: int) -> Floats:
     return np.asarray(np.bincount(document, weights=worth, minlength=documents), dtype=np.float64)
 
 
-def pair_scores(aligned: Aligned, subset: Subset, found: Similarity) -> Callable[[Ints, Ints], Floats]:
-    """A function that scores pairs of (row of `ranked(subset)`, variant row), each distinct pair of phrases once."""
+def pair_scores(
+    aligned: Aligned, subset: Subset, found: Similarity, surfaces: Ints | None = None
+) -> Callable[[Ints, Ints], Floats]:
+    """A function that scores pairs of (row of `ranked(subset)`, variant row), each distinct pair of phrases once.
+
+    `surfaces` are the variants as they are given, where they are not those of the references.
+    """
     ranked, p, r = aligned.ranked(subset), aligned.predictions, aligned.references
     surface = found.form == "surface"
     predictions = p.surface[ranked.row] if surface else ranked.phrase
-    references = r.variant_surface if surface else r.variant_phrase
+    references = (r.variant_surface if surfaces is None else surfaces) if surface else r.variant_phrase
     phrases = surface_words(aligned) if surface else stem_words(aligned)
 
     def scores(left: Ints, variant: Ints) -> Floats:
@@ -131,8 +145,7 @@ def stem_words(aligned: Aligned) -> Sequence[Words]:
 
 def surface_words(aligned: Aligned) -> Sequence[Words]:
     """The words of each phrase as it was given, by the number of its surface."""
-    matching = aligned.prepared.matching
-    words = normaliser(matching.tokenizer, "none", matching.case).many(list(aligned.prepared.surfaces))
+    words = surface_forms(list(aligned.prepared.surfaces), aligned.prepared.matching)
     return [tuple(form.split()) for form in words]
 
 
