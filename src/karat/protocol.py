@@ -271,6 +271,14 @@ class Counting:
     repeats_average: str = _option(
         "mean", "duplicate_ratio of the corpus", {"mean": "mean over documents", "micro": "over all predictions"}
     )
+    repeats_by_kind: str = _option(
+        "stems",
+        "duplicate_ratio of present and of absent predictions",
+        {
+            "stems": "as that of all predictions",
+            "slots": "of the phrases as they are given, in the slots of the run's kinds or ExHiRD's markers, if any",
+        },
+    )
     correct: str = _option(
         "hit",
         "when a prediction is correct, in measures of confidence",
@@ -286,14 +294,6 @@ class Counting:
             "judged": "the predictions that have a confidence",
             "placeholders": "the predictions that are written differently, and one more for present and for absent "
             "ones where a document has none",
-        },
-    )
-    repeats_by_kind: str = _option(
-        "stems",
-        "duplicate_ratio of present and of absent predictions",
-        {
-            "stems": "as that of all predictions",
-            "slots": "of the phrases as they are given, in the slots of the run's kinds or ExHiRD's markers, if any",
         },
     )
     position: str = _option(
