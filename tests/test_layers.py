@@ -19,6 +19,7 @@ LAYERS = [
     ["similarity"],
     ["columns"],
     ["align"],
+    ["spellings"],
     ["metrics"],
     ["stats"],
     ["results"],

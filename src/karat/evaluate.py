@@ -27,6 +27,7 @@ from karat.formats.reviews import NONE_ACCEPTED, Accepted, read_accepted
 from karat.metrics.base import DEFAULT_METRICS, Request, Rows, parse_request, plan_requests
 from karat.protocol import Matching, Protocol, change, parse_protocol, signature_facts, whole_number
 from karat.results import Part, Results, Score, Tally, hash_text
+from karat.spellings import merged_spellings
 
 Progress = Callable[[int], None]  # called with the number of documents just done
 Columns = Mapping[tuple[int, int], Aligned]  # by system and protocol
@@ -319,6 +320,7 @@ def _tally(plan: Plan, system: int, protocol: int, aligned: Aligned, missing: in
         int((~p.valid).sum()),
         int((p.valid & ~p.kept).sum()),
         missing,
+        *merged_spellings(aligned, plan.corpus, plan.reference_set),
     )
 
 

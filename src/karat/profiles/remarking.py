@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from karat.errors import counted
 from karat.profiles.found import Description
 from karat.profiles.surveys import Survey
 from karat.protocol import Protocol
@@ -57,15 +58,6 @@ def _leaked(found: Description) -> Iterator[str]:
 
 def _named(pairs: Sequence[Sequence[str]]) -> str:
     return "; ".join(" and ".join(pair) for pair in pairs)
-
-
-def counted(count: int, noun: str) -> str:
-    """A number and its noun.
-
-    >>> counted(1, "document"), counted(1200, "pair")
-    ('1 document', '1,200 pairs')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def remarks_on(found: Description, surveyed: Survey) -> Iterator[str]:
