@@ -24,6 +24,7 @@ LAYERS = [
     ["stats"],
     ["results"],
     ["engine"],
+    ["sanity"],
     ["evaluate"],
     ["auditing"],
     ["comparing"],

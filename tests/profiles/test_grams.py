@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from karat.profiles.duplicates import NEAR, Prints, candidates, equal_groups, near_pairs
 from karat.profiles.grams import Grams, Vocabulary, in_slices, numbers_of
-from karat.profiles.languages import COMMON, language_of
 from karat.protocol import LANGUAGES
+from karat.text.languages import COMMON, language_of
 
 words = st.sampled_from(["a", "b", "ab", "é", "<eos>", "\n", "漢字", "ba"])
 texts = st.lists(st.lists(words, max_size=9).map(lambda each: f" {' '.join(each)} "), min_size=1, max_size=6)

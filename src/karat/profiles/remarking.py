@@ -24,10 +24,6 @@ def warnings_on(found: Description, surveyed: Survey, protocol: Protocol) -> Ite
         yield f"{counted(len(phrases), 'reference')} with `{mark}`, as {shown}: they may be several phrases in one"
     yield from _twice(found)
     yield from _leaked(found)
-    language, stemmer = found.texts.language, protocol.matching.stemmer
-    if language != "unknown" and stemmer not in ("none", "porter" if language == "english" else language):
-        named = language.capitalize()
-        yield f"the texts look {named}, and are stemmed by {stemmer}; --language {language} stems them as such"
 
 
 def _twice(found: Description) -> Iterator[str]:
