@@ -45,7 +45,8 @@ class Pieces(dict[str, str]):
         if tokens is None or tokens == [piece]:
             form = self._stem(piece)
         else:
-            form = " ".join([token if token in JOINERS else self[token] for token in tokens])
+            kept = JOINERS if self._composes else ()  # within a word; by itself a joiner would vanish
+            form = " ".join([token if token in kept else self[token] for token in tokens])
         if form == piece:
             form = piece
         self[piece] = form

@@ -22,13 +22,13 @@ def token_spans(text: str, matching: Matching) -> Iterator[tuple[str, Span]]:
     [('Le', (0, 2)), ('réseau', (3, 10)), ('.', (10, 11))]
     """
     plain = text if matching.unicode == "as-is" else composed(text)
-    ends = None if plain == text else _ends(text)
+    given = None if plain == text else _places(text)
     at = 0
     for token in tokenizer(matching.tokenizer)(plain):
         start = plain.find(token, at)
         if start >= 0:
             at = start + len(token)
-            yield token, (start, at) if ends is None else (ends[start], ends[at])
+            yield token, (start, at) if given is None else (given[start][0], given[at - 1][1])
 
 
 def stems_at(text: str, matching: Matching) -> tuple[list[str], list[Span]]:
@@ -46,20 +46,30 @@ def occurrences(needle: str, text: str) -> Iterator[int]:
         at = text.find(needle, at + 1)
 
 
-def _ends(text: str) -> list[int]:
-    """Of each character of the composed text, and of none before it, where it ends in the text as it is given."""
-    ends = [0]
-    for found in _PIECE.finditer(text):
-        piece, start = found[0], found.start()
-        plain, before = composed(piece), len(ends)
+def _places(text: str) -> list[Span]:
+    """Where each character of the composed text stands in the text as it is given."""
+    found: list[Span] = []
+    for match in _PIECE.finditer(text):
+        piece, at = match[0], match.start()
+        plain = composed(piece)
         if plain == piece:
-            ends += range(start + 1, found.end() + 1)
+            found += [(place, place + 1) for place in range(at, match.end())]
             continue
-        for length in range(1, len(piece) + 1):
-            settled = _equal_at_first(plain, composed(piece[:length]))
-            ends += [start + length] * (before + settled - len(ends))
-        ends += [found.end()] * (before + len(plain) - len(ends))
-    return ends
+        before = len(found)
+        for end in range(at + 1, match.end() + 1):
+            settled = _equal_at_first(plain, composed(text[match.start() : end]))
+            more = before + settled - len(found)
+            if more > 0:
+                found += _shared_out(at, end, more)
+                at = end
+    return found
+
+
+def _shared_out(start: int, end: int, count: int) -> list[Span]:
+    """A part of the text among the characters that it became: one each, the last the rest; or all of it each."""
+    if end - start < count:
+        return [(start, end)] * count
+    return [*((start + n, start + n + 1) for n in range(count - 1)), (start + count - 1, end)]
 
 
 def _equal_at_first(one: str, other: str) -> int:
