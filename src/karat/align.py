@@ -17,7 +17,7 @@ import numpy as np
 from karat.columns import WALL, Aligned, Bools, Ints, Numbers, Predictions, Prepared, References, lookup, position
 from karat.corpus import Document, Phrase, Prediction, Reference
 from karat.protocol import Counting, Matching
-from karat.text.normalise import Normaliser, normaliser
+from karat.text.normalise import Normaliser, normaliser_of
 from karat.text.split import split_phrases
 from karat.text.valid import valid_rule
 
@@ -41,8 +41,7 @@ class _Forms:
 
 
 def _forms(matching: Matching, stemmed: bool = True) -> _Forms:
-    stem = matching.stemmer if stemmed else "none"
-    return _Forms(normaliser(matching.tokenizer, stem, matching.case), matching.repair)
+    return _Forms(normaliser_of(matching, None if stemmed else "none"), matching.repair)
 
 
 @dataclass(frozen=True, slots=True)

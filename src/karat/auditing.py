@@ -165,7 +165,7 @@ def audit(
 
 
 def _left_out(results: Results) -> list[str]:
-    """What a reader should know of documents that a run lacks, or that are undefined under some protocols."""
+    """What a reader should know of documents that are left out, and of phrases that are merged, by some protocols."""
     missing = {tally.system: tally.missing for tally in results.tallies if tally.missing}
     undefined: dict[int, list[str]] = {}
     for each in results.scores:
@@ -174,6 +174,7 @@ def _left_out(results: Results) -> list[str]:
     return [
         *(f"{system}: {count:,} documents without predictions in the run" for system, count in missing.items()),
         *(f"{count:,} documents left out, undefined, under {', '.join(names)}" for count, names in undefined.items()),
+        *(note for tally in results.tallies for note in tally.spelling_notes()),
     ]
 
 

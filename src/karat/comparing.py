@@ -266,7 +266,7 @@ def _scored(
     if len(runs) < 2:
         raise InputError(f"two runs or more can be compared, not {len(runs)}")
     documents, systems = as_corpus(corpus), as_runs(runs)
-    asked, remarks = wanted_metrics(documents, metrics)
+    asked, remarks = wanted_metrics(documents, metrics, systems)
     beside = filter(None, map(_found_beside, asked))
     found = score(documents, *systems, metrics=[*dict.fromkeys([*asked, *beside])], protocol=protocol, **scoring)
     return replace(found, remarks=(*remarks, *found.remarks))

@@ -1,4 +1,4 @@
-"""The errors a user can cause, each one sentence that says what to write instead."""
+"""The errors a user can cause, each one sentence that says what to write instead; and words of such sentences."""
 
 from __future__ import annotations
 
@@ -32,3 +32,12 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
     there = f"known: {', '.join(names)}" if names else "there are none"
     return InputError(f"unknown {kind} {name!r}{hint} ({there})")
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things, as messages and notes say it.
+
+    >>> counted(1, "document"), counted(1200, "pair")
+    ('1 document', '1,200 pairs')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -27,6 +27,8 @@ from karat.formats.reviews import NONE_ACCEPTED, Accepted, read_accepted
 from karat.metrics.base import DEFAULT_METRICS, Request, Rows, parse_request, plan_requests
 from karat.protocol import Matching, Protocol, change, parse_protocol, signature_facts, whole_number
 from karat.results import Part, Results, Score, Tally, hash_text
+from karat.sanity import has_texts, sanity_warnings
+from karat.spellings import merged_spellings
 
 Progress = Callable[[int], None]  # called with the number of documents just done
 Columns = Mapping[tuple[int, int], Aligned]  # by system and protocol
@@ -112,8 +114,8 @@ def _score(
     if not runs:
         raise InputError("nothing to score: give at least one run")
     corpus, systems = as_corpus(corpus), as_runs(runs)
+    wanted, remark = wanted_metrics(corpus, metrics, systems)
     remarks = _by_line_remarks(corpus, systems, options.by)
-    wanted, remark = wanted_metrics(corpus, metrics)
     listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
     protocols, facts = as_protocols(listed, options.language), _facts(listed)
     chosen = facts.get("set", "keyphrases")
@@ -128,6 +130,7 @@ def _score(
         options.beside.look if options.beside else None,
     )
     remarks += _extra_remarks(plan.extra, options.extra_references, facts.get("extra"))
+    remarks += map("warning: {}".format, sanity_warnings(corpus, systems, protocols, options.by, plan.reference_set))
     for request in {(r.metric, r.options): r for requests in plan.requests for r in requests}.values():
         if request.spec.needs is not None:
             request.spec.needs(systems, dict(request.options))
@@ -182,11 +185,12 @@ def _shard(given: str | None) -> Shard:
     return Shard(index, count)
 
 
-def wanted_metrics(corpus: Corpus, metrics: Sequence[str] | None) -> tuple[Sequence[str], list[str]]:
+def wanted_metrics(
+    corpus: Corpus, metrics: Sequence[str] | None, runs: Sequence[Run] = ()
+) -> tuple[Sequence[str], list[str]]:
     """The metrics to compute: without texts only those of the subset `all`."""
-    has_text = any(document.title or document.text for document in corpus)  # the first one settles it
     chosen = list(DEFAULT_METRICS) if metrics is None else list(metrics)
-    if has_text:
+    if has_texts(corpus, runs):
         return chosen, []
     if metrics is None:
         remark = "the documents have no title and no text, so present and absent phrases cannot be told apart"
@@ -319,6 +323,7 @@ def _tally(plan: Plan, system: int, protocol: int, aligned: Aligned, missing: in
         int((~p.valid).sum()),
         int((p.valid & ~p.kept).sum()),
         missing,
+        *merged_spellings(aligned, plan.corpus, plan.reference_set),
     )
 
 

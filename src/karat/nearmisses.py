@@ -27,6 +27,7 @@ from karat.metrics.base import Floats, Request, parse_request
 from karat.metrics.soft import ROUNDING, checked_threshold
 from karat.protocol import Protocol, signature_facts, whole_number
 from karat.results import Displayed
+from karat.sanity import has_texts
 from karat.similarity import Similarity, Words, find, find_once
 from karat.similarity.classes import CLASSES, Classes, all_words, classify, is_word
 from karat.similarity.context import Contexts, sentences_in
@@ -212,7 +213,7 @@ def nearmiss(
     """
     chosen = Options(**options)
     given, systems = as_corpus(corpus), as_runs(runs)
-    request = _checked(given, chosen)
+    request = _checked(given, systems, chosen)
     listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
     shared = {name: getattr(chosen, name) for name in ("references", "language", "by", "missing", "jobs")}
     results = score(given, *systems, metrics=[f"{request.label}:{request.subset}"], protocol=listed, **shared)
@@ -238,7 +239,7 @@ def nearmiss(
     )
 
 
-def _checked(corpus: Corpus, options: Options) -> Request:
+def _checked(corpus: Corpus, runs: Sequence[Run], options: Options) -> Request:
     """The cutoff and the subset that are asked for; says so if anything asked for cannot be."""
     find(options.similarity)
     if options.threshold is not None:
@@ -248,7 +249,7 @@ def _checked(corpus: Corpus, options: Options) -> Request:
     if options.cutoff not in ("M", "O", "G") and whole_number(options.cutoff) is None:  # V would have to be fitted
         raise InputError(f"the cutoff of near misses is a number from 1 on, M, O or G, not {options.cutoff!r}")
     request = parse_request(f"r@{options.cutoff}:{options.subset}")
-    if request.subset != "all" and not any(document.title or document.text for document in corpus):
+    if request.subset != "all" and not has_texts(corpus, runs):
         raise InputError(
             f"the subset {request.subset} needs the documents' title or text, and {corpus.origin} has none; use all"
         )

@@ -25,6 +25,7 @@ from karat.metrics.base import Floats, Request, Rows, divide, plan_requests
 from karat.protocol import Protocol
 from karat.results import Displayed, Results, Score
 from karat.runs.fusing import Fused, K, as_aligned, checked_k, checked_votes, fuse
+from karat.sanity import has_texts
 
 How = Literal["union", "intersection", "majority"]
 HOW: tuple[How, ...] = ("union", "intersection", "majority")
@@ -188,7 +189,7 @@ def overlap(
     checked_k(chosen.k)
     checked_votes(chosen.at_least, len(systems))
     listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
-    subsets = _subsets(given)
+    subsets = _subsets(given, systems)
     metrics = [f"{metric}:{subset}" for subset in subsets for metric in METRICS]
     requests = {str(p): plan_requests(metrics, p.counting) for p in as_protocols(listed, chosen.language)}
     plan = _Plan(
@@ -206,10 +207,9 @@ def overlap(
     return _together(given.name, plan, chosen, results, parts)
 
 
-def _subsets(corpus: Corpus) -> tuple[Subset, ...]:
+def _subsets(corpus: Corpus, runs: Sequence[Run]) -> tuple[Subset, ...]:
     """Present and absent apart, where the documents have a text to tell them by."""
-    has_text = any(document.title or document.text for document in corpus)  # the first one settles it
-    return ("present", "absent", "all") if has_text else ("all",)
+    return ("present", "absent", "all") if has_texts(corpus, runs) else ("all",)
 
 
 # ---------------------------------------------------------------------------------------------- one chunk

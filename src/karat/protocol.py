@@ -52,6 +52,11 @@ class Matching:
         "where letters are lower-cased",
         {"lower": "everywhere", "stem": "by the stemmer alone: what is not stemmed keeps its case"},
     )
+    unicode: str = _option(
+        "composed",
+        "how characters that Unicode can write in several ways are compared",
+        {"composed": "in one way: NFC, without zero-width characters", "as-is": "as they are given"},
+    )
     repair: str = _option(
         "none",
         "pieces of tokens that are put together again",
@@ -425,6 +430,7 @@ KARAT = Protocol("karat", Matching(), Counting(), "karat's own, the default")
 
 def _preset(name: str, summary: str, script: str, base: Protocol = KARAT, **options: Any) -> Protocol:
     told = {"experimental": options.pop("experimental", False), "also": options.pop("also", ())}
+    options = {"unicode": "as-is"} | options  # no script looks at Unicode
     return replace(change(base, **options), name=name, summary=summary, script=script, **told)
 
 

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from karat.columns import SUBSETS, Cutoff
-from karat.errors import InputError, unknown
+from karat.errors import InputError, counted, unknown
 from karat.formats.files import open_bytes
 from karat.formats.output import write_beside
 from karat.libraries import library
@@ -127,6 +127,8 @@ class Tally(msgspec.Struct, frozen=True):
     invalid: int = 0
     repeated: int = 0
     missing: int = 0
+    merged: int = 0  # predictions that are found, present or repeated only because spellings of characters are one
+    merged_references: int = 0  # and references
 
     def plus(self, other: Tally) -> Tally:
         """The tally of both."""
@@ -138,6 +140,8 @@ class Tally(msgspec.Struct, frozen=True):
             self.invalid + other.invalid,
             self.repeated + other.repeated,
             self.missing + other.missing,
+            self.merged + other.merged,
+            self.merged_references + other.merged_references,
         )
 
     def notes(self) -> list[str]:
@@ -150,7 +154,17 @@ class Tally(msgspec.Struct, frozen=True):
             )
         if self.missing:
             said.append(f"{self.system}, {self.protocol}: {self.missing:,} documents without predictions in the run")
-        return said
+        return [*said, *self.spelling_notes()]
+
+    def spelling_notes(self) -> list[str]:
+        """How many phrases owe something to unicode=composed, where there are any."""
+        if not self.merged and not self.merged_references:
+            return []
+        merged = f"{counted(self.merged, 'prediction')} and {counted(self.merged_references, 'reference')}"
+        return [
+            f"{self.system}, {self.protocol}: {merged} are found, present or repeated only because other spellings of "
+            "the same characters (NFD, zero-width characters) are equal; unicode=as-is compares them as they are given"
+        ]
 
 
 @dataclass(frozen=True, slots=True)

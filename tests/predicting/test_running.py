@@ -19,7 +19,7 @@ from karat.errors import InputError
 from karat.predicting.finding import wanted
 from karat.predicting.frequencies import Frequencies
 from karat.predicting.running import CHUNK, Options, Predicted, predicted
-from karat.text.languages import guess
+from karat.text.languages import other_language
 from tests.predicting.papers import encrypted, pdf_of
 from tests.waiting import until
 
@@ -118,9 +118,9 @@ def test_another_language_than_the_one_said_is_remarked_upon() -> None:
     corpus = Corpus.of([{"id": n, "text": french} for n in range(3)])
     found = predicted(corpus, wanted("tfidf"), Options(frequencies=Frequencies(9, {})))
     assert found.notes == ("the texts look French, not English: see --language",)
-    assert guess([french] * 3, "french") is None
-    assert guess(["Les abeilles."], "english") is None  # too few words
-    assert guess(["qwertz uiop " * 50], "english") is None  # no language at all
+    assert other_language([french] * 3, "french") is None
+    assert other_language(["Les abeilles."], "english") is None  # too few words
+    assert other_language(["qwertz uiop " * 50], "english") is None  # no language at all
 
 
 # ---------------------------------------------------------------------------------------------- plug-ins that fail

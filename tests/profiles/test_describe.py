@@ -189,7 +189,11 @@ def test_the_language_of_the_texts_is_guessed_and_a_wrong_stemmer_warned_of() ->
     corpus = karat.Corpus.of([{"id": "1", "text": text, "keyphrases": ["index"]}])
     found = karat.describe(corpus)
     assert found.texts.language == "french"
-    assert found.warnings == ("the texts look French, and are stemmed by porter; --language french stems them as such",)
+    [warning] = found.warnings
+    assert warning == (
+        "1 of 1 sampled documents of corpus look French, and are stemmed as English; "
+        "--language french stems them as such"
+    )
     assert karat.describe(corpus, language="french").warnings == ()
 
 

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 from karat.profiles.duplicates import NEAR, Prints, candidates, equal_groups, near_pairs
 from karat.profiles.grams import Grams, Vocabulary, in_slices, numbers_of
-from karat.profiles.languages import COMMON, language_of
-from karat.protocol import LANGUAGES
 
 words = st.sampled_from(["a", "b", "ab", "é", "<eos>", "\n", "漢字", "ba"])
 texts = st.lists(st.lists(words, max_size=9).map(lambda each: f" {' '.join(each)} "), min_size=1, max_size=6)
@@ -75,17 +73,3 @@ def test_near_texts_are_those_that_comparing_every_two_finds() -> None:
         by_text.setdefault(text, []).append(n)
     assert equal == sorted(group for group in by_text.values() if len(group) > 1)
     assert equal
-
-
-def test_a_language_is_told_by_its_common_words_or_not_at_all() -> None:
-    assert set(COMMON) <= set(LANGUAGES)
-    said = {
-        "english": "This paper shows that the cost of a search can be lowered by an index.",
-        "french": "Nous montrons que le coût de la recherche peut être réduit par un index dans les textes.",
-        "german": "Wir zeigen, dass die Kosten der Suche mit einem Index für den Text sinken und nicht steigen.",
-        "spanish": "Se muestra que el coste de la búsqueda en los textos es menor con un índice para las palabras.",
-        "russian": "В работе показано, что поиск по текстам и словам не может быть дорогим для них.",
-    }
-    assert {language: language_of(text) for language, text in said.items()} == {name: name for name in said}
-    assert language_of("grid computing, load balancing, peer-to-peer networks") == "unknown"
-    assert language_of("det er en god idé og den er i en bog") == "unknown"  # Danish, and nearly Norwegian

@@ -46,7 +46,7 @@ from karat.stats.corrections import adjusted
 from karat.stats.correlation import bootstrap_p
 from karat.stats.resampling import Estimate, Sample, difference, estimate, interval_of
 from karat.stats.tests import randomisations, shift
-from karat.text.normalise import normaliser
+from karat.text.normalise import normaliser_of
 from karat.text.stems import stemmer
 
 TESTS = ("randomisation", "bootstrap")
@@ -249,11 +249,11 @@ def _soft(work: _Work, columns: Columns, protocol: Protocol) -> Soft | None:
         return None
     found, matching = find(work.options.similarity), protocol.matching
     if "sentences" in found.options:
-        normal = normaliser(matching.tokenizer, matching.stemmer, matching.case)
+        normal = normaliser_of(matching)
         sentences = Contexts.of(sentences_in(work.documents.corpus, normal))
         found = find(work.options.similarity, sentences=sentences)
     if found.form == "surface":
-        plain = normaliser(matching.tokenizer, "none", matching.case).many(columns.spelled)
+        plain = normaliser_of(matching, "none").many(columns.spelled)
         return Soft([tuple(form.split()) for form in plain], found, work.options.threshold)
     stem = stemmer(matching.stemmer) if protocol.counting.soft_stems == "twice" else str
     return Soft([tuple(map(stem, form.split())) for form in columns.forms], found, work.options.threshold)

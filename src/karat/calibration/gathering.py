@@ -18,6 +18,7 @@ from karat.metrics.base import Floats
 from karat.metrics.confidence import ANY, check_told, confidences, correct, faulty, totals
 from karat.protocol import Protocol
 from karat.results import Results
+from karat.sanity import has_texts
 
 POSITIONS = 5  # of a phrase's tokens
 SHOWN = 3  # predictions with a fault that are named in a note
@@ -50,9 +51,8 @@ def gather(
 ) -> tuple[Results, Gathered]:
     """What `score` says of the runs, and their predictions with confidences."""
     source = options.confidence or ANY
+    subsets: tuple[Subset, ...] = ("all", "present", "absent") if has_texts(corpus, runs) else ("all",)
     check_told(runs, source)
-    has_text = any(document.title or document.text for document in corpus)  # the first one settles it
-    subsets: tuple[Subset, ...] = ("all", "present", "absent") if has_text else ("all",)
     parts: list[tuple[int, Gathered]] = []
     results = score(
         corpus,

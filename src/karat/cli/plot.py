@@ -13,6 +13,7 @@ from karat.cli import completion
 from karat.cli.shared import (
     Files,
     check_file,
+    echo_notes,
     jobs_option,
     matching_options,
     metric_option,
@@ -123,8 +124,7 @@ def plot(
         found = _found(kind, given, options | {"progress": done})
     _deliver(found, kind, format_, output, drawn)
     if not quiet:
-        for note in found.notes:
-            click.echo(f"note: {note}", err=True)
+        echo_notes(found.notes)
 
 
 def _check(kind: str, given: tuple[str, ...], options: dict[str, Any], format_: str | None, output: str | None) -> None:

@@ -11,6 +11,7 @@ from karat.cli import completion
 from karat.cli.shared import (
     Files,
     check_file,
+    echo_notes,
     jobs_option,
     matching_options,
     metric_option,
@@ -105,8 +106,7 @@ def report(
     page.save(output)
     written = [] if figures is None else page.figures(figures)
     if not quiet:
-        for note in page.notes:
-            click.echo(f"note: {note}", err=True)
+        echo_notes(page.notes)
         click.echo(_told(output, figures, len(written)), err=True)
 
 

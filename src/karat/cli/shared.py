@@ -306,8 +306,13 @@ def deliver(results: Found, format_: str | None, output: str | None, quiet: bool
     else:
         write_beside(output, render(results, chosen).encode())
     if not quiet and (output is not None or chosen in ("csv", "latex", "typst")):  # the other formats hold them
-        for note in results.notes:
-            click.echo(f"note: {note}", err=True)
+        echo_notes(results.notes)
+
+
+def echo_notes(notes: Iterable[str]) -> None:
+    """Notes to standard error; a warning says itself that it is one."""
+    for note in notes:
+        click.echo(note if note.startswith("warning: ") else f"note: {note}", err=True)
 
 
 def write_out(text: str) -> None:

@@ -22,7 +22,7 @@ from karat.metrics.exact import judged
 from karat.similarity import Similarity, Words, find, find_once
 from karat.similarity.base import FILE
 from karat.similarity.context import Contexts, sentences_in
-from karat.text.normalise import normaliser
+from karat.text.normalise import normaliser_of
 from karat.text.stems import stemmer
 
 OWN = {"score": "kmr", "threshold": 0.4}
@@ -75,7 +75,7 @@ def _fit(options: Mapping[str, Any]) -> Fit | None:
 
 def _sentences(aligned: Aligned, subset: Subset) -> list[Words]:
     matching = aligned.prepared.matching
-    return sentences_in(aligned.prepared.given, normaliser(matching.tokenizer, matching.stemmer, matching.case))
+    return sentences_in(aligned.prepared.given, normaliser_of(matching))
 
 
 # ---------------------------------------------------------------------------------------------- the frame

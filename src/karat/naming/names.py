@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from karat.corpus import Run
 from karat.text.abbreviations import SMALL, WORD
 from karat.text.normalise import Normaliser
+from karat.text.unicode import composed
 
 Ints = NDArray[np.int64]
 
@@ -20,7 +21,7 @@ Ints = NDArray[np.int64]
 class Names:
     """The names of a run, in the order of how many documents have them, then of the alphabet."""
 
-    keys: list[str]  # in lower case
+    keys: list[str]  # in lower case, see `key_of`
     shown: list[str]  # as they are mostly written
     count: Ints
     forms: list[str]  # joined stems; a hyphen parts words
@@ -41,8 +42,9 @@ class Names:
                 if not WORD.search(surface):
                     blank += 1
                     continue
-                own.add(surface.lower())
-                surfaces.setdefault(surface.lower(), Counter())[surface] += 1
+                key = key_of(surface)
+                own.add(key)
+                surfaces.setdefault(key, Counter())[surface] += 1
             counts.update(own)
         keys = sorted(counts, key=lambda key: (-counts[key], key))
         shown = [min(surfaces[key], key=lambda text: (-surfaces[key][text], text)) for key in keys]
@@ -52,6 +54,11 @@ class Names:
     def bags(self) -> list[str]:
         """The stems of each name in alphabetical order."""
         return list(map(bag, self.forms))
+
+
+def key_of(name: str) -> str:
+    """A name as it is told from others: in lower case, and in one spelling of its characters."""
+    return " ".join(composed(name.lower()).split())
 
 
 def bag(form: str) -> str:

@@ -14,7 +14,7 @@ from karat.errors import InputError
 from karat.evaluate import as_protocols
 from karat.formats.files import lines
 from karat.naming.found import LISTED, OUTSIDE, Fix, Listed, Options
-from karat.naming.names import Names, bag
+from karat.naming.names import Names, bag, key_of
 from karat.naming.ties import BLOCK, of_length_1
 from karat.text.normalise import normaliser
 
@@ -39,8 +39,8 @@ def read_vocabulary(path: str | Path) -> Vocabulary:
         term, *others = [" ".join(part.split()) for part in line.split("\t")]
         if not term:
             continue
-        terms.setdefault(term.lower(), term)
-        variants += [(other, terms[term.lower()]) for other in others if other]
+        terms.setdefault(key_of(term), term)
+        variants += [(other, terms[key_of(term)]) for other in others if other]
     if not terms:
         raise InputError(f"{path}: the vocabulary has no term; write one a line")
     return Vocabulary(tuple(terms.values()), tuple(variants))
@@ -50,10 +50,10 @@ def listed_in(names: Names, vocabulary: Vocabulary, options: Options, vectors: E
     """How much of a run's names is in the vocabulary, and the entries nearest to the most frequent of the rest."""
     stems = normaliser("marks", as_protocols(["karat"], options.language)[0].matching.stemmer, "lower")
     entries = vocabulary.entries()
-    forms = stems.many([written.lower().replace("-", " ") for written, _ in entries])
+    forms = stems.many([key_of(written).replace("-", " ") for written, _ in entries])
     ways = {
-        "term": ({term.lower() for term in vocabulary.terms}, names.keys),
-        "variant": ({variant.lower() for variant, _ in vocabulary.variants}, names.keys),
+        "term": ({key_of(term) for term in vocabulary.terms}, names.keys),
+        "variant": ({key_of(variant) for variant, _ in vocabulary.variants}, names.keys),
         "stem": (set(forms), names.forms),
         "order": (set(map(bag, forms)), names.bags()),
     }
@@ -63,7 +63,7 @@ def listed_in(names: Names, vocabulary: Vocabulary, options: Options, vectors: E
     outside = [i for i, each in enumerate(found) if each == OUTSIDE]
     shown = outside[: options.worst] if options.worst else outside
     nearest = _by_letters if options.nearest == "levenshtein" else _by_cosine(vectors)
-    fixes = nearest([names.keys[i] for i in shown], [written.lower() for written, _ in entries])
+    fixes = nearest([names.keys[i] for i in shown], [key_of(written) for written, _ in entries])
     by_name = Counter(found)
     by_phrase: Counter[str] = Counter()
     for each, count in zip(found, names.count.tolist(), strict=True):

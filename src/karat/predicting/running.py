@@ -36,7 +36,7 @@ from karat.predicting.prompting import forecast as count_requests
 from karat.predicting.reading import documents_at, shown_id, some
 from karat.reformulating.asking import Forecast
 from karat.results import Displayed
-from karat.text.languages import guess
+from karat.text.languages import other_language
 
 CHUNK = 32  # documents that a model is called with at a time
 SAMPLED = 200  # characters of a document that its language is told from
@@ -450,9 +450,9 @@ def _notes(total: _Done, empty: int, language: str | None) -> Iterator[str]:
             yield f"{many} {what}, so that nothing is predicted (first {found[0]})"
     if empty:
         yield f"of those that were there already, {empty:,} have no phrases"
-    other = None if language is None else guess(total.samples, named(language))
+    other = None if language is None else other_language(total.samples, named(language))
     if other is not None and language is not None:
-        yield f"the texts look {other.capitalize()}, not {named(language).capitalize()}: see --language"
+        yield f"the texts look {other[0].capitalize()}, not {named(language).capitalize()}: see --language"
 
 
 # ---------------------------------------------------------------------------------------------- endpoints

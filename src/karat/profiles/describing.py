@@ -23,12 +23,13 @@ from karat.profiles.counts import Counts, Phrases, Portrait, count, portrait, pr
 from karat.profiles.duplicates import Prints
 from karat.profiles.found import Description, Side, Texts
 from karat.profiles.grams import Grams, Vocabulary, in_slices
-from karat.profiles.languages import main_language
 from karat.profiles.leaking import Training, duplicates_in, leaks_from, read_training
 from karat.profiles.remarking import remarks_on, warnings_on
 from karat.profiles.surveys import Survey, survey
 from karat.profiles.systems import Looked, look, looks
 from karat.protocol import Protocol, change
+from karat.sanity import has_texts, sanity_warnings
+from karat.text.languages import main_language
 
 KEYPHRASES = "keyphrases"  # what the references are called that are in no named set
 
@@ -87,6 +88,7 @@ def _describe(given: Corpus, systems: list[Run], protocol: str | Protocol, chose
 
 def _check(corpus: Corpus, systems: Sequence[Run], surveyed: Survey, options: Options) -> None:
     """Says so if there is nothing to describe."""
+    has_texts(corpus, systems)  # says so if the corpus is not the first
     if not surveyed.documents:
         raise InputError(f"{corpus.origin}: it holds no document")
     if options.references is not None and options.references not in surveyed.sets:
@@ -301,8 +303,12 @@ def _together(read: _Read, options: Options) -> Description:
         (),
         tuple(_by_line(read.corpus, read.systems, options.by)),
     )
-    told = warnings_on(found, read.surveyed, plan.protocol), (*found.remarks, *remarks_on(found, read.surveyed))
-    return replace(found, warnings=tuple(told[0]), remarks=told[1])
+    sane = sanity_warnings(read.corpus, read.systems, [plan.protocol], options.by, plan.sets[0])
+    return replace(
+        found,
+        warnings=(*warnings_on(found, read.surveyed, plan.protocol), *sane),
+        remarks=(*found.remarks, *remarks_on(found, read.surveyed)),
+    )
 
 
 def _by_line(corpus: Corpus, systems: Sequence[Run], by: By | None) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from karat.errors import counted
 from karat.profiles.found import Description
 from karat.profiles.surveys import Survey
 from karat.protocol import Protocol
@@ -23,10 +24,6 @@ def warnings_on(found: Description, surveyed: Survey, protocol: Protocol) -> Ite
         yield f"{counted(len(phrases), 'reference')} with `{mark}`, as {shown}: they may be several phrases in one"
     yield from _twice(found)
     yield from _leaked(found)
-    language, stemmer = found.texts.language, protocol.matching.stemmer
-    if language != "unknown" and stemmer not in ("none", "porter" if language == "english" else language):
-        named = language.capitalize()
-        yield f"the texts look {named}, and are stemmed by {stemmer}; --language {language} stems them as such"
 
 
 def _twice(found: Description) -> Iterator[str]:
@@ -57,15 +54,6 @@ def _leaked(found: Description) -> Iterator[str]:
 
 def _named(pairs: Sequence[Sequence[str]]) -> str:
     return "; ".join(" and ".join(pair) for pair in pairs)
-
-
-def counted(count: int, noun: str) -> str:
-    """A number and its noun.
-
-    >>> counted(1, "document"), counted(1200, "pair")
-    ('1 document', '1,200 pairs')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def remarks_on(found: Description, surveyed: Survey) -> Iterator[str]:

@@ -12,8 +12,8 @@ from karat.align import reference_stems, references_of
 from karat.corpus import Corpus, Document, Reference
 from karat.formats.base import first_variant
 from karat.profiles.grams import Vocabulary
-from karat.profiles.languages import language_of
 from karat.protocol import Matching
+from karat.text.languages import language_of
 from karat.text.normalise import normaliser
 
 SAMPLE, OF_BATCH = 100, 25  # documents that are looked at word by word, and how many of one batch at most

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from karat.errors import counted
 from karat.profiles import Description, Side, Texts
-from karat.profiles.remarking import counted
 from karat.protocol import parse_protocol
 from karat.report.grids import Row, grid, paragraphs
 from karat.report.markup import Grid, Heading, Items, Part, code, noted

@@ -65,8 +65,8 @@ def code(text: str) -> Marked:
 
 
 def noted(notes: Iterable[str]) -> Iterator[str]:
-    """What a reader should know, a paragraph each."""
-    return (f"Note: {note}" for note in notes)
+    """What a reader should know, a paragraph each; a warning says itself that it is one."""
+    return (f"{note[0].upper()}{note[1:]}" if note.startswith("warning: ") else f"Note: {note}" for note in notes)
 
 
 def seen(text: str) -> str:

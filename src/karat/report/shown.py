@@ -9,7 +9,8 @@ from itertools import zip_longest
 from karat.report.grids import paragraphs
 from karat.report.markup import Grid, Heading, Marked, Part, Words, bold, noted
 from karat.report.tables import WIDTH, wrap
-from karat.runs.showing import Kind, Predicted, Shown, Span, Wanted
+from karat.runs.showing import Kind, Predicted, Shown, Wanted
+from karat.text.places import Span
 
 KINDS: tuple[Kind, ...] = ("present", "absent")
 AT_ONCE = 3  # columns that stand side by side

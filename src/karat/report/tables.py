@@ -174,9 +174,10 @@ def short(name: str, width: int) -> str:
 
 
 def wrap(text: str, indent: str) -> list[str]:
-    """The lines of a text on a terminal, those after the first with an indent."""
+    """The lines of a text on a terminal, those after the first with an indent; of a warning not that it is a note."""
     import textwrap
 
+    text = text.removeprefix("note: ") if text.startswith("note: warning: ") else text
     return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=True, break_on_hyphens=False)
 
 

@@ -30,6 +30,7 @@ from karat.report.page.found import Browser, Entry, Page, Part
 from karat.report.page.words import sentence
 from karat.reporting.documents import entries
 from karat.results import Found, Results, Score, load
+from karat.sanity import has_texts
 from karat.stats.resampling import estimate, interval_of
 
 RESAMPLES = 2000
@@ -199,7 +200,7 @@ def _part(corpus: Corpus, runs: Sequence[Run], asked: _Asked) -> Part:
     if options.references is not None and not referred:
         score(corpus, *runs, references=options.references)  # says which sets there are
     systems = tuple(run.name for run in runs)
-    has_text = any(document.title or document.text for document in corpus)
+    has_text = has_texts(corpus, runs)
     if referred:  # first, since what is wrong with the files or with what is asked shows itself here
         results, curves, browser = _scored(corpus, runs, asked, has_text)
         found, missing = _verbs(corpus, runs, asked, referred, has_text)
@@ -214,7 +215,7 @@ def _part(corpus: Corpus, runs: Sequence[Run], asked: _Asked) -> Part:
 
 def _scored(corpus: Corpus, runs: Sequence[Run], asked: _Asked, has_text: bool) -> tuple[Results, Results, Browser]:
     """(the scores of the metrics asked for, those of the curves, the documents), from one pass over the files."""
-    given, remarks = wanted_metrics(corpus, asked.metrics)
+    given, remarks = wanted_metrics(corpus, asked.metrics, runs)
     wanted = list({parse_request(text): text for text in given}.values())
     known = set(map(parse_request, wanted))
     texts = [*wanted, *(text for text in (HEADLINE, *CURVES) if parse_request(text) not in known)]

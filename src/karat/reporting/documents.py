@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -11,9 +11,8 @@ import numpy as np
 from karat.columns import PRMU, Aligned, Ints, Prepared, parts_of
 from karat.report.page.found import Answer, Entry, Fate, Place, Predicted, Span, State, Wanted
 from karat.similarity.classes import all_words, is_word
-from karat.text.normalise import normaliser
 from karat.text.particles import PARTICLES
-from karat.text.tokens import tokenizer
+from karat.text.places import occurrences, stems_at, token_spans
 
 PARTS = 5  # of a text: in which of them a reference is first met
 
@@ -163,7 +162,7 @@ class _Located:
             return ()
         starts, tokens = self._located()
         found = []
-        for at in _occurrences(needle, self.joined):
+        for at in occurrences(needle, self.joined):
             first = bisect_right(starts, at + self.whole) - 1
             last = bisect_right(starts, at + self.whole + len(form) - 1) - 1
             if last < len(tokens):
@@ -173,29 +172,10 @@ class _Located:
     def _located(self) -> tuple[list[int], list[Span]]:
         """(where each stem begins in the joined form, where its token stands in the text)."""
         if self._tokens is None:
-            matching = self.matching
             stems = self.joined[1:-1].split(" ")
-            spans = list(_token_spans(self.text, tokenizer(matching.tokenizer)(self.text)))
+            spans = [span for _, span in token_spans(self.text, self.matching)]
             if len(spans) != len(stems):  # a token without a stem, or one that the text does not hold as such
-                stems_of = normaliser(matching.tokenizer, matching.stemmer, matching.case)
-                both = [(stem, span) for span in spans if (stem := stems_of(self.text[slice(*span)]))]
-                stems, spans = [stem for stem, _ in both], [span for _, span in both]
+                stems, spans = stems_at(self.text, self.matching)
                 self.joined = f" {' '.join(stems)} "
             self._tokens = list(accumulate((len(stem) + 1 for stem in stems), initial=1)), spans
         return self._tokens
-
-
-def _token_spans(text: str, tokens: Sequence[str]) -> Iterator[Span]:
-    at = 0
-    for token in tokens:
-        start = text.find(token, at)
-        if start >= 0:
-            at = start + len(token)
-            yield start, at
-
-
-def _occurrences(needle: str, text: str) -> Iterator[int]:
-    at = text.find(needle)
-    while at >= 0:
-        yield at
-        at = text.find(needle, at + 1)

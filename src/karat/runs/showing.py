@@ -18,13 +18,11 @@ from karat.errors import InputError
 from karat.evaluate import as_corpus, as_protocols, as_runs
 from karat.formats.base import quoted
 from karat.formats.reviews import near
-from karat.protocol import Matching, Protocol
+from karat.protocol import Protocol
 from karat.results import Displayed
-from karat.text.normalise import normaliser
-from karat.text.tokens import tokenizer
+from karat.text.places import Span, occurrences, stems_at
 
 Kind = Literal["present", "absent"]
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,36 +191,15 @@ def _marks(text: str, prepared: Prepared) -> tuple[Span, ...]:
     """Where the present references stand in a text, from the first letter to behind the last; one mark for overlaps."""
     forms, r = list(prepared.table), prepared.references
     wanted = {forms[n] for n in r.variant_phrase[r.variant_present].tolist()} - {""}
-    stems, spans = _located(text, prepared.matching)
+    stems, spans = stems_at(text, prepared.matching)
     joined, whole = f" {' '.join(stems)} ", prepared.matching.present == "tokens"
     starts = list(accumulate((len(stem) + 1 for stem in stems), initial=1))  # of each stem, in the joined text
     found = sorted(
         (bisect_right(starts, at + whole) - 1, bisect_right(starts, at + whole + len(form) - 1) - 1)
         for form in wanted
-        for at in _occurrences(f" {form} " if whole else form, joined)
+        for at in occurrences(f" {form} " if whole else form, joined)
     )
     return tuple((spans[first][0], spans[last][1]) for first, last in _merged(found))
-
-
-def _located(text: str, matching: Matching) -> tuple[list[str], list[Span]]:
-    """The stems of a text and where the token of each stands; tokens that are not in the text as such are left out."""
-    stems_of = normaliser(matching.tokenizer, matching.stemmer, matching.case)
-    stems, spans, at = [], [], 0
-    for token in tokenizer(matching.tokenizer)(text):
-        start = text.find(token, at)
-        stem = stems_of(token)
-        if start >= 0 and stem:
-            at = start + len(token)
-            stems.append(stem)
-            spans.append((start, at))
-    return stems, spans
-
-
-def _occurrences(needle: str, text: str) -> Iterator[int]:
-    at = text.find(needle)
-    while at >= 0:
-        yield at
-        at = text.find(needle, at + 1)
 
 
 def _merged(found: Sequence[Span]) -> list[Span]:

@@ -1,51 +1,98 @@
-"""Which language a text seems to be in, by its commonest words: enough to say that something looks wrong."""
+"""The language of a text, guessed by words that all texts of a language have; `unknown` where they do not settle it."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-# The commonest short words of each language, by the name that Snowball has for it.
-COMMON = {
-    "danish": "af at blev de den der det en er et for fra han har i ikke med men og om på som til var",
-    "dutch": "aan als dat de den die een en er het hij in is met niet om op te van voor was ze zijn",
-    "english": "a and are as at be by for from has in is it of on or that the this to was we which with",
-    "finnish": "ei eivät että hän ja joka kanssa kun mutta myös niin oli olla on ovat se sen tai tämä voi",
-    "french": "au aux ce dans de des du elle en est et il la le les ne nous par pas pour que qui sur un une",
-    "german": "als auf auch das dem den der des die ein eine für ist im mit nicht sich sie und von werden wird zu",
-    "italian": "al alla che con da dei del della di e gli il in la le nel non per si sono un una è",
-    "portuguese": "a ao as com da das de do dos e em foi mais na no não o os para por que se um uma",
-    "russian": "а был в во для его из и к как на не но о от по при с так то что это является",
-    "spanish": "al como con de del e el en es la las lo los más no para por que se su sus un una y",
-    "swedish": "att av de den det en ett från för har i inte med men och om på som till var är",
-}
-_WORDS = {language: frozenset(words.split()) for language, words in COMMON.items()}
+LEAST = 0.1  # share of a text's words that must be such words
+AHEAD = 1.5  # how many times as many of them as of the next language's
+FEWEST = 12  # words of texts that tell that they are in another language than was said
+SHARE = 0.2  # of the texts, that must be in that language
 _WORD = re.compile(r"[^\W\d_]+")
 
-FEWEST = 20  # words of a text that tell a language
-LEAST = 0.1  # share of the common words of a language among them
-AHEAD = 1.5  # how many times as many common words it has as the language that was said
+# Articles, prepositions, conjunctions, pronouns, forms of to be: the commonest of each language, by its Snowball name.
+COMMON = {
+    language: frozenset(words.split())
+    for language, words in {
+        "english": "the of and to in is that for it as with was on are by this be from an which or we at not can has",
+        "french": "le la les de des du et en un une est que qui dans pour par sur pas au aux avec ce cette sont nous",
+        "german": "der die das und in den von zu mit ist des dem ein eine für auf im nicht sich auch als wird oder",
+        "spanish": "el la los las de del y en un una que es por para con se no su al como más este esta son lo entre",
+        "italian": "il lo la gli le di del della e in un una che è per con non si dei delle al nel sono come da alla",
+        "portuguese": "o a os as de do da dos das e em um uma que é por para com não se no na ao são como mais pela",
+        "catalan": "el la els les de del i en un una que és per amb no es al com més aquest aquesta són dels d l ha",
+        "romanian": "și în de la cu pe un o este care din pentru nu se sunt mai prin sau ale că fi acest această al a",
+        "dutch": "de het een van en in is dat op te voor met zijn niet aan door die er wordt ook bij als worden naar",
+        "swedish": "och i att det som en på är av för med den till inte har de om ett kan från vid eller vi var",
+        "danish": "og i at det som en på er af for med den til ikke har de om et kan fra ved eller vi blev bliver",
+        "norwegian": "og i at det som en på er av for med den til ikke har de om et kan fra ved eller vi ble blir",
+        "finnish": "ja on ei se että oli ovat joka kun mutta myös tai sekä kuin ole olla voidaan tämä jos niin voi sen",
+        "hungarian": "a az és hogy nem is egy van volt ez meg csak vagy mint de már ha el kell lehet azt be között",
+        "polish": "i w na z do nie się że jest to o od przez dla po jak oraz są za lub ten który co jego przy",
+        "czech": "a v na se je že s z do to o pro jako k od za není který které ve po by při nebo jsou",
+        "turkish": "ve bir bu için ile de da olarak olan çok daha gibi en sonra kadar olduğu değil ise ya her ne",
+        "russian": "и в на не что с по как это для из от к а о при или его так также может быть был между",
+        "greek": "και το η ο να του της των με για από στο στη που είναι τα τη οι τον θα δεν ένα μια",
+        "indonesian": "yang dan di dari untuk dengan pada ini dalam adalah tidak itu ke oleh sebagai akan juga atau",
+        "arabic": "في من على إلى أن عن هذا هذه التي الذي مع كان ما لا أو بين هو هي كما قد",
+        "hindi": "के का की है में से और को पर यह हैं ने एक कि भी नहीं लिए इस कर तो",
+    }.items()
+}
+_LANGUAGES_OF: dict[str, list[str]] = {}
+for _language, _words in COMMON.items():
+    for _common in _words:
+        _LANGUAGES_OF.setdefault(_common, []).append(_language)
 
 
-def guess(texts: Iterable[str], said: str) -> str | None:
-    """The language that texts seem to be in where it is not the one that was said; None where nothing looks wrong.
+def language_of(text: str) -> str:
+    """The language that a text is in, by its name among the stemmers, or `unknown`.
 
-    Only a language of COMMON can be told from another; of too few words nothing is said.
-
-    >>> guess(["Les réseaux de neurones sont des modèles qui apprennent la structure d'une langue " * 2], "english")
-    'french'
-    >>> guess(["The networks of the brain are models which learn the structure of a language " * 2], "english") is None
-    True
+    >>> language_of("The cost of the search is small."), language_of("Le coût de la recherche est faible.")
+    ('english', 'french')
+    >>> language_of("grid computing"), language_of("")
+    ('unknown', 'unknown')
     """
-    if said not in _WORDS:
+    words = _WORD.findall(text.lower())
+    scores: dict[str, float] = {}
+    for word in words:
+        languages = _LANGUAGES_OF.get(word, ())
+        for language in languages:  # a word of several languages tells less
+            scores[language] = scores.get(language, 0.0) + 1 / len(languages)
+    first, second = sorted([*scores.items(), ("unknown", 0.0), ("unknown", 0.0)], key=lambda pair: -pair[1])[:2]
+    common = sum(word in COMMON.get(first[0], ()) for word in words)
+    settled = common >= max(LEAST * len(words), 2) and first[1] >= AHEAD * second[1]
+    return first[0] if settled else "unknown"
+
+
+def main_language(found: Sequence[str] | Counter[str]) -> str:
+    """The language of most of the texts, given the language of each; `unknown` if none has more than half.
+
+    >>> main_language(["english", "english", "unknown"]), main_language(["french", "german"])
+    ('english', 'unknown')
+    """
+    counts = Counter(found)
+    ranked = counts.most_common(1)
+    return ranked[0][0] if ranked and 2 * ranked[0][1] > counts.total() else "unknown"
+
+
+def other_language(texts: Iterable[str], said: str) -> tuple[str, int] | None:
+    """(the language that texts seem to be in, how many of them do), where it is not the one that was said.
+
+    None where nothing looks wrong: where too few words tell it, or where the language that was said cannot be told.
+
+    >>> other_language(["Les réseaux de neurones sont des modèles qui apprennent une langue."], "english")
+    ('french', 1)
+    >>> other_language(["The networks of the brain are models which learn the structure of a language."], "english")
+    """
+    if said not in COMMON:
         return None
-    counts, total = Counter[str](), 0
-    for text in texts:
-        words = _WORD.findall(text.lower())
-        total += len(words)
-        for language, common in _WORDS.items():
-            counts[language] += sum(word in common for word in words)
-    best, found = max(counts.items(), key=lambda item: item[1], default=(said, 0))
-    looks_other = total >= FEWEST and found >= LEAST * total and found > AHEAD * counts[said]
-    return best if best != said and looks_other else None
+    given = list(texts)
+    found = [language_of(text) for text in given]
+    counts = Counter(language for language in found if language != "unknown")
+    best = main_language(counts)
+    if best in ("unknown", said) or counts[best] < SHARE * len(given):
+        return None
+    words = sum(len(_WORD.findall(text)) for text, language in zip(given, found, strict=True) if language == best)
+    return (best, counts[best]) if words >= FEWEST else None

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from karat.protocol import Matching
 from karat.text.stems import Stem, stemmer
 from karat.text.tokens import Tokenizer, tokenizer
+from karat.text.unicode import JOINERS, composed
 
 REMEMBERED = 1 << 18  # pieces kept; beyond that the memory is emptied, so that it stays bounded on any corpus
 _MARK = "\x00"  # parts texts that are normalised together
@@ -24,18 +26,27 @@ class Pieces(dict[str, str]):
     memory small, and the time goes with what fits into the processor's cache.
     """
 
-    def __init__(self, tokens: Callable[[str], list[str]] | None, stem: Stem) -> None:
+    def __init__(self, tokens: Callable[[str], list[str]] | None, stem: Stem, composes: bool = False) -> None:
         super().__init__()
         self._tokens = tokens
         self._stem = stem
+        self._composes = composes
+        self.respelled = False  # whether composing has changed a piece
+        self.vanished = False  # whether it has left nothing of one
 
     def __missing__(self, piece: str) -> str:
+        if self._composes and not piece.isascii() and (plain := composed(piece)) != piece:
+            form = " ".join(filter(None, map(self.__getitem__, plain.split())))
+            self.respelled, self.vanished = True, self.vanished or not form
+            self[piece] = form
+            return form
         # Letters and digits alone are one token for every tokenizer; most pieces are settled here.
         tokens = None if self._tokens is None or piece.isalnum() else self._tokens(piece)
         if tokens is None or tokens == [piece]:
             form = self._stem(piece)
         else:
-            form = " ".join([self[token] for token in tokens])
+            kept = JOINERS if self._composes else ()  # within a word; by itself a joiner would vanish
+            form = " ".join([token if token in kept else self[token] for token in tokens])
         if form == piece:
             form = piece
         self[piece] = form
@@ -43,12 +54,14 @@ class Pieces(dict[str, str]):
 
 
 class Normaliser:
-    """Text in its compared form, for one choice of tokenizer, stemmer and case."""
+    """Text in its compared form, for one choice of tokenizer, stemmer, case and spelling of characters."""
 
-    def __init__(self, tokens: Tokenizer, stem: Stem, lower: bool) -> None:
+    def __init__(self, tokens: Tokenizer, stem: Stem, lower: bool, composes: bool = False) -> None:
         self._tokens = tokens
         self._lower = lower
-        self._pieces = Pieces(tokens.tokens, stem)
+        by_piece = composes and tokens.pieces is str.split  # nothing is composed across white space
+        self._composes_whole = composes and not by_piece
+        self._pieces = Pieces(tokens.tokens, stem, by_piece)
 
     def __call__(self, text: str) -> str:
         """The stems of a text, joined by single spaces.
@@ -56,7 +69,15 @@ class Normaliser:
         >>> normaliser("marks", "porter", "lower")("Neural networks, trained.")
         'neural network , train .'
         """
-        return self._join(self._tokens.pieces(text.lower() if self._lower else text))
+        lowered = text.lower() if self._lower else text
+        if self._composes_whole and (plain := composed(lowered)) != lowered:
+            lowered, self._pieces.respelled = plain, True
+        return self._join(self._tokens.pieces(lowered))
+
+    @property
+    def respelled(self) -> bool:
+        """Whether composing has changed any text since the memory was last emptied."""
+        return self._pieces.respelled
 
     def many(self, texts: Sequence[str]) -> list[str]:
         """The forms of many short texts, made in one sweep.
@@ -73,16 +94,22 @@ class Normaliser:
         return forms
 
     def _join(self, pieces: list[str]) -> str:
-        forms = map(self._pieces.__getitem__, pieces)
-        return " ".join(filter(None, forms) if self._tokens.drops else forms)
+        forms = list(map(self._pieces.__getitem__, pieces))
+        return " ".join(filter(None, forms) if self._tokens.drops or self._pieces.vanished else forms)
 
     def forget(self) -> None:
         """Empties the memory if it has grown beyond its bound."""
         if len(self._pieces) > REMEMBERED:
             self._pieces.clear()
+            self._pieces.respelled = self._pieces.vanished = False
 
 
 @cache
-def normaliser(tokens: str, stem: str, case: str) -> Normaliser:
+def normaliser(tokens: str, stem: str, case: str, unicode: str = "composed") -> Normaliser:
     """The one normaliser of this process for these options, with what it remembers."""
-    return Normaliser(tokenizer(tokens), stemmer(stem), lower=case == "lower")
+    return Normaliser(tokenizer(tokens), stemmer(stem), case == "lower", unicode == "composed")
+
+
+def normaliser_of(matching: Matching, stem: str | None = None) -> Normaliser:
+    """The normaliser of a protocol; `stem` names another stemmer than its own."""
+    return normaliser(matching.tokenizer, stem or matching.stemmer, matching.case, matching.unicode)

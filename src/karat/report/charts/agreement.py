@@ -7,6 +7,7 @@ from typing import Any
 
 from karat.alike import Homogeneity
 from karat.alike.found import Row
+from karat.errors import counted
 from karat.overlapping import Overlap, Pair
 from karat.report.charts.base import (
     COLOURS,
@@ -15,7 +16,6 @@ from karat.report.charts.base import (
     Chart,
     Spec,
     coloured,
-    counted,
     known,
     layered,
     missing,

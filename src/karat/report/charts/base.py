@@ -143,11 +143,6 @@ def number(value: float, digits: int = 3) -> str:
     return ("−" if value < 0 and float(text) else "") + (text[1:] if text.startswith("0.") else text)
 
 
-def counted(count: int, what: str) -> str:
-    """A number of things: one thing, two things."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
 def listed(given: Sequence[str], most: int = 6) -> str:
     """Some names in a sentence, and how many there are beyond."""
     told = list(given[:most])

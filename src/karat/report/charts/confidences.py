@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from karat.calibration.found import Assessed, Confidence
 from karat.calibration.measures import Bin
+from karat.errors import counted
 from karat.report.charts.base import (
     AT_ONCE,
     COLOURS,
@@ -15,7 +16,6 @@ from karat.report.charts.base import (
     Spec,
     chunks,
     coloured,
-    counted,
     known,
     layered,
     listed,

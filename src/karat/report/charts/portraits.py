@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from karat.columns import PRMU
+from karat.errors import counted
 from karat.profiles import Description, Side
 from karat.report.charts.base import (
     COLOURS,
@@ -11,7 +12,6 @@ from karat.report.charts.base import (
     Chart,
     Curves,
     Spec,
-    counted,
     distinct,
     known,
     layered,

@@ -10,6 +10,7 @@ import numpy as np
 
 from karat.auditing import Audit
 from karat.comparing import Comparison, Ranking, sample_of
+from karat.errors import counted
 from karat.metrics.base import Floats, Request, parse_request
 from karat.report.charts.base import (
     AT_ONCE,
@@ -23,7 +24,6 @@ from karat.report.charts.base import (
     chunks,
     coloured,
     count_axis,
-    counted,
     known,
     layered,
     listed,

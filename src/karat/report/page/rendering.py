@@ -14,11 +14,12 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from karat import __version__
+from karat.errors import counted
 from karat.report.charts import Chart, svg
 from karat.report.page.found import Browser, Entry, Fate, Page, Part, Span, State
 from karat.report.page.packing import pack
 from karat.report.page.sections import sections
-from karat.report.page.words import PRMU, counted, listed, said, sentence, summary
+from karat.report.page.words import PRMU, listed, said, sentence, summary
 
 if TYPE_CHECKING:
     from jinja2 import Environment

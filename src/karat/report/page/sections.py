@@ -10,6 +10,7 @@ from karat.alike import Homogeneity
 from karat.auditing import Audit
 from karat.calibration import Confidence
 from karat.comparing import Comparison
+from karat.errors import counted
 from karat.naming import BY, Consistency
 from karat.overlapping import Overlap
 from karat.people import Human
@@ -30,7 +31,7 @@ from karat.report.page.tables import (
     share_cell,
     table,
 )
-from karat.report.page.words import PRMU, counted, headline, listed, percent, said
+from karat.report.page.words import PRMU, headline, listed, percent, said
 from karat.report.tables import number
 from karat.results import Found
 

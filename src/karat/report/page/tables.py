@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from karat.comparing import Comparison, Pair, Standing
+from karat.errors import counted
 from karat.metrics.base import Request
-from karat.report.page.words import counted, interval_words, metric_of, p_of, percent
+from karat.report.page.words import interval_words, metric_of, p_of, percent
 from karat.report.tables import number
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from unicodedata import bidirectional, category
 
 from karat.comparing import Comparison, Pair, Standing
+from karat.errors import counted
 from karat.metrics.base import Request
 from karat.report.comparisons import CORRECTIONS, NAMES
 from karat.report.page.found import Page, Part
@@ -22,15 +23,6 @@ SUBSETS = {
     "U": "unseen phrases (U)",
 }
 PRMU = {"P": "present", "R": "reordered", "M": "mixed", "U": "unseen"}
-
-
-def counted(count: int, what: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "document"), counted(1200, "document")
-    ('1 document', '1,200 documents')
-    """
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def said(name: str, longest: int = 60) -> str:
