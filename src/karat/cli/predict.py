@@ -188,6 +188,7 @@ def _destinations(corpus: str, format_: str | None, output: str | None) -> tuple
 
 
 def _chosen(corpus: str, format_: str | None, output: str | None) -> tuple[str | None, str | None]:
+    """The same, without a look at what is installed."""
     if output is None:
         if format_ == "xlsx":
             raise InputError("-f xlsx: an Excel file needs a name: -o FILE.xlsx")
