@@ -33,7 +33,12 @@ LEAST_BLOCK, LARGEST_BLOCK = 32, 512  # resamples of a block
 MULTIPLIED = 1 << 18  # multiplications of one matrix product: up to here OpenBLAS starts no threads, which cost more
 LARGEST_JACKKNIFE = 200  # how many times items are finished anew without some of their documents
 UNSETTLED = 255  # stands for a count that a byte leaves open
-PURPOSES = {"documents": 0, "signs": 1, "seeds": 2}  # streams of random numbers that have nothing to do with each other
+PURPOSES = {
+    "documents": 0,
+    "signs": 1,
+    "seeds": 2,
+    "ranks": 3,
+}  # streams of random numbers that have nothing to do with each other
 
 
 # ---------------------------------------------------------------------------------------------- samples
