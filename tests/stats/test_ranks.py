@@ -209,7 +209,7 @@ def test_friedmans_exact_p_is_that_of_published_tables() -> None:
 
 
 def test_where_orders_are_too_many_a_sample_comes_near_to_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    scores = np.random.default_rng(3).integers(0, 6, (6, 4)).astype(float) + [0.0, 0.0, 0.5, 2.5]
+    scores = np.random.default_rng(3).integers(0, 6, (6, 4)) + np.array([0.0, 0.0, 0.5, 2.5])
     exact = friedman(scores)
     monkeypatch.setattr(rank_sums, "LARGEST_WORK", 100)
     rank_sums._distribution.cache_clear()

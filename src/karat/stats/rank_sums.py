@@ -1,8 +1,8 @@
 """The rank sums of equally good systems: how far apart they lie by chance alone.
 
 If systems are equally good, the ranks of a corpus could as well stand in any other order. So every order of every
-corpus is tried, or where these are too many, some are drawn; ties stay as they are. This gives p on two or three corpora
-too, where χ², F and the studentised range are far off.
+corpus is tried, or where these are too many, some are drawn; ties stay as they are. This gives p on two or three
+corpora too, where χ², F and the studentised range are far off.
 
 Ranks are doubled and (k + 1) is taken off, so that they are whole numbers, tied or not, and add up to 0 in each corpus.
 """
@@ -12,14 +12,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import factorial, inf, nan, prod
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.stats.correlation import Floats, Ints
 from karat.stats.resampling import CELLS, generator_of
 
 How = Literal["exact", "sampled", "asymptotic"]
+Whole = NDArray[np.signedinteger[Any]]
 Rows = tuple[tuple[int, ...], ...]  # the doubled ranks of each corpus, from low to high
 
 LARGEST_WORK = 10_000_000  # additions of one order of ranks to one set of sums: a second or two
@@ -62,15 +64,15 @@ class RankSums:
     """The distribution of rank sums: of the sum of their squares, and of the width from the lowest to the highest."""
 
     how: How
-    squares: Chances | None  # None where the distribution is not looked at
-    widths: Chances | None
+    squares: Chances | None = None  # None where the distribution is not looked at
+    widths: Chances | None = None
 
     @property
     def floor(self) -> float:
         """The smallest p that can come out for want of further draws."""
         return 0.0 if self.squares is None else self.squares.floor
 
-    def squares_p(self, sums: Ints) -> float:
+    def squares_p(self, sums: Whole) -> float:
         """The p of Friedman's test, given the doubled and centred rank sums; NaN where it is not known."""
         return nan if self.squares is None else self.squares.p(int((sums.astype(np.int64) ** 2).sum()))
 
@@ -79,7 +81,7 @@ class RankSums:
         return nan if self.widths is None else self.widths.p(width)
 
 
-def rank_sums(doubled: Ints, seed: int = 0) -> RankSums:
+def rank_sums(doubled: Whole, seed: int = 0) -> RankSums:
     """The distribution of the sums of doubled and centred ranks, [corpora, systems], given the ties of each corpus.
 
     It is exact where trying all orders takes no more than LARGEST_WORK additions. Else it is of SAMPLES draws; and of
@@ -98,7 +100,7 @@ def _distribution(rows: Rows, systems: int, seed: int) -> RankSums:
     if every is not None:
         return RankSums("exact", *(_chances(values, share) for values, share in every))
     if len(rows) * systems > MOST_RANKS:
-        return RankSums("asymptotic", None, None)
+        return RankSums("asymptotic")
     return RankSums("sampled", *map(_sampled_chances, _sampled(rows, systems, seed)))
 
 
@@ -111,7 +113,7 @@ def _sampled_chances(outcomes: Ints) -> Chances:
     return Chances(values, (np.cumsum(counts[::-1])[::-1] + 1) / (SAMPLES + 1), sampled=True)
 
 
-def _statistics(sums: Ints) -> tuple[Ints, Ints]:
+def _statistics(sums: Whole) -> tuple[Ints, Ints]:
     """(the sum of squares, the distance from the lowest to the highest) of each row of rank sums."""
     return (sums.astype(np.int64) ** 2).sum(axis=1), np.ptp(sums, axis=1).astype(np.int64)
 
@@ -162,7 +164,7 @@ def _add(tally: dict[int, float], values: Ints, weights: Floats) -> None:
         tally[value] = tally.get(value, 0.0) + weight
 
 
-def _merged(sums: Ints, share: Floats) -> tuple[Ints, Floats]:
+def _merged(sums: Whole, share: Floats) -> tuple[Whole, Floats]:
     """The distinct rows of sums, and the shares of equal ones added up."""
     low = int(sums.min())
     base = int(sums.max()) - low + 1
@@ -184,7 +186,7 @@ def _order_count(row: tuple[int, ...]) -> int:
     return factorial(len(row)) // prod(factorial(row.count(value)) for value in set(row))
 
 
-def orders(row: tuple[int, ...]) -> Ints:
+def orders(row: tuple[int, ...]) -> Whole:
     """Every order of some numbers that differs from the others, [orders, numbers].
 
     >>> orders((0, 0, 1)).tolist()
@@ -193,7 +195,7 @@ def orders(row: tuple[int, ...]) -> Ints:
     return _orders(tuple(sorted(row)), {})
 
 
-def _orders(row: tuple[int, ...], known: dict[tuple[int, ...], Ints]) -> Ints:
+def _orders(row: tuple[int, ...], known: dict[tuple[int, ...], Whole]) -> Whole:
     if row not in known:
         parts = []
         for at, value in enumerate(row):

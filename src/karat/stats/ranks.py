@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf, nan, sqrt
 from typing import Literal
 
 import numpy as np
@@ -28,8 +28,8 @@ class Friedman:
     p: float  # of chi2
     f: float  # Iman and Davenport's form of it
     f_p: float
-    sums: RankSums  # how rank sums lie where systems are equally good
-    permutation_p: float  # of the same test by permuting ranks; NaN where these are too many
+    sums: RankSums = RankSums("asymptotic")  # how rank sums lie where systems are equally good
+    permutation_p: float = nan  # of the same test by permuting ranks; NaN where these are too many
 
     @property
     def how(self) -> How:
@@ -131,9 +131,9 @@ def check_alpha(alpha: float) -> None:
 
 
 def nemenyi(ranks: Floats, corpora: int) -> Floats:
-    """The p of each two systems' difference of mean ranks on many corpora, [systems, systems], for all of them together.
+    """The p of each two systems' difference of mean ranks, [systems, systems]; it holds for all of them together.
 
-    For any number of corpora see `Friedman.pairwise`.
+    It holds for many corpora; for any number of them see `Friedman.pairwise`.
     """
     from scipy.stats import studentized_range
 
