@@ -32,7 +32,6 @@ from karat.reporting.documents import entries
 from karat.results import Found, Results, Score, load
 from karat.stats.resampling import estimate, interval_of
 
-RESAMPLES = 2000
 DEPTH = 10  # of the curves of precision and recall
 CURVES = tuple(f"{metric}@{k}" for metric in ("p", "r") for k in range(1, DEPTH + 1))
 HEADLINE = "f1@M"  # of all phrases: what documents are sorted by where no metric is chosen
@@ -60,7 +59,7 @@ class Options:
     language: str | None = None
     by: By | None = None
     missing: Missing = "error"
-    resamples: int = RESAMPLES
+    resamples: int | None = None  # as many as each verb draws by itself
     seed: int = 0
     jobs: int = 1
     progress: Progress | None = None
@@ -76,7 +75,7 @@ class Options:
 
     def resampling(self) -> dict[str, Any]:
         """What is told to whatever draws documents again."""
-        return {"resamples": self.resamples, "seed": self.seed}
+        return {"seed": self.seed} | ({} if self.resamples is None else {"resamples": self.resamples})
 
 
 Given = str | Path | Corpus
@@ -383,6 +382,6 @@ def _alone(results: Results, options: Options) -> Iterator[Standing]:
     """One system's scores with their intervals."""
     how = Comparing(**options.resampling())
     for each in results.scores:
-        [drawn] = estimate([sample_of(each, len(results.ids))], how.resamples, how.seed)
+        [drawn] = estimate([sample_of(each, len(results.ids))], how.drawn, how.seed)
         ends = interval_of(drawn, how.level, how.interval)
         yield Standing(each.corpus, each.protocol, each.request.as_asked(), each.system, each.value, ends, 1, np.nan)

@@ -81,6 +81,9 @@ class RankSums:
         return nan if self.widths is None else self.widths.p(width)
 
 
+UNKNOWN = RankSums("asymptotic")
+
+
 def rank_sums(doubled: Whole, seed: int = 0) -> RankSums:
     """The distribution of the sums of doubled and centred ranks, [corpora, systems], given the ties of each corpus.
 
@@ -100,7 +103,7 @@ def _distribution(rows: Rows, systems: int, seed: int) -> RankSums:
     if every is not None:
         return RankSums("exact", *(_chances(values, share) for values, share in every))
     if len(rows) * systems > MOST_RANKS:
-        return RankSums("asymptotic")
+        return UNKNOWN
     return RankSums("sampled", *map(_sampled_chances, _sampled(rows, systems, seed)))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from karat.errors import InputError, unknown
 from karat.stats.correlation import ALIKE, Floats
-from karat.stats.rank_sums import How, RankSums, rank_sums
+from karat.stats.rank_sums import UNKNOWN, How, RankSums, rank_sums
 from karat.stats.tests import ALPHA
 
 BETTER = ("higher", "lower")
@@ -28,8 +28,9 @@ class Friedman:
     p: float  # of chi2
     f: float  # Iman and Davenport's form of it
     f_p: float
-    sums: RankSums = RankSums("asymptotic")  # how rank sums lie where systems are equally good
+    sums: RankSums = UNKNOWN  # how rank sums lie where systems are equally good
     permutation_p: float = nan  # of the same test by permuting ranks; NaN where these are too many
+    tied: bool = False  # whether some corpus ranks two systems alike
 
     @property
     def how(self) -> How:
@@ -93,7 +94,8 @@ def friedman(scores: Floats, better: Literal["higher", "lower"] = "higher", seed
     below = n * (k - 1) - chi2
     f = (n - 1) * chi2 / below if below > ALIKE * chi2 else inf
     p, f_p = _tails(chi2, f, n, k)
-    return Friedman(ranks.mean(axis=0), n, len(scores) - n, chi2, p, f, f_p, sums, sums.squares_p(total))
+    tied = bool((np.diff(np.sort(doubled, axis=1), axis=1) == 0).any())
+    return Friedman(ranks.mean(axis=0), n, len(scores) - n, chi2, p, f, f_p, sums, sums.squares_p(total), tied)
 
 
 def _tails(chi2: float, f: float, corpora: int, systems: int) -> tuple[float, float]:
@@ -153,7 +155,7 @@ def cliques(ranks: Floats, critical: float) -> tuple[tuple[int, ...], ...]:
 
     They are the bars of a critical-difference diagram: sets of two or more, none within another.
 
-    >>> cliques(np.array([3.5, 1.0, 1.5, 2.4]), critical=1.4)
+    >>> cliques(np.array([3.5, 1.0, 1.5, 2.4]), critical=1.5)
     ((1, 2, 3), (3, 0))
     """
     order = np.argsort(ranks, kind="stable")

@@ -71,6 +71,11 @@ class Sample:
             return None
         return self.values if self.units is None else grouped_sums(self.values, self.units, self.size)
 
+    def defined(self) -> NDArray[np.bool_]:
+        """Which documents bring anything to the statistic, [documents]: rows that are undefined are all zeros."""
+        rows = self.by_document()
+        return np.ones(self.size, dtype=np.bool_) if rows is None else (rows != 0).any(axis=1)
+
     def at(self, weights: NDArray[Any]) -> Floats:
         """The statistic of each resample, given how often each document is in it, weights[resamples, documents].
 
