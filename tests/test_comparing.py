@@ -163,8 +163,18 @@ def test_systems_are_ranked_over_corpora() -> None:
     # Four corpora that all say the same: chi2 = 12 N / (k (k + 1)) sum (R - (k + 1) / 2)^2 = 4 * (1 + 0 + 1) = 8
     assert ranking["ranks"] == {"good": 1.0, "middle": 2.0, "bad": 3.0}
     assert ranking["chi2"] == pytest.approx(8.0)
-    assert ranking["critical_difference"] == pytest.approx(2.343 * np.sqrt(3 * 4 / (6 * 4)), abs=1e-3)
+    # All orders that are the same in every corpus are 6 of 6^4; rank sums 7 or 8 apart are 54 of them, 6 or more 162.
+    assert ranking["p_used"] == ranking["permutation_p"] == pytest.approx(6 / 6**4)
+    assert (ranking["method"], ranking["p_at_floor"]) == ("exact", False)
+    assert ranking["critical_difference"] == 7 / 4
+    assert ranking["smallest_p"] == pytest.approx(6 / 6**4)
     assert ranking["cliques"] == [["good", "middle"], ["middle", "bad"]]
+    assert [(pair["a"], pair["b"]) for pair in ranking["pairs"]] == [
+        ("good", "middle"),
+        ("good", "bad"),
+        ("middle", "bad"),
+    ]
+    assert ranking["pairs"][1]["p"] == pytest.approx(6 / 6**4)
 
 
 names = st.sampled_from("vwxyz")

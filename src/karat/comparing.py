@@ -340,12 +340,7 @@ def compare_results(results: Sequence[Results], **options: Any) -> Comparison:
     pairs = _adjusted([pair for _, own in measured for pair in own], chosen)
     standings = [each for own, _ in measured for each in own]
     rankings, of_ranks = _rankings(standings, results, chosen)
-    notes = (
-        *(note for each in results for note in each.notes),
-        *_equal_pairs(pairs),
-        *_test_notes(pairs, chosen),
-        *of_ranks,
-    )
+    notes = dict.fromkeys(note for each in results for note in each.notes)
     return Comparison(
         tuple(_lettered(standings, pairs, chosen)),
         tuple(pairs),
@@ -353,7 +348,7 @@ def compare_results(results: Sequence[Results], **options: Any) -> Comparison:
         {name: len(parts[0].ids) for name, parts in corpora.items()},
         {k: v for each in results for k, v in each.signatures.items()},
         chosen,
-        tuple(dict.fromkeys(notes)),
+        (*notes, *_equal_pairs(pairs), *_test_notes(pairs, chosen), *dict.fromkeys(of_ranks)),
     )
 
 

@@ -106,27 +106,27 @@ def _power() -> str:
     return f"{100 * POWER:g} %"
 
 
-def reach(pair: Pair) -> str | None:
+def reach(found: Comparison, pair: Pair) -> str | None:
     """What difference could have been found, and how many documents the one that was found takes, in words."""
     least, needed = _number(pair.effect.get("detectable")), _number(pair.effect.get("documents_needed"))
     if least is None:
         return None
+    alone = f" by one test at {found.options.alpha:g} alone" if len(found.pairs) > 1 else ""
     count = f"{pair.effect['documents_defined']:,} documents"
-    could = f"With {_power()} power a difference of {number(least)} could have been found on these {count}"
+    could = f"With {_power()} power a difference of {number(least)} could have been found on these {count}{alone}"
     if needed is None:
         return f"{could}."
-    apart = number(abs(pair.difference))
     if needed == inf:
         return f"{could}; a difference of 0 takes endlessly many."
     of_corpus = _number(pair.effect.get("documents_needed_of_corpus"))
     more = "" if of_corpus in (None, needed) else f", {of_corpus:,.0f} with those on which it is undefined"
-    return f"{could}; one of {apart}, as found, would need {needed:,.0f} such documents{more}."
+    return f"{could}; one of {number(abs(pair.difference))}, as found, needs {needed:,.0f} such documents{more}."
 
 
 def _reached(found: Comparison) -> Iterator[str]:
     """What two columns of differences are, on the example of the first one."""
     for pair in found.pairs:
-        words = reach(pair)
+        words = reach(found, pair)
         if words is not None:
             yield f"detectable, needed ({metric_name(pair)}, {pair.a} − {pair.b}): {words[:1].lower()}{words[1:]}"
             return

@@ -137,7 +137,7 @@ def _verdict(found: Comparison, own: Sequence[Standing], protocol: str, part: Pa
     pair = _pair(found, best, others[0])
     if pair is not None:
         yield _lead(found, pair, best, others)
-        could = reach(pair)
+        could = reach(found, pair)
         if could is not None:
             yield could
 
