@@ -58,6 +58,7 @@ SIDES = {
     "greater": "one-sided: whether a − b is above 0",
     "less": "one-sided: whether a − b is below 0",
 }
+BOUND = "≤: p is the smallest that the resamples can give, and may be less."
 HOW = {
     "exact": "exact",
     "sampled": f"{SAMPLES:,} orders of the ranks",
@@ -137,12 +138,13 @@ def tested(found: Comparison) -> str:
     options = found.options
     count = f"{len(found.pairs):,} comparison{'s' if len(found.pairs) > 1 else ''}"
     over = f"adjusted over {count} ({CORRECTIONS[options.correction]})"
-    bound = "; ≤: the resamples cannot tell how much less" if any(_floored(pair) for pair in found.pairs) else ""
-    return f"p: {NAMES[options.test]}, {SIDES[options.alternative]}; {over}{bound}"
+    return f"p: {NAMES[options.test]}, {SIDES[options.alternative]}; {over}"
 
 
-def _floored(pair: Pair) -> bool:
-    return bool(pair.at_floor | pair.adjusted_at_floor)
+def _bounds(found: Comparison) -> Iterator[str]:
+    """What "≤" before a p says, where there is one."""
+    if any(_used(found, pair) in pair.at_floor | pair.adjusted_at_floor for pair in found.pairs):
+        yield BOUND
 
 
 def metric_name(each: Standing | Pair | Ranking) -> str:
@@ -303,7 +305,7 @@ def terminal(found: Comparison) -> str:
     for ranking in found.rankings:
         parts.append("\n".join(wrap(ranking_title(ranking), "  ")))
         parts += grid("system", ["rank", "alike"], ranking_rows(ranking))
-    parts.append(paragraphs([*legend(found), tested(found) + ".", *_reached(found)]))
+    parts.append(paragraphs([*legend(found), tested(found) + ".", *_bounds(found), *_reached(found)]))
     if found.notes:
         parts.append(paragraphs(f"note: {note}" for note in found.notes))
     return "\n\n".join(parts) + "\n"
@@ -325,7 +327,7 @@ def parts(found: Comparison) -> Iterator[Part]:
         yield ranking_title(ranking)
         yield Grid("system", ["rank", "alike"], ranking_rows(ranking))
     yield " ".join(legend(found, "Bold: best"))
-    yield tested(found) + "."
+    yield " ".join([tested(found) + ".", *_bounds(found)])
     yield from _reached(found)
     yield from noted(found.notes)
 
