@@ -311,7 +311,7 @@ def test_a_p_on_the_floor_of_its_resamples_is_printed_as_a_bound() -> None:
         assert "≤ .0020" in text, format
         assert "≤: p is the smallest that the resamples can give, and may be less" in " ".join(text.split()), format
     assert ",0.001,0.002," in karat.render(found, "csv")
-    assert ",true,true," in karat.render(found, "csv")
+    assert ",True,True," in karat.render(found, "csv")
     few = compare(corpus(8), run("good", 0.9, 8, seed=1), run("bad", 0.1, 8, seed=2), metrics=["f1@M"], resamples=9)
     assert few.rows()[0]["at_floor"] == {"tests": ["bootstrap"], "adjusted": ["bootstrap"]}  # all swaps are tried
 

@@ -11,7 +11,7 @@ from karat.report.comparisons import CORRECTIONS, NAMES
 from karat.report.grids import Row, grid, paragraphs
 from karat.report.markup import Grid, Heading, Part, noted
 from karat.report.papers import Printed
-from karat.report.tables import number, p_text, wrap
+from karat.report.tables import BOUND, number, p_text, wrap
 
 CSV_FIELDS = (
     "check",
@@ -48,9 +48,10 @@ def tested(found: Check) -> str:
     compared = sum(each.p is not None for each in found.checked)
     if not compared:
         return ""
+    bound = f" {BOUND}" if any(each.adjusted_at_floor for each in found.checked) else ""
     return (
         f"p: {NAMES[options.test]}, two-sided, adjusted over {compared:,} ({CORRECTIONS[options.correction]}); what is "
-        f"worse with an adjusted p of at most {options.alpha:g} fails."
+        f"worse with an adjusted p of at most {options.alpha:g} fails.{bound}"
     )
 
 

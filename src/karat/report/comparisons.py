@@ -12,7 +12,7 @@ from karat.report.audits import signed
 from karat.report.grids import Row, grid, paragraphs
 from karat.report.markup import Grid, Heading, Marked, Part, Words, bold, noted
 from karat.report.papers import Printed
-from karat.report.tables import number, p_text, wrap
+from karat.report.tables import BOUND, number, p_text, wrap
 from karat.stats.effects import POWER
 from karat.stats.rank_sums import SAMPLES
 
@@ -58,7 +58,6 @@ SIDES = {
     "greater": "one-sided: whether a − b is above 0",
     "less": "one-sided: whether a − b is below 0",
 }
-BOUND = "≤: p is the smallest that the resamples can give, and may be less."
 HOW = {
     "exact": "exact",
     "sampled": f"{SAMPLES:,} orders of the ranks",
@@ -386,8 +385,8 @@ def csv_rows(found: Comparison) -> Iterator[dict[str, Any]]:
             "high": row["ci"][1],
             "p": row["tests"].get(used),
             "p_adjusted": row["adjusted"].get(used),
-            "p_at_floor": str(used in pair.at_floor).lower(),
-            "p_adjusted_at_floor": str(used in pair.adjusted_at_floor).lower(),
+            "p_at_floor": used in pair.at_floor,
+            "p_adjusted_at_floor": used in pair.adjusted_at_floor,
             "stars": stars(found, pair),
             **{name: row["effect"].get(name) for name in EFFECTS},
         }

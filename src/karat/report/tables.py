@@ -13,6 +13,7 @@ from karat.report.papers import Printed
 from karat.results import Results, Score
 
 WIDTH = 80  # on a terminal and in a pipe alike
+BOUND = "≤: p is the smallest that the resamples can give, and may be less."
 CSV_FIELDS = (
     "corpus",
     "system",
