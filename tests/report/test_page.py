@@ -274,6 +274,20 @@ def test_systems_are_ranked_over_several_corpora() -> None:
         karat.page_corpora([(named("a"), runs()), (named("a"), runs())], resamples=20)
 
 
+def test_a_corpus_with_one_system_and_a_system_without_a_run_are_named() -> None:
+    one, two = runs()
+    listed = [(named("a"), [one, two]), (named("b"), [one, two]), (named("c"), [one])]
+    found = karat.page_corpora(listed, resamples=20, metrics=["r@M"])
+    assert f"on c there is {one.name} alone, so that nothing is compared" in found.notes
+    assert found.comparison is not None
+    assert [each.friedman.corpora for each in found.comparison.rankings] == [2]
+    assert {each.corpus for each in found.comparison.standings} == {"a", "b", "c"}
+    third = karat.Run.of(list(two), name="third")
+    listed = [(named("a"), [one, two, third]), (named("b"), [one, two])]
+    found = karat.page_corpora(listed, resamples=20, metrics=["r@M"])
+    assert "third has no run on b, so it is left out of the ranks over all corpora" in found.notes
+
+
 def test_a_page_draws_as_many_resamples_as_its_comparisons_take() -> None:
     many = [karat.Run.of(list(runs()[i % 2]), name=f"s{i}") for i in range(7)]
     metrics = [f"f1@{k}:{subset}" for k in (1, 2, "M") for subset in ("all", "present", "absent")]

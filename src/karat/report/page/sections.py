@@ -133,7 +133,7 @@ def _ranks(page: Page) -> Section | None:
     found = page.comparison
     if found is None or len(page.parts) < 2:
         return None
-    lead = "Mean ranks of the systems that every corpus has, 1 being best; Friedman's test, and Nemenyi's after it."
+    lead = "Mean ranks of the systems that all compared corpora have, 1 being best; Friedman's test, and Nemenyi's."
     if not found.rankings:
         why = "No two systems have runs on every corpus, so they cannot be ranked over all."
         return Section("ranks", "Ranks over all corpora", lead, (("", Block(why=why)),))

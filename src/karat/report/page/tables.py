@@ -12,6 +12,7 @@ from karat.metrics.base import Request
 from karat.report.comparisons import needed_text
 from karat.report.page.words import counted, interval_words, metric_of, percent
 from karat.report.tables import number, p_text
+from karat.stats.effects import POWER
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ def pair_table(found: Comparison, corpus: str, first: Request | None) -> Table |
         "adjusted p",
         "effect d_z",
         "documents",
-        "detectable with 80 % power",
+        f"detectable with {percent(POWER)} power",
         "documents needed",
     ]
     rest = "; `karat compare` shows the other metrics" if many else ""
