@@ -35,6 +35,7 @@ MORE_REFERENCES = 4.0  # the mean number beyond the first one
 LOWEST, WIDTH = 0.2, 0.4  # a document's share of hits is LOWEST + WIDTH · Beta(2, 2)
 SEEDS, SEED_GAIN = 5, 0.03  # of a system, and the standard deviation of their gains
 CORPORA, SYSTEMS, FAMILY = 12, 5, 10  # of a ranking; tests that are corrected together
+FEW_CORPORA, OF_SYSTEMS = (3, 4, 5, 8), (2, 3, 7)  # of rankings over few corpora
 
 
 # ---------------------------------------------------------------------------------------------- systems
@@ -163,6 +164,21 @@ def simulated_families(trials: int, seed: int) -> Counter[str]:
     return rejected
 
 
+def simulated_ranks(trials: int, corpora: int, systems: int, seed: int) -> Counter[str]:
+    """In how many trials the tests of ranks reject, by theory for many corpora and by permuting ranks."""
+    rejected = Counter[str]()
+    theory = critical_difference(systems, corpora, ALPHA)
+    for _, generator in _generators(trials, corpora, systems, seed):
+        found = friedman(generator.normal(size=(corpora, systems)), seed=seed)
+        widest = np.ptp(found.ranks)
+        rejected["Friedman, chi²"] += found.p <= ALPHA
+        rejected["Friedman, F"] += found.f_p <= ALPHA
+        rejected["Friedman, permuted"] += found.permutation_p <= ALPHA * (1 + 1e-9)
+        rejected["Nemenyi, theory"] += bool(widest >= theory)
+        rejected["Nemenyi, permuted"] += bool(widest >= found.critical(ALPHA) - 1e-9)
+    return rejected
+
+
 def _generators(trials: int, *place: int) -> Iterator[tuple[int, np.random.Generator]]:
     """(number, random numbers) of each trial."""
     return ((number, np.random.default_rng([*place, number])) for number in range(trials))
@@ -201,6 +217,17 @@ def null_tables(trials: int, seed: int) -> Iterator[str]:
         yield table([title, *head], [[n, *(percent(each[part][n], trials) for each in found.values())] for n in names])
     families = simulated_families(trials, seed)
     yield table(["rejected at .05", "%"], [[name, percent(count, trials)] for name, count in families.items()])
+
+
+def ranks_table(trials: int, seed: int) -> str:
+    """How often tests of the ranks of equally good systems over few corpora reject."""
+    lines, names = [], list[str]()
+    for corpora in FEW_CORPORA:
+        for systems in OF_SYSTEMS:
+            found = simulated_ranks(trials, corpora, systems, seed)
+            names = list(found)
+            lines.append([f"{corpora} corpora, {systems} systems", *(percent(found[name], trials) for name in names)])
+    return table(["rejected at .05, %", *names], lines)
 
 
 def power_table(trials: int, seed: int, documents: int = 100) -> str:
@@ -263,6 +290,7 @@ def main(given: Sequence[str] | None = None) -> None:
         print(f"{asked.trials:,} trials, {RESAMPLES} resamples each, seed {asked.seed}")
         for part in null_tables(asked.trials, asked.seed):
             print(f"\n{part}", flush=True)
+        print(f"\n{ranks_table(asked.trials, asked.seed)}", flush=True)
         print(f"\nfound at .05 on 100 documents, %\n{power_table(asked.trials, asked.seed)}")
         return
     planned = stages(asked.documents, asked.resamples)

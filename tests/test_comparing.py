@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import karat
 from karat.comparing import Comparison, compare, compare_corpora, letters
+from karat.report.comparisons import stars as stars_of
 from tests.examples import examples
 
 QUICK: dict[str, Any] = {"resamples": 2000}
@@ -163,8 +165,191 @@ def test_systems_are_ranked_over_corpora() -> None:
     # Four corpora that all say the same: chi2 = 12 N / (k (k + 1)) sum (R - (k + 1) / 2)^2 = 4 * (1 + 0 + 1) = 8
     assert ranking["ranks"] == {"good": 1.0, "middle": 2.0, "bad": 3.0}
     assert ranking["chi2"] == pytest.approx(8.0)
-    assert ranking["critical_difference"] == pytest.approx(2.343 * np.sqrt(3 * 4 / (6 * 4)), abs=1e-3)
+    # All orders that are the same in every corpus are 6 of 6^4; rank sums 7 or 8 apart are 54 of them, 6 or more 162.
+    assert ranking["p_used"] == ranking["permutation_p"] == pytest.approx(6 / 6**4)
+    assert (ranking["method"], ranking["p_at_floor"]) == ("exact", False)
+    assert ranking["critical_difference"] == 7 / 4
+    assert ranking["smallest_p"] == pytest.approx(6 / 6**4)
     assert ranking["cliques"] == [["good", "middle"], ["middle", "bad"]]
+    assert [(pair["a"], pair["b"]) for pair in ranking["pairs"]] == [
+        ("good", "middle"),
+        ("good", "bad"),
+        ("middle", "bad"),
+    ]
+    assert ranking["pairs"][1]["p"] == pytest.approx(6 / 6**4)
+
+
+def ranked(corpora: int, **options: Any) -> Comparison:
+    """Two systems on some corpora, the first always better."""
+    listed = [(corpus(6, f"c{i}"), [run("good", 1.0, 6, seed=i), run("bad", 0.0, 6)]) for i in range(corpora)]
+    return compare_corpora(listed, metrics=["f1@M"], resamples=9, **options)
+
+
+def test_two_systems_on_three_corpora_that_agree_have_a_p_of_a_quarter_and_are_not_told_apart() -> None:
+    found = ranked(3)
+    [ranking] = found.as_dict()["rankings"]
+    assert (ranking["p_used"], ranking["f_p"], ranking["smallest_p"]) == (0.25, 0.0, 0.25)
+    assert (ranking["critical_difference"], ranking["cliques"]) == (None, [["good", "bad"]])
+    assert found.notes[-1] == (
+        "ranks of 2 systems on 3 corpora cannot tell any two apart, whatever they are: p is 0.25 at the least"
+    )
+    text = karat.render(found)
+    assert "Friedman p .2500 (exact)" in text
+    assert "no two ranks over 3 corpora" in text
+
+
+def test_two_systems_are_told_apart_by_their_ranks_on_six_corpora_and_not_on_five() -> None:
+    five, six = ranked(5), ranked(6)
+    assert [each.cliques for each in five.rankings + six.rankings] == [(("good", "bad"),), ()]
+    assert any("cannot tell any two apart" in note for note in five.notes)
+    assert not any("cannot tell any two apart" in note for note in six.notes)
+    assert "ranks less than 1.00 apart (Nemenyi) share a bar" in " ".join(karat.render(six).split())
+    assert ranked(5, alpha=0.1).rankings[0].cliques == ()
+
+
+def test_a_system_without_a_run_on_some_corpus_is_named() -> None:
+    runs = [run("x", 0.8, 6), run("y", 0.5, 6, seed=1), run("z", 0.2, 6, seed=2)]
+    listed = [(corpus(6, "one"), runs), (corpus(6, "two"), runs[:2]), (corpus(6, "three"), runs[:2])]
+    found = compare_corpora(listed, metrics=["f1@M"], resamples=9)
+    assert found.rankings[0].systems == ("x", "y")
+    assert "z has no run on two, three, so it is left out of the ranks over all corpora" in found.notes
+
+
+def test_a_corpus_on_which_a_metric_is_undefined_is_named_and_ranks_go_by_the_others() -> None:
+    def bare(name: str, phrase: str) -> karat.Corpus:
+        return karat.Corpus.of([{"id": "0", "text": "a0 is here", "keyphrases": [phrase]}], name=name)
+
+    runs = [karat.Run.of([{"id": "0", "keyphrases": [each]}], name=each) for each in ("a0", "b0")]
+    several = [(bare(name, "b0" if name == "none" else "a0"), runs) for name in ("one", "none", "two")]
+    found = compare_corpora(several, metrics=["r@M:present"], resamples=9)
+    assert "r@M:present: undefined on none, which its ranks leave out" in found.notes
+    assert [each.friedman.corpora for each in found.rankings] == [2]
+    assert compare_corpora(several[:2], metrics=["r@M:present"], resamples=9).rankings == ()
+
+
+def test_what_can_be_found_goes_by_the_documents_on_which_the_metric_is_defined() -> None:
+    lists = [{"id": str(i), "text": f"a{i}", "keyphrases": [f"a{i}"] if i % 3 else [f"b{i}"]} for i in range(60)]
+    runs = [
+        karat.Run.of(
+            [{"id": str(i), "keyphrases": [f"a{i}" if (i * step) % 7 < most else "w"]} for i in range(60)], name
+        )
+        for name, step, most in (("x", 3, 5), ("y", 5, 3))
+    ]
+    found = compare(karat.Corpus.of(lists, name="made"), *runs, metrics=["f1@M:present"], **QUICK)
+    row = first(found)
+    x, y = (each.per_document() for each in karat.score(karat.Corpus.of(lists), *runs, metrics=["f1@M:present"]).scores)
+    d = (x - y)[~np.isnan(x)]
+    assert len(d) == row["n"] == row["effect"]["documents_defined"] == 40
+    sd = d.std(ddof=1)
+    assert row["effect"]["detectable"] == pytest.approx((1.959964 + 0.841621) * sd / np.sqrt(40), rel=1e-6)
+    needed = int(np.ceil(((1.959964 + 0.841621) * sd / d.mean()) ** 2))
+    assert row["effect"]["documents_needed"] == needed
+    assert row["effect"]["documents_needed_of_corpus"] == int(np.ceil(needed * 60 / 40))
+    text = " ".join(karat.render(found).split())
+    assert f"could have been found on these 40 documents; one of {d.mean():.4f}".replace(" 0.", " .") in text
+    assert f"as found, needs {needed} such documents, {int(np.ceil(needed * 1.5))} with those on which it" in text
+
+
+def test_one_sided_tests_ask_whether_the_first_is_higher_or_lower() -> None:
+    runs = run("x", 0.6, 12, seed=3), run("y", 0.45, 12, seed=4)
+    of = {
+        side: first(compare(corpus(12), *runs, metrics=["f1@M"], alternative=side))
+        for side in ("two-sided", "greater", "less")
+    }
+    x, y = (each.per_document() for each in karat.score(corpus(12), *runs, metrics=["f1@M"]).scores)
+    for side, row in of.items():
+        assert row["tests"]["t"] == pytest.approx(stats.ttest_rel(x, y, alternative=side).pvalue)
+        expected = stats.permutation_test(
+            (x, y),
+            lambda a, b, axis: np.round(np.mean(a - b, axis=axis), 9),
+            permutation_type="samples",
+            alternative=side,
+            vectorized=True,
+            n_resamples=np.inf,
+        )
+        assert row["tests"]["randomisation"] == pytest.approx(expected.pvalue)
+        assert row["ci"] == of["two-sided"]["ci"]
+    for test, p in of["greater"]["tests"].items():
+        assert p < of["two-sided"]["tests"][test] < of["less"]["tests"][test], test
+    assert of["greater"]["effect"]["detectable"] == pytest.approx(
+        of["two-sided"]["effect"]["detectable"] * (1.644854 + 0.841621) / (1.959964 + 0.841621), rel=1e-6
+    )
+
+
+def test_with_a_baseline_greater_asks_whether_the_other_system_is_higher() -> None:
+    good, bad = run("good", 0.8, seed=1), run("bad", 0.2, seed=2)
+    for runs in ((good, bad), (bad, good)):
+        found = compare(corpus(), *runs, metrics=["f1@M"], baseline="bad", alternative="greater", **QUICK)
+        assert (first(found)["a"], first(found)["b"]) == ("good", "bad")
+        assert first(found)["tests"]["t"] < 0.001
+        assert {each.letters for each in found.standings} == {""}
+        assert "one-sided: whether a − b is above 0" in " ".join(karat.render(found).split())
+
+
+def test_where_lower_is_better_a_note_says_what_one_sided_tests_ask() -> None:
+    runs = run("x", 0.6, seed=3), run("y", 0.5, seed=4)
+    for side, way in (("greater", "worse"), ("less", "better")):
+        found = compare(corpus(), *runs, metrics=["count_mae", "f1@M"], alternative=side, **QUICK)
+        [note] = [note for note in found.notes if "lower is better" in note]
+        assert note.endswith(f"is {way}")
+        assert "f1@M" not in note
+    assert not any("lower is" in n for n in compare(corpus(), *runs, metrics=["count_mae"], **QUICK).notes)
+    with pytest.raises(karat.InputError, match="unknown alternative 'grater'; did you mean 'greater'"):
+        compare(corpus(), *runs, alternative="grater")
+
+
+def test_a_p_on_the_floor_of_its_resamples_is_printed_as_a_bound() -> None:
+    runs = run("good", 0.9, seed=1), run("bad", 0.1, seed=2)
+    found = compare(corpus(), *runs, metrics=["f1@M", "f1@2"], resamples=999)
+    for row in found.rows():
+        assert row["tests"]["randomisation"] == row["tests"]["bootstrap"] == 1 / 1000
+        assert row["adjusted"]["randomisation"] == 2 / 1000
+        assert row["at_floor"] == {"tests": ["randomisation", "bootstrap"], "adjusted": ["randomisation", "bootstrap"]}
+    for format in ("table", "md", "html"):
+        text = karat.render(found, format)
+        assert "≤ .0010" in text, format
+        assert "≤ .0020" in text, format
+        assert "≤: p is the smallest that the resamples can give, and may be less" in " ".join(text.split()), format
+    assert ",0.001,0.002," in karat.render(found, "csv")
+    assert ",True,True," in karat.render(found, "csv")
+    few = compare(corpus(8), run("good", 0.9, 8, seed=1), run("bad", 0.1, 8, seed=2), metrics=["f1@M"], resamples=9)
+    assert few.rows()[0]["at_floor"] == {"tests": ["bootstrap"], "adjusted": ["bootstrap"]}  # all swaps are tried
+
+
+def test_resamples_are_as_many_as_the_comparisons_take() -> None:
+    systems = [run(name, 0.5, 6, seed=i) for i, name in enumerate("abcdefg")]
+    metrics = [f"{metric}@{k}" for metric in ("p", "r", "f1") for k in (1, 2, 3)]
+    assert compare(corpus(6), *systems, metrics=metrics).options.resamples == 15_120  # 4 · 189 / .05
+    assert compare(corpus(6), *systems, metrics=metrics, baseline="a").options.resamples == 10_000
+    assert compare(corpus(6), *systems[:2], metrics=["f1@M"], alpha=0.0001).options.resamples == 40_000
+    given_so = compare(corpus(6), *systems, metrics=metrics, resamples=500)
+    assert given_so.options.resamples == 500
+    assert "500 resamples cannot give a p below 0.3772 over 189 comparisons: take 3,779 or more" in given_so.notes
+
+
+@pytest.mark.parametrize("format", ["table", "md", "html", "latex", "typst", "csv"])
+def test_stars_mark_differences_on_request_with_a_legend(format: str) -> None:
+    systems = [run(name, share, seed=i) for i, (name, share) in enumerate(zip("xyz", (0.9, 0.5, 0.1), strict=True))]
+    starred, plain = (
+        karat.render(compare(corpus(), *systems, metrics=["f1@M"], stars=stars), format) for stars in (True, False)
+    )
+    assert "***" in starred.replace("\\*", "*")
+    assert "***" not in plain.replace("\\*", "*")
+    if format != "csv":
+        assert "at most .001" in " ".join(starred.split()).replace("\\", "")
+    if format == "table":
+        assert "† best" in starred
+        assert "* best" in plain
+
+
+def test_stars_go_by_the_adjusted_p() -> None:
+    systems = [run(name, share, seed=i) for i, (name, share) in enumerate(zip("xyz", (0.7, 0.5, 0.45), strict=True))]
+    found = compare(corpus(), *systems, metrics=["f1@M"], stars=True, test="t")
+    for pair in found.pairs:
+        p = pair.adjusted["t"]
+        expected = "***" if p <= 0.001 else "**" if p <= 0.01 else "*" if p <= 0.05 else ""
+        assert stars_of(found, pair) == expected
+    assert len({stars_of(found, pair) for pair in found.pairs}) > 1
 
 
 names = st.sampled_from("vwxyz")

@@ -18,9 +18,8 @@ from karat.errors import InputError, unknown
 from karat.metrics.base import Request, parse_request
 from karat.protocol import parse_protocol
 from karat.results import Displayed, Results, Score, load
-from karat.stats.corrections import CORRECTIONS, adjusted
-from karat.stats.resampling import RESAMPLES
-from karat.stats.tests import too_few
+from karat.stats.corrections import CORRECTIONS, adjusted, bounded
+from karat.stats.tests import enough_resamples, too_few
 
 Kind = Literal["min", "max", "no-worse-than"]
 NEW, OLD = "new", "old"  # what systems are called while they are compared
@@ -36,7 +35,7 @@ class Options:
     test: str = "randomisation"
     alpha: float = 0.05
     correction: str = "holm"
-    resamples: int = RESAMPLES
+    resamples: int | None = None  # as many as the comparisons take: `enough_resamples`
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -62,6 +61,8 @@ class Checked:
     passed: bool
     p: float | None = None  # of a comparison
     adjusted: float | None = None
+    at_floor: bool = False  # whether p is the smallest that the resamples can give
+    adjusted_at_floor: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """The row of the JSON output."""
@@ -80,6 +81,8 @@ class Checked:
             "p": _or_none(self.p),
             "adjusted": _or_none(self.adjusted),
             "passed": self.passed,
+            "at_floor": self.at_floor,
+            "adjusted_at_floor": self.adjusted_at_floor,
         }
 
 
@@ -142,7 +145,8 @@ def _failure(each: Checked) -> str:
     value, against = _apart(each.value, each.against)
     if each.kind == "no-worse-than":
         way = "fell" if each.value < each.against else "rose"
-        return f"{whose} {way} from {against} to {value}, which is more than chance (adjusted p {each.adjusted:.4g})"
+        p = f"adjusted p {'at most ' if each.adjusted_at_floor else ''}{each.adjusted:.4g}"
+        return f"{whose} {way} from {against} to {value}, which is more than chance ({p})"
     return f"{whose} is {value}, {'below' if each.kind == 'min' else 'above'} {against}"
 
 
@@ -262,7 +266,7 @@ def _checked(kind: Kind, score: Score, against: float, passed: bool) -> Checked:
 
 def _compared(new: Results, old: Results, where: str, place: str, options: Options) -> tuple[list[Checked], list[str]]:
     """(every score that both hold beside its older value, what a reader should know)."""
-    pairs: list[tuple[str, Pair]] = []
+    shared: list[tuple[str, list[Score], list[Score]]] = []
     notes: list[str] = []
     for name, older in _partners(new, old, place).items():
         own = [_renamed(score, NEW, new) for score in new.scores if _system(score) == name]
@@ -273,39 +277,51 @@ def _compared(new: Results, old: Results, where: str, place: str, options: Optio
             raise InputError(f"{place}: no score of {name} is also in {where} (there are: {there})")
         lost = known_metrics([score for score in own if score not in both])
         notes += [f"{name}: not compared, since it is not in {place}: {', '.join(lost)}"] if lost else []
-        pairs += [(name, pair) for pair in _pairs(replace(new, scores=tuple(both)), old, older_ones, options)]
+        shared.append((name, both, older_ones))
+    resamples = options.resamples or enough_resamples(sum(len(both) for _, both, _ in shared), options.alpha)
+    pairs = [
+        (name, pair)
+        for name, both, older_ones in shared
+        for pair in _pairs(replace(new, scores=tuple(both)), old, older_ones, options, resamples)
+    ]
     directed = [(name, pair) for name, pair in pairs if pair.request.spec.better is not None]
     lost = [metric_text(pair.request) for _, pair in pairs if pair.request.spec.better is None]
     notes += [f"not compared, since neither way is better: {', '.join(dict.fromkeys(lost))}"] if lost else []
     lost = [metric_text(pair.request) for _, pair in directed if options.test not in pair.tests]
     notes += [f"tested by bootstrap, since {options.test} does not apply: {', '.join(lost)}"] if lost else []
-    p = [pair.tests.get(options.test, pair.tests["bootstrap"]) for _, pair in directed]
-    few = too_few(options.resamples, options.alpha, len(p) if options.correction == "holm" else 1)
+    few = too_few(resamples, options.alpha, len(directed) if options.correction == "holm" else 1)
     notes += [few] if few and options.test in RESAMPLED else []
-    checked = [
-        _no_worse(name, pair, own, after, options.alpha)
-        for (name, pair), own, after in zip(directed, p, adjusted(p, options.correction), strict=True)
-    ]
-    return checked, notes
+    return _no_worse(directed, options), notes
 
 
-def _pairs(new: Results, old: Results, scores: Sequence[Score], options: Options) -> tuple[Pair, ...]:
+def _pairs(new: Results, old: Results, scores: Sequence[Score], options: Options, resamples: int) -> tuple[Pair, ...]:
     """One system of two results compared on everything that both hold."""
     return compare_results(
         [new, replace(old, scores=tuple(scores))],
         test=options.test,
         alpha=options.alpha,
         correction="none",  # p is adjusted over all systems together
-        resamples=options.resamples,
+        resamples=resamples,
         seed=options.seed,
     ).pairs
 
 
-def _no_worse(name: str, pair: Pair, p: float, after: float, alpha: float) -> Checked:
-    new, old = (pair.value_a, pair.value_b) if pair.a == NEW else (pair.value_b, pair.value_a)
-    worse = new > old if pair.request.spec.better == "lower" else new < old
-    passed = not isnan(new) and not (worse and after <= alpha)
-    return Checked("no-worse-than", pair.corpus, name, pair.protocol, pair.request, new, old, passed, p, after)
+def _no_worse(pairs: Sequence[tuple[str, Pair]], options: Options) -> list[Checked]:
+    """Each score beside its older value, with p adjusted over all of them."""
+    used = [options.test if options.test in pair.tests else "bootstrap" for _, pair in pairs]
+    p = [pair.tests[test] for (_, pair), test in zip(pairs, used, strict=True)]
+    at_floor = [test in pair.at_floor for (_, pair), test in zip(pairs, used, strict=True)]
+    after, bounds = adjusted(p, options.correction), bounded(p, at_floor, options.correction)
+    found = []
+    for i, (name, pair) in enumerate(pairs):
+        new, old = (pair.value_a, pair.value_b) if pair.a == NEW else (pair.value_b, pair.value_a)
+        worse = new > old if pair.request.spec.better == "lower" else new < old
+        passed = not isnan(new) and not (worse and after[i] <= options.alpha)
+        tested = p[i], after[i], at_floor[i], bounds[i]
+        found.append(
+            Checked("no-worse-than", pair.corpus, name, pair.protocol, pair.request, new, old, passed, *tested)
+        )
+    return found
 
 
 def _system(score: Score) -> str:

@@ -8,9 +8,10 @@ P-values are adjusted over all comparisons that are made.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from math import ceil, isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,17 +23,30 @@ from karat.evaluate import as_corpus, as_runs, score, wanted_metrics
 from karat.metrics.base import Request, parse_request
 from karat.protocol import Protocol
 from karat.results import Displayed, Results, Score, load
-from karat.stats.corrections import CORRECTIONS, adjusted
+from karat.stats.corrections import CORRECTIONS, adjusted, bounded
 from karat.stats.correlation import Floats
 from karat.stats.effects import detectable, documents_needed, effect, spread
-from karat.stats.ranks import Friedman, cliques, critical_difference, friedman
+from karat.stats.ranks import Friedman, cliques, friedman
 from karat.stats.resampling import METHODS, RESAMPLES, Estimate, Method, Sample, difference, estimate, interval_of
 from karat.stats.resampling import over_seeds as over_seeds_of
-from karat.stats.tests import Tested, mcnemar, normality, paired_t, randomisations, shift, too_few, wilcoxon
+from karat.stats.tests import (
+    ALTERNATIVES,
+    Alternative,
+    Tested,
+    enough_resamples,
+    mcnemar,
+    normality,
+    paired_t,
+    randomisations,
+    shift,
+    too_few,
+    wilcoxon,
+)
 
 TESTS = ("randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact")
 OF_SEEDS = ("bootstrap",)  # what is left where a system has several seeds: these are drawn too
 _SEED = re.compile(r"(.+)#(\d+)")  # the name of a system and the number of a seed
+BY_DOCUMENT = {"t": paired_t, "wilcoxon": wilcoxon}  # tests of one value a document
 EXACT = ("p", "r", "f1")  # metrics that go with the references found, on which McNemar's test is
 Better = Literal["higher", "lower"]
 Key = tuple[str, str, Request]  # corpus, protocol and request: what one family of systems is compared on
@@ -44,17 +58,20 @@ class Options:
 
     baseline: str | None = None
     test: str = "randomisation"  # by which letters are given
+    alternative: Alternative = "two-sided"  # or whether a − b is greater, or less, than zero
     alpha: float = 0.05
     correction: str = "holm"
-    resamples: int = RESAMPLES
+    resamples: int | None = None  # as many as the comparisons take: `enough_resamples`
     seed: int = 0
     level: float = 0.95
     interval: Method = "bca"
+    stars: bool = False  # whether tables mark differences by how sure they are
 
     def __post_init__(self) -> None:
         """What cannot be chosen is said at once."""
         for name, value, known in (
             ("test", self.test, TESTS),
+            ("alternative", self.alternative, ALTERNATIVES),
             ("correction", self.correction, CORRECTIONS),
             ("interval", self.interval, METHODS),
         ):
@@ -63,8 +80,13 @@ class Options:
         for name, number in (("alpha", self.alpha), ("level", self.level)):
             if not 0 < number < 1:
                 raise InputError(f"{name} is between 0 and 1, not {number:g}")
-        if self.resamples < 1:
+        if self.resamples is not None and self.resamples < 1:
             raise InputError(f"resamples are a whole number from 1 on, not {self.resamples}")
+
+    @property
+    def drawn(self) -> int:
+        """How many resamples are drawn."""
+        return RESAMPLES if self.resamples is None else self.resamples
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +121,8 @@ class Pair:
     effect: Mapping[str, float | int | bool | None]
     n: int
     adjusted: Mapping[str, float] = field(default_factory=dict)
+    at_floor: frozenset[str] = frozenset()  # tests whose p is the smallest that the resamples can give
+    adjusted_at_floor: frozenset[str] = frozenset()  # those whose adjusted p comes from such a p
 
     @property
     def difference(self) -> float:
@@ -123,6 +147,10 @@ class Pair:
             "ci": [_or_none(end) for end in self.interval],
             "tests": {name: _or_none(p) for name, p in self.tests.items()},
             "adjusted": {name: _or_none(p) for name, p in self.adjusted.items()},
+            "at_floor": {
+                "tests": [name for name in self.tests if name in self.at_floor],
+                "adjusted": [name for name in self.adjusted if name in self.adjusted_at_floor],
+            },
             "effect": {name: _or_none(value) for name, value in self.effect.items()},
             "n": self.n,
         }
@@ -130,7 +158,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Systems over several corpora on one metric: mean ranks, Friedman's test, and Nemenyi's critical difference."""
+    """Systems over several corpora on one metric: mean ranks, Friedman's test, and which two of them differ.
+
+    `critical` is how far apart two mean ranks must be at least, infinite where no ranks could be; systems of a clique
+    are not told apart.
+    """
 
     protocol: str
     request: Request
@@ -141,6 +173,7 @@ class Ranking:
 
     def as_dict(self) -> dict[str, Any]:
         """The row of the JSON output."""
+        p = self.friedman.pairwise()
         return {
             "protocol": self.protocol,
             "metric": self.request.label,
@@ -153,8 +186,16 @@ class Ranking:
             "p": self.friedman.p,
             "f": _or_none(self.friedman.f),
             "f_p": _or_none(self.friedman.f_p),
-            "critical_difference": self.critical,
+            "permutation_p": _or_none(self.friedman.permutation_p),
+            "method": self.friedman.how,
+            "p_used": _or_none(self.friedman.used_p),
+            "p_at_floor": self.friedman.at_floor,
+            "critical_difference": _or_none(self.critical),
+            "smallest_p": self.friedman.smallest_p,
             "cliques": [list(clique) for clique in self.cliques],
+            "pairs": [
+                {"a": a, "b": b, "p": float(p[i, j])} for (i, a), (j, b) in combinations(enumerate(self.systems), 2)
+            ],
         }
 
 
@@ -292,31 +333,46 @@ def compare_results(results: Sequence[Results], **options: Any) -> Comparison:
         families += _families(name, parts)
     if not families:
         raise InputError("there is no metric on which two systems could be compared")
+    if chosen.resamples is None:
+        comparisons = sum(len(list(_compared(family.systems, chosen.baseline))) for family in families)
+        chosen = replace(chosen, resamples=enough_resamples(comparisons, chosen.alpha))
     measured = [_measured(family, chosen) for family in families]
     pairs = _adjusted([pair for _, own in measured for pair in own], chosen)
     standings = [each for own, _ in measured for each in own]
-    comparisons = max((sum(chosen.test in pair.tests for pair in pairs)), 1)
-    few = too_few(chosen.resamples, chosen.alpha, comparisons if chosen.correction == "holm" else 1)
+    rankings, of_ranks = _rankings(standings, results, chosen)
     notes = dict.fromkeys(note for each in results for note in each.notes)
-    equal = [f"{p.a} and {p.b} are equal on every document ({_told(p.request)}): p is 1" for p in pairs if _equal(p)]
     return Comparison(
         tuple(_lettered(standings, pairs, chosen)),
         tuple(pairs),
-        tuple(_rankings(standings, chosen)),
+        tuple(rankings),
         {name: len(parts[0].ids) for name, parts in corpora.items()},
         {k: v for each in results for k, v in each.signatures.items()},
         chosen,
-        (*notes, *equal, *((few,) if few else ())),
+        (*notes, *_equal_pairs(pairs), *_test_notes(pairs, chosen), *dict.fromkeys(of_ranks)),
     )
+
+
+def _equal_pairs(pairs: Sequence[Pair]) -> Iterator[str]:
+    for pair in pairs:
+        if pair.effect.get("wins") == 0 and pair.effect.get("losses") == 0 and pair.difference == 0:
+            yield f"{pair.a} and {pair.b} are equal on every document ({_told(pair.request)}): p is 1"
+
+
+def _test_notes(pairs: Sequence[Pair], options: Options) -> Iterator[str]:
+    """What a reader of the p-values should know: too few resamples, and which way is better."""
+    comparisons = max(sum(options.test in pair.tests for pair in pairs), 1)
+    few = too_few(options.drawn, options.alpha, comparisons if options.correction == "holm" else 1)
+    if few:
+        yield few
+    lower = dict.fromkeys(_told(pair.request) for pair in pairs if pair.request.spec.better == "lower")
+    if lower and options.alternative != "two-sided":
+        way = "worse" if options.alternative == "greater" else "better"
+        yield f"{', '.join(lower)}: lower is better, so the tests ask whether a, the first of two systems, is {way}"
 
 
 def _told(request: Request) -> str:
     options = "".join(f",{name}={value}" for name, value in request.options)
     return f"{request.label}:{request.subset}{options}"
-
-
-def _equal(pair: Pair) -> bool:
-    return pair.effect.get("wins") == 0 and pair.effect.get("losses") == 0 and pair.difference == 0
 
 
 def _by_corpus(results: Sequence[Results]) -> dict[str, list[Results]]:
@@ -422,24 +478,31 @@ def _measured(family: _Family, options: Options) -> tuple[list[Standing], list[P
     if options.baseline is not None and options.baseline not in names:
         raise unknown("baseline", options.baseline, names)
     samples = [[sample_of(score, family.documents) for score in family.systems[name]] for name in names]
-    flat = iter(estimate([sample for own in samples for sample in own], options.resamples, options.seed))
+    flat = iter(estimate([sample for own in samples for sample in own], options.drawn, options.seed))
     systems = []
     for number, (name, own) in enumerate(zip(names, samples, strict=True)):
         each = [next(flat) for _ in own]
         whole = each[0] if len(own) == 1 else over_seeds_of(each, options.seed, number)
         systems.append(_System(name, own, whole, [one.value for one in each]))
-    chosen = [(a, b) for a, b in combinations(systems, 2) if options.baseline in (None, a.name, b.name)]
-    ordered = [(b, a) if options.baseline == a.name else (a, b) for a, b in chosen]
+    by_name = {system.name: system for system in systems}
+    ordered = [(by_name[a], by_name[b]) for a, b in _compared(names, options.baseline)]
     swapped = _randomised(ordered, options)
     pairs = [_pair(family, a, b, swap, options) for (a, b), swap in zip(ordered, swapped, strict=True)]
     return [_standing(family, system, systems, options) for system in systems], pairs
+
+
+def _compared(systems: Iterable[str], baseline: str | None) -> Iterator[tuple[str, str]]:
+    """The pairs that are compared: each two systems, or each other one with the baseline, which comes second."""
+    for a, b in combinations(systems, 2):
+        if baseline in (None, a, b):
+            yield (b, a) if baseline == a else (a, b)
 
 
 def _randomised(pairs: Sequence[tuple[_System, _System]], options: Options) -> list[Tested | None]:
     """The test by randomisation of each pair that has one seed each."""
     single = [len(a.samples) == len(b.samples) == 1 for a, b in pairs]
     wanted = [(a.samples[0], b.samples[0]) for (a, b), one in zip(pairs, single, strict=True) if one]
-    found = iter(randomisations(wanted, options.resamples, options.seed) if wanted else ())
+    found = iter(randomisations(wanted, options.drawn, options.seed, options.alternative) if wanted else ())
     return [next(found) if one else None for one in single]
 
 
@@ -462,16 +525,17 @@ def _standing(family: _Family, system: _System, systems: Sequence[_System], opti
 
 def _pair(family: _Family, a: _System, b: _System, swapped: Tested | None, options: Options) -> Pair:
     apart = difference(a.estimate, b.estimate)
-    tests = {"bootstrap": shift(apart).p}
+    drawn = {"bootstrap": shift(apart, options.alternative)}
     effects: dict[str, float | int | bool | None] = {}
     n = family.documents
+    tests: dict[str, float] = {}
     if swapped is not None:
-        tests = {"randomisation": swapped.p, **tests}
+        drawn = {"randomisation": swapped, **drawn}
         by_document = _by_document(a.samples[0], b.samples[0])
         if by_document is not None:
             x, y = by_document
             verdict = normality(x, y)
-            tests |= {"t": paired_t(x, y).p, "wilcoxon": wilcoxon(x, y).p}
+            tests = {name: test(x, y, options.alternative).p for name, test in BY_DOCUMENT.items()}
             found = effect(x, y)
             n = found.documents
             effects = {
@@ -483,13 +547,41 @@ def _pair(family: _Family, a: _System, b: _System, swapped: Tested | None, optio
                 "normal": verdict.normal,
                 "shapiro": verdict.p,
             }
-        tests |= _mcnemar(family, a.name, b.name)
-    sd = spread(apart)
-    effects["detectable"] = detectable(sd, n, options.alpha) if n else np.nan
-    effects["documents_needed"] = documents_needed(sd, apart.value, options.alpha)
+        tests |= _mcnemar(family, a.name, b.name, options.alternative)
     ends = interval_of(apart, options.level, options.interval)
-    values = (a.estimate.value, b.estimate.value)
-    return Pair(family.corpus, family.protocol, family.request, a.name, b.name, *values, ends, tests, effects, n)
+    return Pair(
+        family.corpus,
+        family.protocol,
+        family.request,
+        a.name,
+        b.name,
+        a.estimate.value,
+        b.estimate.value,
+        ends,
+        {name: each.p for name, each in drawn.items()} | tests,
+        effects | _reach(apart, [*a.samples, *b.samples], options),
+        n,
+        at_floor=frozenset(name for name, each in drawn.items() if each.at_floor),
+    )
+
+
+def _reach(apart: Estimate, samples: Sequence[Sample], options: Options) -> dict[str, float | int | bool | None]:
+    """What difference could have been found, and how many documents it takes to find the one that was.
+
+    Both count documents that bring anything to the metric. As many of a corpus like this one take some more, those on
+    which it is undefined among them.
+    """
+    defined = np.any([sample.defined() for sample in samples], axis=0)
+    count = int(defined.sum())
+    # Items are left out by groups of documents, all of which are taken to bring something.
+    sd = spread(apart, defined if len(apart.left_out[0]) == len(defined) else None)
+    needed = documents_needed(sd, apart.value, options.alpha, alternative=options.alternative)
+    return {
+        "detectable": detectable(sd, count, options.alpha, alternative=options.alternative) if count else np.nan,
+        "documents_needed": needed,
+        "documents_needed_of_corpus": ceil(needed * len(defined) / count) if count and isfinite(needed) else needed,
+        "documents_defined": count,
+    }
 
 
 def _by_document(a: Sample, b: Sample) -> tuple[Floats, Floats] | None:
@@ -499,33 +591,44 @@ def _by_document(a: Sample, b: Sample) -> tuple[Floats, Floats] | None:
     return a.each(), b.each()
 
 
-def _mcnemar(family: _Family, a: str, b: str) -> dict[str, float]:
+def _mcnemar(family: _Family, a: str, b: str, alternative: Alternative) -> dict[str, float]:
     """McNemar's test of the references found, where both systems have them."""
     if a not in family.found or b not in family.found:
         return {}
     x, y = (family.found[name][0].rows.values for name in (a, b))
     if len(x) != len(y):
         return {}
-    found = mcnemar(x[:, 0], y[:, 0])
+    found = mcnemar(x[:, 0], y[:, 0], alternative)
     return {"mcnemar": found.mid_p, "mcnemar_exact": found.exact}
 
 
 def _adjusted(pairs: Sequence[Pair], options: Options) -> list[Pair]:
     """The pairs with the p of each test adjusted over all comparisons that were made by it."""
     corrected: list[dict[str, float]] = [{} for _ in pairs]
+    floored: list[set[str]] = [set() for _ in pairs]
     for test in TESTS:
         own = [i for i, pair in enumerate(pairs) if test in pair.tests]
-        for i, p in zip(own, adjusted([pairs[i].tests[test] for i in own], options.correction), strict=True):
-            corrected[i][test] = p
-    return [replace(pair, adjusted=found) for pair, found in zip(pairs, corrected, strict=True)]
+        p = [pairs[i].tests[test] for i in own]
+        at_floor = [test in pairs[i].at_floor for i in own]
+        found = zip(adjusted(p, options.correction), bounded(p, at_floor, options.correction), strict=True)
+        for i, (after, bound) in zip(own, found, strict=True):
+            corrected[i][test] = after
+            floored[i] |= {test} if bound else set()
+    return [
+        replace(pair, adjusted=found, adjusted_at_floor=frozenset(at_floor))
+        for pair, found, at_floor in zip(pairs, corrected, floored, strict=True)
+    ]
 
 
 # ---------------------------------------------------------------------------------------------- letters and ranks
 
 
 def _lettered(standings: Sequence[Standing], pairs: Sequence[Pair], options: Options) -> list[Standing]:
-    """The standings with letters: systems that share one do not differ significantly."""
-    if options.baseline is not None:
+    """The standings with letters: systems that share one do not differ significantly.
+
+    With a baseline not all are compared, and one-sided tests ask one way alone: then there are none.
+    """
+    if options.baseline is not None or options.alternative != "two-sided":
         return list(standings)
     families: dict[Key, list[int]] = {}
     for i, each in enumerate(standings):
@@ -571,24 +674,61 @@ def _letter(number: int) -> str:
     return chr(ord("a") + number) if number < 26 else f"({number + 1})"
 
 
-def _rankings(standings: Sequence[Standing], options: Options) -> list[Ranking]:
-    """The systems ranked over the corpora, on each metric that every corpus has, for the systems that all have."""
-    corpora = list(dict.fromkeys(each.corpus for each in standings))
-    if len(corpora) < 2:
-        return []
+def _rankings(
+    standings: Sequence[Standing], results: Sequence[Results], options: Options
+) -> tuple[list[Ranking], list[str]]:
+    """(the systems ranked over the corpora, on each metric that every corpus has, for those that all have; notes)."""
+    compared = dict.fromkeys(each.corpus for each in standings)
+    runs: dict[str, set[str]] = {}
+    for each in (one for part in results for one in part.scores):
+        runs.setdefault(each.corpus, set()).add(without_seed(each.system))
+    notes = [
+        f"on {corpus} there is {listed[0]} alone, so that nothing is compared"
+        for corpus, listed in ((corpus, sorted(own)) for corpus, own in runs.items())
+        if corpus not in compared and len(listed) == 1
+    ]
+    if len(compared) < 2:
+        return [], notes
+    notes += _lacking({corpus: runs[corpus] for corpus in compared})
     found = []
     for protocol, request in dict.fromkeys((each.protocol, each.request) for each in standings):
         own = {(e.corpus, e.system): e.value for e in standings if (e.protocol, e.request) == (protocol, request)}
         names = dict.fromkeys(system for _, system in own)
-        systems = tuple(name for name in names if all((corpus, name) in own for corpus in corpora))
+        systems = tuple(name for name in names if all((corpus, name) in own for corpus in compared))
+        without = [corpus for corpus in compared if not any((corpus, name) in own for name in names)]
+        if without:
+            notes.append(f"{_told(request)}: not ranked, since it is not compared on {', '.join(without)}")
         if len(systems) > 1:
-            values = np.array([[own[corpus, name] for name in systems] for corpus in corpora])
-            found.append(_ranking(protocol, request, systems, values, options))
-    return found
+            values = np.array([[own[corpus, name] for name in systems] for corpus in compared])
+            undefined = [corpus for corpus, row in zip(compared, values, strict=True) if np.isnan(row).any()]
+            if undefined:
+                notes.append(f"{_told(request)}: undefined on {', '.join(undefined)}, which its ranks leave out")
+            if len(compared) - len(undefined) > 1:
+                found.append(_ranking(protocol, request, systems, values, options))
+    return found, [*notes, *(note for ranking in found for note in _hopeless(ranking, options.alpha))]
+
+
+def _lacking(runs: Mapping[str, set[str]]) -> Iterator[str]:
+    """Which systems are not ranked, since they have no run on some corpus."""
+    for system in dict.fromkeys(system for each in runs.values() for system in sorted(each)):
+        without = [corpus for corpus, own in runs.items() if system not in own]
+        if without:
+            yield f"{system} has no run on {', '.join(without)}, so it is left out of the ranks over all corpora"
+
+
+def _hopeless(ranking: Ranking, alpha: float) -> Iterator[str]:
+    """That no ranks at all could tell two systems apart."""
+    found = ranking.friedman
+    if found.smallest_p > alpha:
+        tied = " with so many ties" if found.tied else ""
+        yield (
+            f"ranks of {len(ranking.systems)} systems on {found.corpora} corpora{tied} cannot tell any two apart, "
+            f"whatever they are: p is {found.smallest_p:.4g} at the least"
+        )
 
 
 def _ranking(protocol: str, request: Request, systems: tuple[str, ...], values: Floats, options: Options) -> Ranking:
-    ranked = friedman(values, request.spec.better or "higher")
-    critical = critical_difference(len(systems), ranked.corpora, options.alpha)
+    ranked = friedman(values, request.spec.better or "higher", options.seed)
+    critical = ranked.critical(options.alpha)
     groups = tuple(tuple(systems[i] for i in clique) for clique in cliques(ranked.ranks, critical))
     return Ranking(protocol, request, systems, ranked, critical, groups)

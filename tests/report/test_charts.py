@@ -175,7 +175,18 @@ def test_the_critical_difference_diagram_joins_systems_that_do_not_differ(result
     assert [(round(bar["low"], 2), round(bar["high"], 2)) for bar in bars] == [(1.92, 3.18)]
     names_ = [value["name"] for value in values(chart.spec) if "name" in value]
     assert names_ == ["C4.5+m+cf (1.96)", "C4.5+m (2.00)", "C4.5+cf (2.89)", "C4.5 (3.14)"]
+    below = " ".join(chart.spec["title"]["subtitle"]) if chart.spec else ""
+    assert "Bars join systems less than 1.25 apart (Nemenyi, alpha 0.05); Friedman p\u00a0.0200." in below
     assert only(compared, "ranks").why == "ranks are over two corpora or more, and this comparison is of 1 corpus"
+
+
+def test_on_few_corpora_the_diagram_joins_all_and_says_that_no_ranks_tell_them_apart() -> None:
+    listed = [(karat.Corpus(name, corpus().batches), [run("a"), run("b", 1)]) for name in "xyz"]
+    found = karat.compare_corpora(listed, metrics=["f1@5"], resamples=20)
+    chart = only(found, "ranks")
+    below = " ".join(chart.spec["title"]["subtitle"]) if chart.spec else ""
+    assert "Bars join systems that no ranks tell apart (Nemenyi, alpha 0.05)" in below
+    assert len([value for value in values(chart.spec) if "low" in value]) == 1
 
 
 def test_protocols_have_a_point_for_each_system() -> None:

@@ -177,7 +177,7 @@ def test_without_a_script_tables_charts_and_documents_are_there(read: Read) -> N
 def test_the_summary_has_the_figures_of_score_and_compare() -> None:
     results = karat.score(*SYNTHETIC)
     found = karat.page(results, resamples=200)
-    first, second, *_ = summary(found, found.parts[0])
+    first, second, third, *_ = summary(found, found.parts[0])
     rows = [row for row in results.rows() if (row["metric"], row["subset"]) == ("f1@M", "all")]
     best = max(rows, key=lambda row: float(row["value"]))
     value = f"{best['value']:.4f}".removeprefix("0")
@@ -186,7 +186,12 @@ def test_the_summary_has_the_figures_of_score_and_compare() -> None:
     pairs = karat.compare(results, resamples=200).pairs
     [pair] = [each for each in pairs if (each.request.label, each.request.subset) == ("f1@M", "all")]
     assert f"It is {abs(pair.difference):.4f}".replace(" 0.", " .") in second
-    assert f"p = {pair.adjusted['randomisation']:.4f}".replace(" 0.", " .") in second
+    # None of 200 swaps is as far apart: p is at most 9 / 201.
+    assert pair.adjusted["randomisation"] == 9 / 201
+    assert "p ≤ .0448, paired randomisation, adjusted over 9 comparisons" in second
+    least = f"{pair.effect['detectable']:.4f}".removeprefix("0")
+    assert third.startswith(f"With 80 % power a difference of {least} could have been found on these ")
+    assert third.endswith(f"needs {pair.effect['documents_needed']:,} such documents.")
 
 
 def test_one_system_has_its_intervals_and_sections_say_why_they_are_empty() -> None:
@@ -259,9 +264,46 @@ def test_systems_are_ranked_over_several_corpora() -> None:
     found = karat.page_corpora([(named(name), runs()) for name in ("a", "b", "c")], resamples=20, metrics=["r@M"])
     [ranks] = [section for section in sections(found) if section.anchor == "ranks"]
     row = ranks.blocks[0][1].tables[0].rows[0]
-    assert [cell.text for cell in row[:3]] == ["r@M all", "1.0000", "2.0000"]  # recall of .8625 and .2375 on each
+    # Recall of .8625 and .2375 on each of three corpora: a sign test of .25, which is the least that there can be.
+    assert [cell.text for cell in row] == ["r@M all", "1.0000", "2.0000", "none", ".2500"]
+    assert [*found.notes][-1].endswith(
+        "on 3 corpora cannot tell any two apart, whatever they are: p is 0.25 at the least"
+    )
+    assert ranks.blocks[0][1].said[0].startswith("Friedman's p and the critical difference go by every order")
     with pytest.raises(InputError, match="two corpora are named 'a'"):
         karat.page_corpora([(named("a"), runs()), (named("a"), runs())], resamples=20)
+
+
+def test_a_corpus_with_one_system_and_a_system_without_a_run_are_named() -> None:
+    one, two = runs()
+    listed = [(named("a"), [one, two]), (named("b"), [one, two]), (named("c"), [one])]
+    found = karat.page_corpora(listed, resamples=20, metrics=["r@M"])
+    assert f"on c there is {one.name} alone, so that nothing is compared" in found.notes
+    assert found.comparison is not None
+    assert [each.friedman.corpora for each in found.comparison.rankings] == [2]
+    assert {each.corpus for each in found.comparison.standings} == {"a", "b", "c"}
+    third = karat.Run.of(list(two), name="third")
+    listed = [(named("a"), [one, two, third]), (named("b"), [one, two])]
+    found = karat.page_corpora(listed, resamples=20, metrics=["r@M"])
+    assert "third has no run on b, so it is left out of the ranks over all corpora" in found.notes
+
+
+def test_a_page_draws_as_many_resamples_as_its_comparisons_take() -> None:
+    many = [karat.Run.of(list(runs()[i % 2]), name=f"s{i}") for i in range(7)]
+    metrics = [f"f1@{k}:{subset}" for k in (1, 2, "M") for subset in ("all", "present", "absent")]
+    found = karat.page(karat.score(corpus(), *many, metrics=metrics))
+    assert found.comparison is not None
+    assert len(found.comparison.pairs) == 189
+    assert found.comparison.options.resamples == 15_120  # 4 · 189 / .05
+    assert not any("resamples cannot give" in note for note in found.notes)
+    # Runs s0, s2, s4 and s6 are one run, and the others are another.
+    letters = {
+        e.system: e.letters
+        for e in found.comparison.standings
+        if (e.request.label, e.request.subset) == ("f1@M", "all")
+    }
+    assert len({letters[f"s{i}"] for i in (0, 2, 4, 6)}) == len({letters[f"s{i}"] for i in (1, 3, 5)}) == 1
+    assert letters["s0"] != letters["s1"]
 
 
 def named(name: str) -> karat.Corpus:

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from benchmarks import statistics
-from benchmarks.statistics import simulated, simulated_families, spread_of_differences
+from benchmarks.statistics import simulated, simulated_families, simulated_ranks, spread_of_differences
 from karat.stats.effects import detectable, power_of
 
 TRIALS, DOCUMENTS, POWER_TRIALS = 500, 100, 200
@@ -88,6 +88,17 @@ def test_nemenyi_and_the_chi_square_of_friedman_reject_no_more_and_uncorrected_t
     assert low <= families["any of 10 tests, none"] <= high
 
 
+@pytest.mark.parametrize("corpora", [3, 4, 5, 8])
+@pytest.mark.parametrize("systems", [2, 3, 7])
+def test_permuted_ranks_reject_no_more_than_5_percent_on_few_corpora(corpora: int, systems: int) -> None:
+    found = simulated_ranks(TRIALS, corpora, systems, seed=1)
+    for name in ("Friedman, permuted", "Nemenyi, permuted"):
+        assert found[name] <= limits(0.05)[1], name
+    if systems == 2 and corpora < 6:  # even if all agree, p is more than .05
+        assert found["Friedman, permuted"] == found["Nemenyi, permuted"] == 0
+        assert found["Friedman, F"] > limits(0.05)[1] or corpora == 5
+
+
 @pytest.mark.parametrize("share", [0.5, 1.0, 1.5])
 def test_a_difference_is_found_as_often_as_theory_says(share: float) -> None:
     one = spread_of_differences(1e-9)[0] / 1e-9
@@ -117,4 +128,5 @@ def test_the_benchmark_prints_how_often_tests_are_wrong(capsys: pytest.CaptureFi
     printed = capsys.readouterr().out
     assert re.search(r"^paired t +\d+\.\d +\d+\.\d$", printed, re.MULTILINE)
     assert re.search(r"^Nemenyi, any pair +\d+\.\d$", printed, re.MULTILINE)
+    assert re.search(r"^3 corpora, 2 systems( +\d+\.\d){5}$", printed, re.MULTILINE)
     assert printed.count("document") > 3

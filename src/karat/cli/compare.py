@@ -19,7 +19,6 @@ from karat.cli.shared import (
     output_options,
     progress,
     protocol_option,
-    resampling_options,
     runs_of,
 )
 from karat.errors import InputError
@@ -32,6 +31,8 @@ Examples:
   karat compare corpus.jsonl t5.jsonl one2set.jsonl
   karat compare corpus.jsonl t5.jsonl one2set.jsonl catseq.jsonl \\
       --baseline catseq -m f1@M:present -m f1@M:absent -f latex
+  karat compare corpus.jsonl new.jsonl old.jsonl --baseline old \\
+      --alternative greater --stars
   karat compare monday.karat tuesday.karat
   karat compare corpus.jsonl t5#1=a.jsonl t5#2=b.jsonl one2set.jsonl
   karat compare inspec.jsonl semeval.jsonl --runs runs -m f1@M:present
@@ -54,6 +55,13 @@ all corpora. Runs named SYSTEM#1, SYSTEM#2... are seeds of one system.
     default="randomisation",
     help="The test that is shown and gives the letters (default randomisation); -f json has all of them.",
 )
+@click.option(
+    "--alternative",
+    type=click.Choice(["two-sided", "greater", "less"]),
+    default="two-sided",
+    help="Which differences a − b the tests look for (default two-sided): greater asks whether a, or with --baseline "
+    "the system that is not the baseline, has the higher number, less whether it has the lower.",
+)
 @click.option("--alpha", type=float, default=0.05, metavar="A", help="Level of significance (default 0.05).")
 @click.option(
     "--correction",
@@ -61,8 +69,15 @@ all corpora. Runs named SYSTEM#1, SYSTEM#2... are seeds of one system.
     default="holm",
     help="How p is adjusted over all comparisons (default holm).",
 )
-@resampling_options
+@click.option(
+    "--resamples",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Resamples (default 10000, or 4 m / alpha for m comparisons if these are more).",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Which resamples (default 0).")
 @interval_options
+@click.option("--stars", is_flag=True, help="Mark differences: * adjusted p at most .05, ** .01, *** .001.")
 @matching_options
 @development_options
 @jobs_option

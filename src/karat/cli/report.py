@@ -75,7 +75,12 @@ tables and charts, but no documents.
     help="Scores that people gave, to measure metrics against.",
     shell_complete=completion.paths,
 )
-@click.option("--resamples", type=click.IntRange(1), default=2000, metavar="N", help="Resamples (default 2000).")
+@click.option(
+    "--resamples",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Resamples (default as many as `karat compare` and the other verbs draw by themselves).",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Which resamples (default 0).")
 @matching_options
 @jobs_option

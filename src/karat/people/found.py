@@ -86,7 +86,9 @@ class Comparison:
     differences: tuple[float, ...]
     intervals: tuple[tuple[float, float], ...]
     p: tuple[float, ...]  # of each coefficient, then Williams'
+    at_floor: tuple[bool, ...]  # whether p is the smallest that the resamples can give
     adjusted: tuple[float, ...] = ()
+    adjusted_at_floor: tuple[bool, ...] = ()
 
     def as_dict(self) -> Row:
         """The row of the JSON output."""
@@ -101,6 +103,10 @@ class Comparison:
             "ci": dict(zip(COEFFICIENTS, limits, strict=True)),
             "p": dict(zip(TESTS, map(_or_none, self.p), strict=True)),
             "p_holm": dict(zip(TESTS, map(_or_none, self.adjusted), strict=True)),
+            "at_floor": {
+                "p": [test for test, floored in zip(TESTS, self.at_floor, strict=True) if floored],
+                "p_holm": [test for test, floored in zip(TESTS, self.adjusted_at_floor, strict=True) if floored],
+            },
         }
 
 

@@ -15,6 +15,7 @@ from karat.formats.human import Judged, read_judged
 from karat.people.asked import Column, Given, Options, of_pairs, of_sets
 from karat.people.found import TESTS, Agreement, Ceiling, Comparison, Correlation, Human, Mean, Share
 from karat.similarity.classes import CLASSES, Classes
+from karat.stats.corrections import bounded
 from karat.stats.correlation import (
     ALIKE,
     COEFFICIENTS,
@@ -29,6 +30,7 @@ from karat.stats.correlation import (
     interval,
     krippendorff,
     mean_of_defined,
+    on_floor,
     resample,
     williams,
 )
@@ -234,8 +236,14 @@ def _compare(work: _Work, found: Resampled, opponent: int | None) -> list[Compar
     if opponent is None:
         return []
     made = [_comparison(work, found, i, opponent) for i in range(len(work.given.columns)) if i != opponent]
-    adjusted = [holm([each.p[test] for each in made]) for test in range(len(TESTS))]
-    return [replace(each, adjusted=tuple(p[n] for p in adjusted)) for n, each in enumerate(made)]
+    p = [[each.p[test] for each in made] for test in range(len(TESTS))]
+    at_floor = [[each.at_floor[test] for each in made] for test in range(len(TESTS))]
+    after = [holm(own) for own in p]
+    bounds = [bounded(own, floored) for own, floored in zip(p, at_floor, strict=True)]
+    return [
+        replace(each, adjusted=tuple(own[n] for own in after), adjusted_at_floor=tuple(own[n] for own in bounds))
+        for n, each in enumerate(made)
+    ]
 
 
 def _comparison(work: _Work, found: Resampled, i: int, j: int) -> Comparison:
@@ -261,6 +269,7 @@ def _comparison(work: _Work, found: Resampled, i: int, j: int) -> Comparison:
         differences=tuple((of_a - of_b).tolist()),
         intervals=tuple(interval(each, work.options.level) for each in resampled),
         p=(*map(bootstrap_p, resampled), p),
+        at_floor=(*map(on_floor, resampled), False),
     )
 
 

@@ -11,7 +11,7 @@ from karat.report.comparisons import CORRECTIONS, NAMES
 from karat.report.grids import Row, grid, paragraphs
 from karat.report.markup import Grid, Heading, Part, noted
 from karat.report.papers import Printed
-from karat.report.tables import number, wrap
+from karat.report.tables import BOUND, number, p_text, wrap
 
 CSV_FIELDS = (
     "check",
@@ -28,6 +28,8 @@ CSV_FIELDS = (
     "p",
     "adjusted",
     "passed",
+    "at_floor",
+    "adjusted_at_floor",
 )
 COLUMNS = ["value", "against", "difference", "p", "passed"]
 KINDS = {"min": "floor", "max": "ceiling", "no-worse-than": "older"}
@@ -46,9 +48,10 @@ def tested(found: Check) -> str:
     compared = sum(each.p is not None for each in found.checked)
     if not compared:
         return ""
+    bound = f" {BOUND}" if any(each.adjusted_at_floor for each in found.checked) else ""
     return (
         f"p: {NAMES[options.test]}, two-sided, adjusted over {compared:,} ({CORRECTIONS[options.correction]}); what is "
-        f"worse with an adjusted p of at most {options.alpha:g} fails."
+        f"worse with an adjusted p of at most {options.alpha:g} fails.{bound}"
     )
 
 
@@ -63,7 +66,7 @@ def rows(found: Check) -> list[Row]:
 
 
 def _cells(each: Checked) -> list[str]:
-    p = "" if each.adjusted is None else "<.0001" if each.adjusted < 0.0001 else number(each.adjusted)
+    p = "" if each.adjusted is None else p_text(each.adjusted, each.adjusted_at_floor)
     difference = each.value - each.against
     apart = "–" if difference != difference else signed(difference)
     return [number(each.value), number(each.against), apart, p, "yes" if each.passed else "no"]

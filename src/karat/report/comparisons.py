@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import inf
 from typing import Any
 
 from karat.comparing import Comparison, Pair, Ranking, Standing
@@ -10,7 +12,9 @@ from karat.report.audits import signed
 from karat.report.grids import Row, grid, paragraphs
 from karat.report.markup import Grid, Heading, Marked, Part, Words, bold, noted
 from karat.report.papers import Printed
-from karat.report.tables import number, wrap
+from karat.report.tables import BOUND, number, p_text, wrap
+from karat.stats.effects import POWER
+from karat.stats.rank_sums import SAMPLES
 
 CSV_FIELDS = (
     "corpus",
@@ -31,6 +35,12 @@ CSV_FIELDS = (
     "d_z",
     "superiority",
     "n",
+    "p_at_floor",
+    "p_adjusted_at_floor",
+    "stars",
+    "detectable",
+    "documents_needed",
+    "documents_defined",
 )
 NAMES = {
     "randomisation": "paired randomisation",
@@ -41,6 +51,19 @@ NAMES = {
     "mcnemar_exact": "McNemar (exact)",
 }
 PAIR_COLUMNS = ["difference", "p", "adjusted", "d_z"]
+REACH_COLUMNS = ["detectable", "needed"]
+STARS = {"***": 0.001, "**": 0.01, "*": 0.05}  # the largest adjusted p that has them
+SIDES = {
+    "two-sided": "two-sided",
+    "greater": "one-sided: whether a − b is above 0",
+    "less": "one-sided: whether a − b is below 0",
+}
+HOW = {
+    "exact": "exact",
+    "sampled": f"{SAMPLES:,} orders of the ranks",
+    "asymptotic": "Iman-Davenport",
+}
+EFFECTS = ("d_z", "superiority", "detectable", "documents_needed", "documents_defined")
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "none"}
 
 
@@ -52,16 +75,61 @@ def heading(found: Comparison, corpus: str, protocol: str) -> str:
     return f"{corpus}, {found.documents[corpus]:,} documents, protocol {protocol}"
 
 
-def legend(found: Comparison, best: str = "* best") -> Iterator[str]:
+def legend(found: Comparison, best: str | None = None) -> Iterator[str]:
     """What marks, letters and brackets are."""
     options = found.options
     level = f"{100 * options.level:.4g} %"
-    how = f"{options.interval}, {options.resamples:,} resamples, seed {options.seed}"
-    yield f"{best}; in brackets {level} intervals ({how})."
+    how = f"{options.interval}, {options.drawn:,} resamples, seed {options.seed}"
+    yield f"{best or f'{_best_mark(found)} best'}; in brackets {level} intervals ({how})."
+    if options.stars:
+        yield stars_legend()
     if any(each.letters for each in found.standings):
         yield f"Systems without a letter in common differ: adjusted p at most {options.alpha:g}."
+    if options.alternative != "two-sided":
+        yield "Intervals are two-sided all the same; one-sided tests ask one way alone, so there are no letters."
     if any(each.seeds > 1 for each in found.standings):
         yield "± is the standard deviation over a system's seeds; seeds and documents are drawn."
+
+
+def stars_legend() -> str:
+    """What stars are."""
+    marks = ", ".join(f"{stars} at most {number(most).rstrip('0')}" for stars, most in reversed(STARS.items()))
+    return f"Stars are of adjusted p: {marks}."
+
+
+def _best_mark(found: Comparison) -> str:
+    """What marks the best system where nothing can be bold: no star where these are asked for."""
+    return "†" if found.options.stars else "*"
+
+
+def _power() -> str:
+    return f"{100 * POWER:g} %"
+
+
+def reach(found: Comparison, pair: Pair) -> str | None:
+    """What difference could have been found, and how many documents the one that was found takes, in words."""
+    least, needed = _number(pair.effect.get("detectable")), _number(pair.effect.get("documents_needed"))
+    if least is None:
+        return None
+    alone = f" by one test at {found.options.alpha:g} alone" if len(found.pairs) > 1 else ""
+    count = f"{pair.effect['documents_defined']:,} documents"
+    could = f"With {_power()} power a difference of {number(least)} could have been found on these {count}{alone}"
+    if needed is None:
+        return f"{could}."
+    if needed == inf:
+        return f"{could}; a difference of 0 takes endlessly many."
+    of_corpus = _number(pair.effect.get("documents_needed_of_corpus"))
+    more = "" if of_corpus in (None, needed) else f", {of_corpus:,.0f} with those on which it is undefined"
+    return f"{could}; one of {number(abs(pair.difference))}, as found, needs {needed:,.0f} such documents{more}."
+
+
+def _reached(found: Comparison) -> Iterator[str]:
+    """What two columns of differences are, on the example of the first one."""
+    for pair in found.pairs:
+        words = reach(found, pair)
+        if words is not None:
+            yield f"detectable, needed ({metric_name(pair)}, {pair.a} − {pair.b}): {words[:1].lower()}{words[1:]}"
+            return
 
 
 def tested(found: Comparison) -> str:
@@ -69,7 +137,13 @@ def tested(found: Comparison) -> str:
     options = found.options
     count = f"{len(found.pairs):,} comparison{'s' if len(found.pairs) > 1 else ''}"
     over = f"adjusted over {count} ({CORRECTIONS[options.correction]})"
-    return f"p: {NAMES[options.test]}, two-sided; {over}"
+    return f"p: {NAMES[options.test]}, {SIDES[options.alternative]}; {over}"
+
+
+def _bounds(found: Comparison) -> Iterator[str]:
+    """What "≤" before a p says, where there is one."""
+    if any(_used(found, pair) in pair.at_floor | pair.adjusted_at_floor for pair in found.pairs):
+        yield BOUND
 
 
 def metric_name(each: Standing | Pair | Ranking) -> str:
@@ -89,7 +163,7 @@ def averages(standings: Sequence[Standing]) -> str:
 
 def _value(each: Standing) -> str:
     sd = f" ± {number(each.sd)}" if each.seeds > 1 else ""
-    return f"{number(each.value)}{sd}{'*' if each.best else ''}"
+    return f"{number(each.value)}{sd}"
 
 
 def _interval(ends: tuple[float, float]) -> str:
@@ -102,8 +176,22 @@ def _short(value: float) -> str:
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
-def _p(value: float | None) -> str:
-    return "–" if value is None or value != value else "<.0001" if value < 0.0001 else number(value)
+def _number(value: Any) -> float | None:
+    """A number that is defined."""
+    return None if value is None or isinstance(value, bool) or value != value else float(value)
+
+
+def stars(found: Comparison, pair: Pair) -> str:
+    """The stars of a difference, where they are asked for."""
+    p = _number(pair.adjusted.get(_used(found, pair)))
+    if not found.options.stars or p is None:
+        return ""
+    return next((marks for marks, most in STARS.items() if p <= most), "")
+
+
+def _used(found: Comparison, pair: Pair) -> str:
+    """The test that is shown."""
+    return found.options.test if found.options.test in pair.tests else "bootstrap"
 
 
 def _families(found: Comparison) -> dict[tuple[str, str], list[Standing]]:
@@ -121,13 +209,13 @@ def system_table(standings: Sequence[Standing], cell: Any) -> tuple[list[str], l
     return metrics, [(system, [cells.get((system, metric), "") for metric in metrics]) for system in systems]
 
 
-def pair_rows(found: Comparison, pairs: Sequence[Pair]) -> list[Row]:
-    """Below each metric a row a pair: the difference with its interval, p, adjusted p, effect size, documents."""
+def pair_rows(pairs: Sequence[Pair], cells: Callable[[Pair], list[str]]) -> list[Row]:
+    """Below each metric, with its documents, a row a pair."""
     rows: list[Row] = []
     for metric in dict.fromkeys(map(metric_name, pairs)):
         own = [pair for pair in pairs if metric_name(pair) == metric]
-        rows.append((f"{metric}, {_documents(own)}", [""] * len(PAIR_COLUMNS)))
-        rows += [(f"  {p.a} − {p.b}", _pair_cells(found, p)) for p in own]
+        rows.append((f"{metric}, {_documents(own)}", [""] * len(cells(own[0]))))
+        rows += [(f"  {pair.a} − {pair.b}", cells(pair)) for pair in own]
     return rows
 
 
@@ -138,14 +226,31 @@ def _documents(pairs: Sequence[Pair]) -> str:
 
 
 def _pair_cells(found: Comparison, pair: Pair) -> list[str]:
-    used = found.options.test if found.options.test in pair.tests else "bootstrap"
+    """The difference with its interval, p, adjusted p and effect size."""
+    used = _used(found, pair)
     difference = signed(pair.difference) if pair.difference == pair.difference else "–"
     return [
-        f"{difference} {_interval(pair.interval)}".strip(),
-        _p(pair.tests.get(used)),
-        _p(pair.adjusted.get(used)),
+        f"{difference}{stars(found, pair)} {_interval(pair.interval)}".strip(),
+        p_text(pair.tests.get(used), used in pair.at_floor),
+        p_text(pair.adjusted.get(used), used in pair.adjusted_at_floor),
         _effect(pair.effect.get("d_z")),
     ]
+
+
+def _reach_cells(pair: Pair) -> list[str]:
+    """The difference that could have been found, and how many documents the one that was found takes."""
+    least = _number(pair.effect.get("detectable"))
+    return ["–" if least is None else number(least), needed_text(pair.effect.get("documents_needed"))]
+
+
+def _all_cells(found: Comparison, pair: Pair) -> list[str]:
+    return [*_pair_cells(found, pair), *_reach_cells(pair)]
+
+
+def needed_text(value: Any) -> str:
+    """A number of documents; none finds a difference of 0."""
+    needed = _number(value)
+    return "–" if needed is None or needed == inf else f"{needed:,.0f}"
 
 
 def _effect(value: Any) -> str:
@@ -165,11 +270,21 @@ def ranking_rows(ranking: Ranking) -> list[Row]:
 
 def ranking_title(ranking: Ranking) -> str:
     """What is found over all corpora."""
-    f = ranking.friedman
-    return (
-        f"{metric_name(ranking)}, protocol {ranking.protocol}, mean ranks over {f.corpora} corpora: Friedman p "
-        f"{_p(f.p)} (Iman-Davenport {_p(f.f_p)}); ranks within {ranking.critical:.2f} (Nemenyi) share a bar"
-    )
+    over = f"{metric_name(ranking)}, protocol {ranking.protocol}, mean ranks over {ranking.friedman.corpora} corpora"
+    return f"{over}: Friedman p {ranking_p(ranking)}; {separated(ranking)}"
+
+
+def ranking_p(ranking: Ranking) -> str:
+    """The p of Friedman's test that holds, and where it is from."""
+    found = ranking.friedman
+    return f"{p_text(found.used_p, found.at_floor)} ({HOW[found.how]})"
+
+
+def separated(ranking: Ranking) -> str:
+    """From which distance on two mean ranks differ."""
+    if ranking.critical == inf:
+        return f"no two ranks over {ranking.friedman.corpora} corpora can be told apart (Nemenyi), so all share a bar"
+    return f"ranks less than {ranking.critical:.2f} apart (Nemenyi) share a bar"
 
 
 # ---------------------------------------------------------------------------------------------- formats
@@ -180,18 +295,23 @@ def terminal(found: Comparison) -> str:
     parts: list[str] = []
     for (corpus, protocol), standings in _families(found).items():
         parts.append("\n".join(wrap(heading(found, corpus, protocol), "  ")))
-        parts += grid("system", *system_table(standings, lambda e: f"{_value(e)} {e.letters}".strip()))
+        parts += grid("system", *system_table(standings, partial(_plain, _best_mark(found))))
         parts += grid("interval", *system_table(standings, lambda e: _interval(e.interval)))
         parts.append(f"average: {averages(standings)}")
         own = [pair for pair in found.pairs if (pair.corpus, pair.protocol) == (corpus, protocol)]
-        parts += grid("a − b", PAIR_COLUMNS, pair_rows(found, own))
+        parts += grid("a − b", PAIR_COLUMNS, pair_rows(own, partial(_pair_cells, found)))
+        parts += grid(f"a − b, {_power()} power", REACH_COLUMNS, pair_rows(own, _reach_cells))
     for ranking in found.rankings:
         parts.append("\n".join(wrap(ranking_title(ranking), "  ")))
         parts += grid("system", ["rank", "alike"], ranking_rows(ranking))
-    parts.append(paragraphs([*legend(found), tested(found) + "."]))
+    parts.append(paragraphs([*legend(found), tested(found) + ".", *_bounds(found), *_reached(found)]))
     if found.notes:
         parts.append(paragraphs(f"note: {note}" for note in found.notes))
     return "\n\n".join(parts) + "\n"
+
+
+def _plain(best: str, each: Standing) -> str:
+    return f"{_value(each)}{best if each.best else ''} {each.letters}".strip()
 
 
 def parts(found: Comparison) -> Iterator[Part]:
@@ -201,17 +321,18 @@ def parts(found: Comparison) -> Iterator[Part]:
         yield Grid("system", *system_table(standings, _with_interval))
         yield f"Average: {averages(standings)}."
         own = [pair for pair in found.pairs if (pair.corpus, pair.protocol) == (corpus, protocol)]
-        yield Grid("a − b", PAIR_COLUMNS, pair_rows(found, own))
+        yield Grid("a − b", [*PAIR_COLUMNS, *REACH_COLUMNS], pair_rows(own, partial(_all_cells, found)))
     for ranking in found.rankings:
         yield ranking_title(ranking)
         yield Grid("system", ["rank", "alike"], ranking_rows(ranking))
     yield " ".join(legend(found, "Bold: best"))
-    yield tested(found) + "."
+    yield " ".join([tested(found) + ".", *_bounds(found)])
+    yield from _reached(found)
     yield from noted(found.notes)
 
 
 def _with_interval(each: Standing) -> Words:
-    value = _value(each).removesuffix("*")
+    value = _value(each)
     beside = f" {_interval(each.interval)} {each.letters}".rstrip()
     return (bold(value) if each.best else value, beside)
 
@@ -228,6 +349,22 @@ def printed(found: Comparison) -> Iterator[Printed]:
         )
         caption += f"P: {tested(found).removeprefix('p: ')}."
         yield Printed(caption, ["system", *metrics], [rows])
+        if found.options.stars:
+            yield _starred(found, corpus, protocol)
+
+
+def _starred(found: Comparison, corpus: str, protocol: str) -> Printed:
+    """The differences, stars raised."""
+    own = [pair for pair in found.pairs if (pair.corpus, pair.protocol) == (corpus, protocol)]
+    metrics = list(dict.fromkeys(map(metric_name, own)))
+    cells: dict[tuple[str, str], Words] = {}
+    for pair in own:
+        marks = stars(found, pair)
+        raised = (Marked(marks, "raised"),) if marks else ()
+        cells[f"{pair.a} − {pair.b}", metric_name(pair)] = (signed(pair.difference), *raised)
+    rows = [(pair, [cells.get((pair, each), "") for each in metrics]) for pair in dict.fromkeys(p for p, _ in cells)]
+    caption = f"Differences on {heading(found, corpus, protocol)}. {stars_legend()}"
+    return Printed(f"{caption} P: {tested(found).removeprefix('p: ')}.", ["a − b", *metrics], [rows])
 
 
 def _with_letters(each: Standing) -> Words:
@@ -241,13 +378,15 @@ def csv_rows(found: Comparison) -> Iterator[dict[str, Any]]:
     """A row a pair and metric, flat."""
     for pair in found.pairs:
         row = pair.as_dict()
-        used = found.options.test if found.options.test in pair.tests else "bootstrap"
+        used = _used(found, pair)
         yield row | {
             "options": ",".join(f"{name}={value}" for name, value in row["options"].items()),
             "low": row["ci"][0],
             "high": row["ci"][1],
             "p": row["tests"].get(used),
             "p_adjusted": row["adjusted"].get(used),
-            "d_z": row["effect"].get("d_z"),
-            "superiority": row["effect"].get("superiority"),
+            "p_at_floor": used in pair.at_floor,
+            "p_adjusted_at_floor": used in pair.adjusted_at_floor,
+            "stars": stars(found, pair),
+            **{name: row["effect"].get(name) for name in EFFECTS},
         }

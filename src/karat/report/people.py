@@ -11,7 +11,7 @@ from karat.report.audits import signed
 from karat.report.grids import Row, grid, paragraphs
 from karat.report.markup import Grid, Heading, Items, Part, noted
 from karat.report.papers import Printed
-from karat.report.tables import number, wrap
+from karat.report.tables import BOUND, number, p_text, wrap
 from karat.similarity.classes import CLASSES
 from karat.stats.correlation import COEFFICIENTS
 
@@ -49,6 +49,8 @@ def legend(found: Human) -> list[str]:
         said.append(f"* goes best with people, by {found.coefficient}.")
     if found.agreement.ceilings:
         said.append(f"{CEILING}: one annotator with the others, the mean over annotators.")
+    if any(any((*each.at_floor, *each.adjusted_at_floor)) for each in found.compared):
+        said.append(BOUND)
     return said
 
 
@@ -134,12 +136,12 @@ def _comparison(found: Human, row: Comparison) -> list[str]:
     which, by_williams = TESTS.index(found.coefficient), TESTS.index("williams")
     return [
         _with_interval(signed(row.differences[which]), row.intervals[which]),
-        *(_p(p[test]) for test in (which, by_williams) for p in (row.p, row.adjusted)),
+        *(
+            p_text(p[test], floored[test])
+            for test in (which, by_williams)
+            for p, floored in ((row.p, row.at_floor), (row.adjusted, row.adjusted_at_floor))
+        ),
     ]
-
-
-def _p(value: float) -> str:
-    return "<.0001" if value < 0.00005 else number(value)
 
 
 def _shown(name: str) -> str:

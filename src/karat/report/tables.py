@@ -13,6 +13,7 @@ from karat.report.papers import Printed
 from karat.results import Results, Score
 
 WIDTH = 80  # on a terminal and in a pipe alike
+BOUND = "≤: p is the smallest that the resamples can give, and may be less."
 CSV_FIELDS = (
     "corpus",
     "system",
@@ -80,6 +81,19 @@ def number(value: float) -> str:
         return "–"
     text = f"{value:.4f}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def p_text(value: float | None, at_floor: bool = False) -> str:
+    """A p-value, with "≤" where resamples could not make it smaller; – where it is undefined.
+
+    >>> p_text(0.0123), p_text(1e-7), p_text(1 / 10_001, at_floor=True), p_text(None)
+    ('.0123', '<.0001', '≤ .0001', '–')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if at_floor:
+        return f"≤ {number(math.ceil(value * 10_000 - 1e-9) / 10_000)}"
+    return "<.0001" if value < 0.0001 else number(value)
 
 
 def _left_out(scores: Sequence[Score]) -> list[str]:

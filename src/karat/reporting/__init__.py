@@ -33,7 +33,6 @@ from karat.results import Found, Results, Score, load
 from karat.sanity import has_texts
 from karat.stats.resampling import estimate, interval_of
 
-RESAMPLES = 2000
 DEPTH = 10  # of the curves of precision and recall
 CURVES = tuple(f"{metric}@{k}" for metric in ("p", "r") for k in range(1, DEPTH + 1))
 HEADLINE = "f1@M"  # of all phrases: what documents are sorted by where no metric is chosen
@@ -61,7 +60,7 @@ class Options:
     language: str | None = None
     by: By | None = None
     missing: Missing = "error"
-    resamples: int = RESAMPLES
+    resamples: int | None = None  # as many as each verb draws by itself
     seed: int = 0
     jobs: int = 1
     progress: Progress | None = None
@@ -77,7 +76,7 @@ class Options:
 
     def resampling(self) -> dict[str, Any]:
         """What is told to whatever draws documents again."""
-        return {"resamples": self.resamples, "seed": self.seed}
+        return {"seed": self.seed} | ({} if self.resamples is None else {"resamples": self.resamples})
 
 
 Given = str | Path | Corpus
@@ -363,27 +362,25 @@ def _has_shares(run: Run) -> bool:
 def _compared(results: Sequence[Results], options: Options) -> Comparison:
     """The systems of all corpora compared; a single one has its intervals alone."""
     systems = [{without_seed(one.system) for one in each.scores} for each in results]
-    if all(len(each) > 1 for each in systems):
-        return compare_results(results, **options.resampling())
-    several = [each for each, names in zip(results, systems, strict=True) if len(names) > 1]
-    found = compare_results(several, **options.resampling()) if several else None
+    found = compare_results(results, **options.resampling()) if any(len(each) > 1 for each in systems) else None
     alone = [each for each, names in zip(results, systems, strict=True) if len(names) == 1]
-    standings = [standing for each in alone for standing in _alone(each, options)]
+    if found is not None and not alone:
+        return found
+    how = Comparing(**options.resampling()) if found is None else found.options
     return Comparison(
-        (*(found.standings if found else ()), *standings),
+        (*(found.standings if found else ()), *(standing for each in alone for standing in _alone(each, how))),
         found.pairs if found else (),
-        (),
-        {**(found.documents if found else {}), **{each.scores[0].corpus: len(each.ids) for each in alone}},
+        found.rankings if found else (),
+        {each.scores[0].corpus: len(each.ids) for each in results},
         {name: text for each in results for name, text in each.signatures.items()},
-        Comparing(**options.resampling()),
+        how,
         found.notes if found else (),
     )
 
 
-def _alone(results: Results, options: Options) -> Iterator[Standing]:
+def _alone(results: Results, how: Comparing) -> Iterator[Standing]:
     """One system's scores with their intervals."""
-    how = Comparing(**options.resampling())
     for each in results.scores:
-        [drawn] = estimate([sample_of(each, len(results.ids))], how.resamples, how.seed)
+        [drawn] = estimate([sample_of(each, len(results.ids))], how.drawn, how.seed)
         ends = interval_of(drawn, how.level, how.interval)
         yield Standing(each.corpus, each.protocol, each.request.as_asked(), each.system, each.value, ends, 1, np.nan)

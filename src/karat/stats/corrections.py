@@ -60,3 +60,16 @@ def adjusted(p: Sequence[float], correction: str = "holm") -> list[float]:
     if correction not in CORRECTIONS:
         raise unknown("correction", correction, CORRECTIONS)
     return CORRECTIONS[correction](p)
+
+
+def bounded(p: Sequence[float], at_floor: Sequence[bool], correction: str = "holm") -> list[bool]:
+    """Which adjusted p are upper bounds, since they come from a p that resamples could not make smaller.
+
+    These are the ones that would be smaller if each p at its floor were 0.
+
+    >>> bounded([0.01, 0.04, 0.03], [True, False, False])
+    [True, False, False]
+    """
+    lowest = [0.0 if floored else one for one, floored in zip(p, at_floor, strict=True)]
+    both = zip(adjusted(p, correction), adjusted(lowest, correction), strict=True)
+    return [least < most for most, least in both]

@@ -217,11 +217,24 @@ def bootstrap_p(differences: Floats) -> float:
     >>> bootstrap_p(np.array([0.2, 0.1, 0.3, -0.1])), bootstrap_p(np.zeros(9))
     (0.8, 1.0)
     """
+    rarer, defined = _rarer(differences)
+    return float(min(1.0, 2 * (rarer + 1) / (defined + 1))) if defined else np.nan
+
+
+def on_floor(differences: Floats) -> bool:
+    """Whether `bootstrap_p` is the smallest that so many resamples can give.
+
+    >>> on_floor(np.array([0.2, 0.1, 0.3])), on_floor(np.array([0.2, 0.1, -0.3]))
+    (True, False)
+    """
+    rarer, defined = _rarer(differences)
+    return defined > 0 and not rarer
+
+
+def _rarer(differences: Floats) -> tuple[int, int]:
+    """(how many resamples are on the rarer side of zero, how many are defined)."""
     defined = differences[~np.isnan(differences)]
-    if not len(defined):
-        return np.nan
-    rarer = min((defined <= ALIKE).sum(), (defined >= -ALIKE).sum())
-    return float(min(1.0, 2 * (rarer + 1) / (len(defined) + 1)))
+    return int(min((defined <= ALIKE).sum(), (defined >= -ALIKE).sum())), len(defined)
 
 
 def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:

@@ -33,7 +33,12 @@ LEAST_BLOCK, LARGEST_BLOCK = 32, 512  # resamples of a block
 MULTIPLIED = 1 << 18  # multiplications of one matrix product: up to here OpenBLAS starts no threads, which cost more
 LARGEST_JACKKNIFE = 200  # how many times items are finished anew without some of their documents
 UNSETTLED = 255  # stands for a count that a byte leaves open
-PURPOSES = {"documents": 0, "signs": 1, "seeds": 2}  # streams of random numbers that have nothing to do with each other
+PURPOSES = {
+    "documents": 0,
+    "signs": 1,
+    "seeds": 2,
+    "ranks": 3,
+}  # streams of random numbers that have nothing to do with each other
 
 
 # ---------------------------------------------------------------------------------------------- samples
@@ -65,6 +70,11 @@ class Sample:
         if self.items or (self.units is not None and self.units.ndim == 2):
             return None
         return self.values if self.units is None else grouped_sums(self.values, self.units, self.size)
+
+    def defined(self) -> NDArray[np.bool_]:
+        """Which documents bring anything to the statistic, [documents]: rows that are undefined are all zeros."""
+        rows = self.by_document()
+        return np.ones(self.size, dtype=np.bool_) if rows is None else (rows != 0).any(axis=1)
 
     def at(self, weights: NDArray[Any]) -> Floats:
         """The statistic of each resample, given how often each document is in it, weights[resamples, documents].

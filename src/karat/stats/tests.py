@@ -1,7 +1,8 @@
 """Tests of two systems on the same documents: whether their difference is more than chance.
 
-Every test is two-sided. Randomisation and the bootstrap test the number that is printed, whatever it is; t and Wilcoxon
-test values of documents, McNemar hits of phrases.
+Randomisation and the bootstrap test the number that is printed, whatever it is; t and Wilcoxon test values of
+documents, McNemar hits of phrases. Every test is two-sided unless an alternative is given: `greater` asks whether the
+first system's number is higher than the second's, `less` whether it is lower.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.errors import InputError
+from karat.errors import InputError, unknown
 from karat.stats.correlation import ALIKE, Floats, Ints
 from karat.stats.resampling import (
     CELLS,
@@ -32,10 +33,14 @@ from karat.stats.resampling import (
     weighted_sums,
 )
 
+Alternative = Literal["two-sided", "greater", "less"]
+
+ALTERNATIVES: tuple[Alternative, ...] = ("two-sided", "greater", "less")
 LARGEST_EXACT = 14  # documents whose swaps are all tried: 16,384 of them
 LARGEST_EXACT_RANKS = 50  # differences whose ranks are given every sign
 LARGEST_SHAPIRO = 5000  # values up to which the p of Shapiro and Wilk's test holds
 ALPHA = 0.05
+PER_COMPARISON = 4  # resamples beyond the fewest that could give alpha after correction, so that p is no matter of luck
 _DOCUMENTS = ("document", "documents")
 _GROUPS = ("group of documents that hang together", "groups of documents that hang together")
 EQUAL = "the two are equal on every document, so p is 1"
@@ -51,12 +56,27 @@ class Tested:
     exact: bool = False  # whether every possible outcome was looked at
     resamples: int = 0  # how many outcomes were looked at, those that are undefined left out
     notes: tuple[str, ...] = ()
+    at_floor: bool = False  # whether p is the smallest that so many resamples can give: the true one may be less
 
 
-def _extreme(outcomes: Floats, observed: float, scale: float) -> tuple[int, int]:
-    """(how many outcomes are at least as far from zero as the observed one, how many are defined)."""
-    defined = outcomes[~np.isnan(outcomes)]
-    return int((np.abs(defined) >= abs(observed) - ALIKE * scale).sum()), len(defined)
+def check_alternative(alternative: str) -> None:
+    """Nothing; raises InputError if there is no such alternative."""
+    if alternative not in ALTERNATIVES:
+        raise unknown("alternative", alternative, ALTERNATIVES)
+
+
+def _extreme(outcomes: Floats, observed: float, scale: float, alternative: Alternative) -> tuple[int, int]:
+    """(how many outcomes are at least as far from zero as the observed one, how many are defined).
+
+    With an alternative only those count that are at least as far in its direction.
+    """
+    check_alternative(alternative)
+    defined, near = outcomes[~np.isnan(outcomes)], ALIKE * scale
+    if alternative == "greater":
+        return int((defined >= observed - near).sum()), len(defined)
+    if alternative == "less":
+        return int((defined <= observed + near).sum()), len(defined)
+    return int((np.abs(defined) >= abs(observed) - near).sum()), len(defined)
 
 
 def _undefined(outcomes: Floats) -> tuple[str, ...]:
@@ -67,18 +87,26 @@ def _undefined(outcomes: Floats) -> tuple[str, ...]:
 # ---------------------------------------------------------------------------------------------- randomisation
 
 
-def randomisation(a: Sample, b: Sample, resamples: int = RESAMPLES, seed: int = 0) -> Tested:
+def randomisation(
+    a: Sample, b: Sample, resamples: int = RESAMPLES, seed: int = 0, alternative: Alternative = "two-sided"
+) -> Tested:
     """The test that it does not matter which system a document's rows are of, by swapping them (Noreen 1989; Yeh 2000).
 
     Each document's rows change places with probability 1/2, and the difference of the two statistics is computed anew.
     Of R such differences c are at least as far from zero as the one that was found: p = (c + 1) / (R + 1). Where no
     more than 14 documents differ, all their swaps are tried, that of none among them: p = c / 2^n. Rows that belong to
-    two documents are swapped together with all rows that hang together with them by shared documents.
+    two documents are swapped together with all rows that hang together with them by shared documents. With the
+    alternative `greater` c counts the differences that are at least as high, with `less` those that are as low.
     """
-    return randomisations([(a, b)], resamples, seed)[0]
+    return randomisations([(a, b)], resamples, seed, alternative)[0]
 
 
-def randomisations(pairs: Sequence[tuple[Sample, Sample]], resamples: int = RESAMPLES, seed: int = 0) -> list[Tested]:
+def randomisations(
+    pairs: Sequence[tuple[Sample, Sample]],
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    alternative: Alternative = "two-sided",
+) -> list[Tested]:
     """The same for several pairs at once, quicker than one by one; pairs of equally many documents share the swaps."""
     swaps = [_swap(a, b) for a, b in pairs]
     outcomes: dict[int, Floats] = {}
@@ -90,7 +118,7 @@ def randomisations(pairs: Sequence[tuple[Sample, Sample]], resamples: int = RESA
             alike[swap.groups].append(i)
     for groups, some in alike.items():
         outcomes.update(zip(some, _random([swaps[i] for i in some], groups, resamples, seed), strict=True))
-    return [_randomised(swap, outcomes[i]) for i, swap in enumerate(swaps)]
+    return [_randomised(swap, outcomes[i], alternative) for i, swap in enumerate(swaps)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,29 +218,31 @@ def coins(groups: int, block: int, seed: int) -> Bytes:
     return np.unpackbits(bits.reshape(size, -1), axis=1, count=groups)
 
 
-def _randomised(swap: _Swap, outcomes: Floats) -> Tested:
+def _randomised(swap: _Swap, outcomes: Floats, alternative: Alternative) -> Tested:
     of_a, of_b = swap.a.value(), swap.b.value()
     n, exact = len(swap.moving), len(swap.moving) <= LARGEST_EXACT
-    count, defined = _extreme(outcomes, of_a - of_b, max(abs(of_a), abs(of_b)))
-    p = np.nan if np.isnan(of_a - of_b) or not defined else count / defined if exact else (count + 1) / (defined + 1)
+    count, defined = _extreme(outcomes, of_a - of_b, max(abs(of_a), abs(of_b)), alternative)
+    known = not np.isnan(of_a - of_b) and defined > 0
+    p = np.nan if not known else count / defined if exact else (count + 1) / (defined + 1)
     notes = _undefined(outcomes)
+    smallest = (2 if alternative == "two-sided" else 1) / 2**n
     if n == 0:
         notes += (EQUAL,)
-    elif 2 / 2**n > ALPHA:
+    elif smallest > ALPHA:
         one, many = _DOCUMENTS if len(swap.group) == swap.groups else _GROUPS
         differ = f"{one} differs" if n == 1 else f"{many} differ"
-        notes += (f"only {n} {differ}, so p cannot be below {2 / 2**n:.4g}",)
-    return Tested(p, of_a - of_b, n, exact, defined, notes)
+        notes += (f"only {n} {differ}, so p cannot be below {smallest:.4g}",)
+    return Tested(p, of_a - of_b, n, exact, defined, notes, at_floor=known and not exact and count == 0)
 
 
 # ---------------------------------------------------------------------------------------------- bootstrap
 
 
-def shift(found: Estimate) -> Tested:
+def shift(found: Estimate, alternative: Alternative = "two-sided") -> Tested:
     """The test that a difference is zero, by shifting its resamples so that they lie around zero (Noreen 1989).
 
     Of R resamples c are at least as far from the difference d as this is from zero, |d* − d| ≥ |d|:
-    p = (c + 1) / (R + 1).
+    p = (c + 1) / (R + 1). With the alternative `greater` they are those with d* − d ≥ d, with `less` d* − d ≤ d.
     """
     resampled = found.resampled[~np.isnan(found.resampled)]
     notes = _undefined(found.resampled)
@@ -220,13 +250,23 @@ def shift(found: Estimate) -> Tested:
         return Tested(np.nan, found.value, found.documents, notes=notes)
     if max(abs(found.value), np.abs(resampled).max()) <= ALIKE:
         notes += (EQUAL,)
-    count, defined = _extreme(resampled - found.value, found.value, np.abs(resampled).max())
-    return Tested((count + 1) / (defined + 1), found.value, found.documents, resamples=defined, notes=notes)
+    count, defined = _extreme(resampled - found.value, found.value, np.abs(resampled).max(), alternative)
+    p = (count + 1) / (defined + 1)
+    return Tested(p, found.value, found.documents, resamples=defined, notes=notes, at_floor=count == 0)
 
 
 def smallest_p(resamples: int) -> float:
     """The smallest p that so many resamples can give, 1 / (R + 1)."""
     return 1 / (resamples + 1)
+
+
+def enough_resamples(comparisons: int = 1, alpha: float = ALPHA) -> int:
+    """How many resamples are drawn where nobody says: 10,000, and four times what alpha takes after correction.
+
+    >>> enough_resamples(1), enough_resamples(189), enough_resamples(1, alpha=0.0001)
+    (10000, 15120, 40000)
+    """
+    return max(RESAMPLES, ceil(PER_COMPARISON * comparisons / alpha * (1 - ALIKE)))
 
 
 def too_few(resamples: int, alpha: float = ALPHA, comparisons: int = 1) -> str | None:
@@ -259,8 +299,9 @@ def differences(x: Floats, y: Floats) -> Floats:
     return np.where(np.abs(x - y) <= ALIKE * np.maximum(np.abs(x), np.abs(y)), 0.0, x - y)
 
 
-def paired_t(x: Floats, y: Floats) -> Tested:
+def paired_t(x: Floats, y: Floats, alternative: Alternative = "two-sided") -> Tested:
     """Student's paired t test: t = mean / (sd / √n) of the differences, with n − 1 degrees of freedom."""
+    check_alternative(alternative)
     d = differences(x, y)
     if len(d) < 2:
         return Tested(np.nan, np.nan, len(d), notes=("a t test needs two documents or more",))
@@ -270,16 +311,23 @@ def paired_t(x: Floats, y: Floats) -> Tested:
 
     error = float(d.std(ddof=1)) / sqrt(len(d))
     t = float(d.mean()) / error if error > ALIKE * abs(float(d.mean())) else float(np.copysign(np.inf, d.mean()))
-    return Tested(float(2 * stdtr(len(d) - 1, -abs(t))), t, len(d))
+    below = {"two-sided": -abs(t), "greater": -t, "less": t}[alternative]
+    return Tested(float(_sides(alternative) * stdtr(len(d) - 1, below)), t, len(d))
 
 
-def wilcoxon(x: Floats, y: Floats) -> Tested:
+def _sides(alternative: Alternative) -> int:
+    return 2 if alternative == "two-sided" else 1
+
+
+def wilcoxon(x: Floats, y: Floats, alternative: Alternative = "two-sided") -> Tested:
     """Wilcoxon's signed-rank test: W is the smaller of the sums of ranks of positive and of negative differences.
 
     Documents that do not differ are left out, and equal differences share their mean rank. Where up to 50 documents are
     left, p is exact, ties or not: twice the share of all 2^n signs with so small a W. For more it is that of the normal
-    approximation, with mean n(n + 1)/4 and variance n(n + 1)(2n + 1)/24 − Σ(t³ − t)/48 over sets of t ties.
+    approximation, with mean n(n + 1)/4 and variance n(n + 1)(2n + 1)/24 − Σ(t³ − t)/48 over sets of t ties. With an
+    alternative W is the sum of ranks of positive differences, and p the share of signs with so high or so low a sum.
     """
+    check_alternative(alternative)
     d = differences(x, y)
     if not len(d):
         return Tested(np.nan, np.nan, 0, notes=("Wilcoxon's test needs a document or more",))
@@ -291,13 +339,16 @@ def wilcoxon(x: Floats, y: Floats) -> Tested:
     _, level, ties = np.unique(size, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(ties) - (ties - 1) / 2)[level]
     above = float(ranks[d > 0].sum())
-    w = min(above, n * (n + 1) / 2 - above)
+    below = n * (n + 1) / 2 - above
+    # Signs are even: a sum of positive ranks as high as this is as likely as one of negative ranks as low as theirs.
+    low = {"two-sided": min(above, below), "greater": below, "less": above}[alternative]
+    w = low if alternative == "two-sided" else above
     if n <= LARGEST_EXACT_RANKS:
-        return Tested(min(1.0, 2 * _share_of_signs(ranks, w)), w, n, exact=True)
+        return Tested(min(1.0, _sides(alternative) * _share_of_signs(ranks, low)), w, n, exact=True)
     from scipy.special import ndtr
 
     variance = n * (n + 1) * (2 * n + 1) / 24 - float((ties**3 - ties).sum()) / 48
-    return Tested(float(2 * ndtr((w - n * (n + 1) / 4) / sqrt(variance))), w, n)
+    return Tested(float(_sides(alternative) * ndtr((low - n * (n + 1) / 4) / sqrt(variance))), w, n)
 
 
 def _share_of_signs(ranks: Floats, most: float) -> float:
@@ -349,28 +400,33 @@ class McNemar:
     mid_p: float
 
 
-def mcnemar(a: NDArray[Any], b: NDArray[Any]) -> McNemar:
+def mcnemar(a: NDArray[Any], b: NDArray[Any], alternative: Alternative = "two-sided") -> McNemar:
     """McNemar's test of two systems' hits of the same phrases, two columns of booleans.
 
     Of n phrases that one system alone hits, how many are this one's is Binomial(n, 1/2) if both are equally good. With
     k of the system that has fewer, the exact p is 2 P(K ≤ k), at most 1. Mid-p counts outcomes that are just as extreme
-    by half: 2 P(K ≤ k) − P(K = k), and 1 − P(K = k) / 2 where both have as many (Fagerland and others 2013). Phrases
-    are taken to be independent.
+    by half: 2 P(K ≤ k) − P(K = k), and 1 − P(K = k) / 2 where both have as many (Fagerland and others 2013). With an
+    alternative, k is of the system that should have fewer, the exact p is P(K ≤ k) and mid-p P(K ≤ k) − P(K = k) / 2.
+    Phrases are taken to be independent.
 
     >>> found = mcnemar(np.array([1, 1, 1, 1, 0, 1], dtype=bool), np.array([0, 0, 0, 0, 1, 1], dtype=bool))
     >>> found.only_a, found.only_b, round(found.exact, 4), round(found.mid_p, 4)
     (4, 1, 0.375, 0.2188)
     """
+    check_alternative(alternative)
     if a.shape != b.shape:
         raise InputError(f"{len(a):,} and {len(b):,} hits are no pairs: give those of the same phrases")
     a, b = a.astype(np.bool_), b.astype(np.bool_)
     only_a, only_b = int((a & ~b).sum()), int((b & ~a).sum())
-    n, k = only_a + only_b, min(only_a, only_b)
+    n = only_a + only_b
+    k = {"two-sided": min(only_a, only_b), "greater": only_b, "less": only_a}[alternative]
     if not n:
         return McNemar(0, 0, 1.0, 1.0)
     from scipy.special import bdtr
 
     upto = float(bdtr(k, n, 0.5))
     just = upto - (float(bdtr(k - 1, n, 0.5)) if k else 0.0)
+    if alternative != "two-sided":
+        return McNemar(only_a, only_b, upto, upto - just / 2)
     mid = 1 - just / 2 if only_a == only_b else 2 * upto - just
     return McNemar(only_a, only_b, min(1.0, 2 * upto), mid)

@@ -36,6 +36,7 @@ from karat.report.charts.base import (
     share_axis,
     short,
 )
+from karat.report.tables import p_text
 from karat.results import Results, Score
 from karat.stats.resampling import estimate, interval_of
 
@@ -503,9 +504,11 @@ def _rank_chart(ranking: Ranking, alpha: float) -> Chart:
     layers = [*_rank_lines(left, right, height), _bar_layer(bars), _names(True), _names(False)]
     metric = told(ranking.request)
     title = f"Mean ranks on {metric} over {ranking.friedman.corpora} corpora"
+    apart = f"less than {ranking.critical:.2f} apart" if np.isfinite(ranking.critical) else "that no ranks tell apart"
+    p = p_text(ranking.friedman.used_p, ranking.friedman.at_floor).replace(" ", "\u00a0")
     subtitle = (
-        f"Protocol {ranking.protocol}. 1 is best. Bars join systems within {ranking.critical:.2f} (Nemenyi, alpha "
-        f"{alpha:g}); Friedman p\u00a0{number(ranking.friedman.p, 4)}."
+        f"Protocol {ranking.protocol}. 1 is best. Bars join systems {apart} (Nemenyi, alpha {alpha:g}); "
+        f"Friedman p\u00a0{p}."
     )
     spec = panels("ranks", title, subtitle, [layered(lines_, layers, (360, height))], 1)
     said = listed([f"{short(system)} {rank[system]:.2f}" for system in order])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 from karat.alike import Homogeneity
 from karat.auditing import Audit
 from karat.calibration import Confidence
-from karat.comparing import Comparison
+from karat.comparing import Comparison, Ranking
 from karat.errors import counted
 from karat.naming import BY, Consistency
 from karat.overlapping import Overlap
@@ -32,8 +33,9 @@ from karat.report.page.tables import (
     table,
 )
 from karat.report.page.words import PRMU, headline, listed, percent, said
-from karat.report.tables import number
+from karat.report.tables import number, p_text
 from karat.results import Found
+from karat.stats.rank_sums import SAMPLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ def _on(found: Comparison, corpus: str) -> Comparison:
 def _legend(found: Comparison) -> Iterator[str]:
     options = found.options
     yield (
-        f"Intervals are of {percent(options.level)} ({options.interval}, {options.resamples:,} resamples of the "
+        f"Intervals are of {percent(options.level)} ({options.interval}, {options.drawn:,} resamples of the "
         f"documents, seed {options.seed})."
     )
     if any(each.letters for each in found.standings):
@@ -132,7 +134,7 @@ def _ranks(page: Page) -> Section | None:
     found = page.comparison
     if found is None or len(page.parts) < 2:
         return None
-    lead = "Mean ranks of the systems that every corpus has, 1 being best; Friedman's test, and Nemenyi's after it."
+    lead = "Mean ranks of the systems that all compared corpora have, 1 being best; Friedman's test, and Nemenyi's."
     if not found.rankings:
         why = "No two systems have runs on every corpus, so they cannot be ranked over all."
         return Section("ranks", "Ranks over all corpora", lead, (("", Block(why=why)),))
@@ -140,8 +142,8 @@ def _ranks(page: Page) -> Section | None:
         [
             name_cell(f"{each.request.label} {each.request.subset}"),
             *(figure_cell(float(rank)) for rank in each.friedman.ranks),
-            figure_cell(each.critical),
-            figure_cell(each.friedman.p),
+            figure_cell(each.critical) if isfinite(each.critical) else name_cell("none"),
+            Cell(p_text(each.friedman.used_p, each.friedman.at_floor), each.friedman.used_p),
         ]
         for each in found.rankings
     ]
@@ -149,7 +151,23 @@ def _ranks(page: Page) -> Section | None:
     alike = {each.systems for each in found.rankings}
     tables = (table("Mean ranks", heads, rows),) if len(alike) == 1 else ()
     only = replace(found, standings=(), pairs=())
-    return Section("ranks", "Ranks over all corpora", lead, (("", Block((), tables, tuple(charts_of(only, "ranks")))),))
+    block = Block(tuple(_ranked(found.rankings)), tables, tuple(charts_of(only, "ranks")))
+    return Section("ranks", "Ranks over all corpora", lead, (("", block),))
+
+
+_BY = {
+    "exact": "Friedman's p and the critical difference go by every order of the ranks within the corpora",
+    "sampled": f"Friedman's p and the critical difference go by {SAMPLES:,} orders of the ranks within the corpora",
+    "asymptotic": "Friedman's p is that of Iman and Davenport's F, the critical difference that of Nemenyi",
+}
+
+
+def _ranked(rankings: Sequence[Ranking]) -> Iterator[str]:
+    """Where the figures of the ranks are from."""
+    for how in dict.fromkeys(each.friedman.how for each in rankings):
+        yield f"{_BY[how]}."
+    if any(not isfinite(each.critical) for each in rankings):
+        yield "Where there is no critical difference, no two ranks over so few corpora can be told apart."
 
 
 def _curves(page: Page) -> Section:

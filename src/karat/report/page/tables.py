@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from karat.comparing import Comparison, Pair, Standing
 from karat.errors import counted
 from karat.metrics.base import Request
-from karat.report.page.words import interval_words, metric_of, p_of, percent
-from karat.report.tables import number
+from karat.report.comparisons import needed_text
+from karat.report.page.words import interval_words, metric_of, percent
+from karat.report.tables import number, p_text
+from karat.stats.effects import POWER
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,8 @@ def pair_table(found: Comparison, corpus: str, first: Request | None) -> Table |
             *_tested(found, pair),
             figure_cell(_number(pair.effect.get("d_z"))),
             count_cell(pair.n),
+            figure_cell(_number(pair.effect.get("detectable"))),
+            _needed(pair),
         ]
         for pair in own
     ]
@@ -147,6 +152,8 @@ def pair_table(found: Comparison, corpus: str, first: Request | None) -> Table |
         "adjusted p",
         "effect d_z",
         "documents",
+        f"detectable with {percent(POWER)} power",
+        "documents needed",
     ]
     rest = "; `karat compare` shows the other metrics" if many else ""
     return table(f"Differences on {corpus}{rest}", heads, rows) if rows else None
@@ -154,7 +161,14 @@ def pair_table(found: Comparison, corpus: str, first: Request | None) -> Table |
 
 def _tested(found: Comparison, pair: Pair) -> list[Cell]:
     test = found.options.test if found.options.test in pair.tests else "bootstrap"
-    return [Cell(p_of(p), p) for p in (pair.tests.get(test), pair.adjusted.get(test))]
+    p, after = pair.tests.get(test), pair.adjusted.get(test)
+    return [Cell(p_text(p, test in pair.at_floor), p), Cell(p_text(after, test in pair.adjusted_at_floor), after)]
+
+
+def _needed(pair: Pair) -> Cell:
+    """How many documents on which the metric is defined it takes to find the difference."""
+    value = _number(pair.effect.get("documents_needed"))
+    return Cell(needed_text(value), value if value is not None and isfinite(value) else None)
 
 
 def _number(value: Any) -> float | None:

@@ -8,9 +8,9 @@ from unicodedata import bidirectional, category
 from karat.comparing import Comparison, Pair, Standing
 from karat.errors import counted
 from karat.metrics.base import Request
-from karat.report.comparisons import CORRECTIONS, NAMES
+from karat.report.comparisons import CORRECTIONS, NAMES, reach
 from karat.report.page.found import Page, Part
-from karat.report.tables import number, short
+from karat.report.tables import number, p_text, short
 from karat.stats.tests import too_few
 
 SUBSETS = {
@@ -51,11 +51,6 @@ def metric_of(request: Request) -> str:
     """A metric in words: its name with options, and of which phrases."""
     options = "".join(f",{name}={value}" for name, value in request.options)
     return f"{request.label}{options} of {SUBSETS[request.subset]}"
-
-
-def p_of(value: float | None) -> str:
-    """A p-value."""
-    return "–" if value is None or value != value else "<.0001" if value < 0.0001 else number(value)
 
 
 def interval_words(ends: tuple[float, float]) -> str:
@@ -134,6 +129,9 @@ def _verdict(found: Comparison, own: Sequence[Standing], protocol: str, part: Pa
     pair = _pair(found, best, others[0])
     if pair is not None:
         yield _lead(found, pair, best, others)
+        could = reach(found, pair)
+        if could is not None:
+            yield could
 
 
 def _pair(found: Comparison, one: Standing, other: Standing) -> Pair | None:
@@ -151,13 +149,13 @@ def _lead(found: Comparison, pair: Pair, best: Standing, others: Sequence[Standi
     count = f"{len(found.pairs):,} comparison{'' if len(found.pairs) == 1 else 's'}"
     ends = interval_words((low, high))
     facts = f"{percent(options.level)} interval {ends}; " if ends else ""
-    facts += f"p {_equals(p_of(p))}, {NAMES[test]}, "
+    facts += f"p {_equals(p_text(p, test in pair.adjusted_at_floor))}, {NAMES[test]}, "
     facts += f"adjusted over {count}, {CORRECTIONS[options.correction]}"
     other = said(pair.b if turned == 1 else pair.a)
     ahead = f"It is {number(abs(pair.difference))} ahead of {other} ({facts})"
     if p is not None and p <= options.alpha:
         return f"{ahead}: a difference that chance hardly explains."
-    few = too_few(options.resamples, options.alpha, len(found.pairs) if options.correction == "holm" else 1)
+    few = too_few(options.drawn, options.alpha, len(found.pairs) if options.correction == "holm" else 1)
     if few is not None:
         return f"{ahead}. Whether that is chance is open: {few} (--resamples)."
     alike = [said(each.system) for each in others if set(each.letters) & set(best.letters)] or [other]
@@ -165,7 +163,7 @@ def _lead(found: Comparison, pair: Pair, best: Standing, others: Sequence[Standi
 
 
 def _equals(p: str) -> str:
-    return p if p.startswith("<") else f"= {p}"
+    return p if p.startswith(("<", "≤")) else f"= {p}"
 
 
 def _also(found: Comparison, own: Sequence[Standing]) -> str:
@@ -179,7 +177,7 @@ def _also(found: Comparison, own: Sequence[Standing]) -> str:
     value = with_interval(best)
     if not others:
         return f"{metric_of(request)}: {value}."
-    if too_few(found.options.resamples, found.options.alpha, len(found.pairs)) is not None:
+    if too_few(found.options.drawn, found.options.alpha, len(found.pairs)) is not None:
         return f"In {metric_of(request)}: {said(best.system)}, {value}."
     alike = [said(each.system) for each in others if set(each.letters) & set(best.letters)]
     tail = f"; {listed(alike)} cannot be told apart from it" if alike else ", and no other is as good"
