@@ -38,7 +38,7 @@ class Matching:
             "space": "split at every single space",
             "split": "split at white space",
             "split_nopunc": "split at every character that is not a letter, digit or underscore",
-            "nltk": "NLTK's word tokens (extra ngram)",
+            "nltk": "NLTK's word tokens of each sentence, found before lower-casing (extra ngram)",
         },
     )
     stemmer: str = _option(

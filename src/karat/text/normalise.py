@@ -56,7 +56,11 @@ class Normaliser:
         >>> normaliser("marks", "porter", "lower")("Neural networks, trained.")
         'neural network , train .'
         """
-        return self._join(self._tokens.pieces(text.lower() if self._lower else text))
+        if not self._lower:
+            return self._join(self._tokens.pieces(text))
+        if self._tokens.cased:
+            return self._join(list(map(str.lower, self._tokens.pieces(text))))
+        return self._join(self._tokens.pieces(text.lower()))
 
     def many(self, texts: Sequence[str]) -> list[str]:
         """The forms of many short texts, made in one sweep.
