@@ -22,6 +22,7 @@ from karat.text.split import split_phrases
 from karat.text.valid import valid_rule
 
 _NOWHERE = "\n\n"  # in no text
+_JOINED_BY = {"underscore": "_", "hyphen": "-"}  # what a script joins stems by to find repeats
 _NO_REFERENCES = References(*(np.zeros(0, dtype=kind) for kind in (int, int, bool, int, int, bool, int)))
 
 
@@ -136,6 +137,9 @@ def _texts(
     bodies = [normalise(document.text) if document.text else "" for document in documents]
     if matching.repair == "digits":
         titles, bodies = list(map(_close_digits, titles)), list(map(_close_digits, bodies))
+    if matching.boundary == "dot" and not normalise.local:  # the full stop has a say in the tokens before it
+        joined = (" . ".join((document.title or "", document.text or "")) for document in documents)
+        return titles, bodies, [f" {normalise(text)} " for text in joined]
     boundary = {"wall": WALL, "cross": "", "eos": "<eos>", "dot": normalise(".")}[matching.boundary]
     between = f" {boundary} " if boundary else " "
     return titles, bodies, [f" {t}{between}{b} " for t, b in zip(titles, bodies, strict=True)]
@@ -216,6 +220,8 @@ def align(prepared: Prepared, predictions: Sequence[Prediction], counting: Count
     valid = valid[read]
     repeat = _repeats(document, phrase, table, matching.duplicates)
     hit, present = _find(prepared, document, phrase)
+    if matching.blank == "present":
+        present |= phrase == table.get("", -1)
     if matching.kinds == "run":
         present = _by_slot(present, predictions, document, source)
     kept = valid & ~repeat if matching.duplicates != "keep" else valid
@@ -250,9 +256,10 @@ def _read(document: Ints, phrase: Ints, matching: Matching, table: Numbers) -> B
 
 def _repeats(document: Ints, phrase: Ints, table: Numbers, rule: str) -> Bools:
     """Rows with the phrase of an earlier row of their document."""
-    if rule == "underscore" and any("_" in form for form in table):
+    mark = _JOINED_BY.get(rule)
+    if mark is not None and any(mark in form for form in table):
         joined: dict[str, int] = {}
-        number = [joined.setdefault(form.replace(" ", "_"), len(joined)) for form in table]
+        number = [joined.setdefault(form.replace(" ", mark), len(joined)) for form in table]
         phrase = np.array(number, dtype=np.int64)[phrase]
     repeat = np.ones(len(phrase), dtype=bool)
     repeat[np.unique(document * max(len(table), 1) + phrase, return_index=True)[1]] = False

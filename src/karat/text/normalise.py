@@ -50,6 +50,11 @@ class Normaliser:
         self._lower = lower
         self._pieces = Pieces(tokens.tokens, stem)
 
+    @property
+    def local(self) -> bool:
+        """Whether what stands around a piece of text has no say in its tokens."""
+        return self._tokens.local
+
     def __call__(self, text: str) -> str:
         """The stems of a text, joined by single spaces.
 
@@ -69,7 +74,7 @@ class Normaliser:
         ['neural network', '', 'net']
         """
         together = f" {_MARK} ".join(map(str.strip, texts))
-        if not self._tokens.local or together.count(_MARK) >= max(len(texts), 1):
+        if not self.local or together.count(_MARK) >= max(len(texts), 1):
             return [self(text).strip() for text in texts]
         self._pieces[_MARK] = _MARK
         forms = [form.strip() for form in self(together).split(_MARK)] if texts else []
