@@ -32,9 +32,12 @@ class _Forms:
 
     normalise: Normaliser
     repair: str
+    one_space: bool = False  # whether several spaces in a row are one
 
     def of(self, surfaces: Sequence[str]) -> list[str]:
         """The joined stems of each surface string."""
+        if self.one_space and any("  " in surface for surface in surfaces):
+            surfaces = [" ".join(filter(None, surface.split(" "))) for surface in surfaces]
         if self.repair == "wordpieces":
             surfaces = [s.strip().replace(" ##", "").replace("[ digit ]", "[digit]") for s in surfaces]
         forms = self.normalise.many(surfaces)
@@ -69,34 +72,32 @@ def _close_digits(form: str) -> str:
 
 
 def prepare(
-    documents: Sequence[Document], matching: Matching, corpus_name: str = "", reference_set: str | None = None
+    documents: Sequence[Document], matching: Matching, semeval: bool = False, reference_set: str | None = None
 ) -> Prepared:
-    """The normalised texts and the references of some documents."""
+    """The normalised texts and the references of some documents; `semeval` is what references=by-name goes by."""
     normalise = _forms(matching).normalise
     normalise.forget()
     table, surfaces = Numbers(), Numbers()
     bare = Prepared(documents, matching, table, surfaces, *_texts(documents, matching, normalise), _NO_REFERENCES)
-    return with_set(bare, corpus_name, reference_set)
+    return with_set(bare, semeval, reference_set)
 
 
-def with_set(prepared: Prepared, corpus_name: str = "", reference_set: str | None = None) -> Prepared:
+def with_set(prepared: Prepared, semeval: bool = False, reference_set: str | None = None) -> Prepared:
     """The same documents with the references of a set."""
     matching = prepared.matching
     given = [references_of(document, reference_set) for document in prepared.given]
-    phrases = _Phrases(_reference_forms(matching, corpus_name), prepared.table, prepared.surfaces)
+    phrases = _Phrases(_reference_forms(matching, semeval), prepared.table, prepared.surfaces)
     return replace(prepared, references=_references(given, matching, phrases, prepared.texts))
 
 
-def _reference_forms(matching: Matching, corpus_name: str) -> _Forms:
-    verbatim = matching.references == "stemmed" or (
-        matching.references == "by-name" and corpus_name.split(".")[0].lower() == "semeval"
-    )
-    return _forms(matching, stemmed=not verbatim)
+def _reference_forms(matching: Matching, semeval: bool) -> _Forms:
+    verbatim = matching.references == "stemmed" or (matching.references == "by-name" and semeval)
+    return replace(_forms(matching, stemmed=not verbatim), one_space=matching.reference_spaces == "one")
 
 
-def reference_stems(references: Sequence[str], matching: Matching, corpus_name: str = "") -> list[str]:
+def reference_stems(references: Sequence[str], matching: Matching, semeval: bool = False) -> list[str]:
     """The joined stems of references of a corpus."""
-    return _reference_forms(matching, corpus_name).of(references)
+    return _reference_forms(matching, semeval).of(references)
 
 
 def repeated(prepared: Prepared, rule: str = "drop") -> Bools:

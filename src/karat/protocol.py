@@ -181,7 +181,7 @@ class Counting:
         {
             "none": "the predictions there are",
             "k": "k",
-            "absent-10": "present: the predictions there are; absent: up to k of ten slots less the present ones; all: up to k of ten",
+            "absent-10": "k of a list filled up to 10: absent has what present ones leave of it, present is not filled",
         },
     )
     empty: str = _option(

@@ -35,7 +35,7 @@ from karat.alike.sets import Floats, Sets, shares
 from karat.columns import Bools
 from karat.corpus import Corpus, Run
 from karat.errors import InputError
-from karat.evaluate import as_corpus, as_protocols, as_runs, references_hash
+from karat.evaluate import as_corpus, as_protocols, as_runs, by_name_notes, references_hash
 from karat.formats.pairs import read_pairs
 from karat.metrics.soft import hash_remark
 from karat.protocol import Protocol, change
@@ -190,6 +190,7 @@ def _under(work: _Work, protocol: Protocol) -> _Part:
     sides += zip(names, columns.systems, strict=True)
     notes = [] if len(columns.references.document) else [f"{documents.corpus.name}: no document has references"]
     differences = list(_differences(work, systems))
+    notes += by_name_notes(documents.corpus, [protocol])
     notes += [note for each in differences for note in each.notes]
     return _Part(
         [_row(work, each) for each in systems],

@@ -63,12 +63,19 @@ def _nltk_tokenizer() -> Callable[[str], list[str]]:
     return tokenize
 
 
+def _spacy_words(text: str) -> list[str]:
+    from karat.text import spacy_tokens  # it makes large tables
+
+    return spacy_tokens.tokens(text)
+
+
 _TOKENIZERS = {
     "marks": Tokenizer(str.split, _MARKS.findall),
     "space": Tokenizer(_at_spaces, _stripped),
     "split": Tokenizer(str.split),
     "split_nopunc": Tokenizer(str.split, _WORDS.findall, drops=True),
     "nltk": Tokenizer(_nltk_words, local=False, cased=True),
+    "spacy": Tokenizer(_spacy_words, cased=True),
 }
 
 
