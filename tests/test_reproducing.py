@@ -193,7 +193,7 @@ def test_a_change_that_changes_nothing_is_not_told() -> None:
 
 
 def test_every_candidate_is_what_score_gives() -> None:
-    found = karat.reproduce(*SYNTHETIC[:2], reported=[figure("0.64", "f1@5", subset="present")], budget=300, **QUICK)
+    found = karat.reproduce(*SYNTHETIC[:2], reported=[figure("0.64", "f1@5", subset="present")], budget=400, **QUICK)
     [row] = found.rows()
     assert len(row["candidates"]) > 3
     for candidate in row["candidates"]:

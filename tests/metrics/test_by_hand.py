@@ -214,10 +214,10 @@ def test_a_phrase_never_crosses_the_title_nor_a_comma_under_karat() -> None:
     assert value("count_mae:absent", "karat,boundary=cross", documents=documents) == 1.0
 
 
-def test_kinds_of_the_run_decide_under_thomas2024() -> None:
+def test_kinds_of_the_run_decide_where_they_are_asked_for() -> None:
     corpus = karat.Corpus.of([{"id": "1", "title": "nets", "text": "deep nets", "keyphrases": ["deep nets"]}])
     run = karat.Run.of([{"id": "1", "keyphrases": ["deep nets", "nets"], "kinds": ["absent", "present"]}])
-    for protocol, expected in (("kpdrop2022", 1.0), ("thomas2024", 0.0)):
+    for protocol, expected in (("kpdrop2022", 1.0), ("thomas2024", 1.0), ("kpdrop2022,kinds=run", 0.0)):
         [row] = karat.score(corpus, run, metrics=["r@M:present"], protocol=protocol).rows()
         assert row["value"] == expected
 

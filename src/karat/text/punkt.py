@@ -36,6 +36,15 @@ STARTERS = frozenset(
     """.split()  # noqa: SIM905
 )
 
+# Words that Punkt has seen without a capital: stop words, and what sentences of papers open with.
+_OPENING = frozenset(
+    """
+    assume based consider definition finally find furthermore given let note obviously proof suppose
+    """.split()  # noqa: SIM905
+)
+_COMMON = (stop_words("english") | STARTERS | _OPENING | {"b", "z"}) - {"i"}
+_ALSO_WORDS = frozenset({"ill", "ore", "wash"})  # abbreviations that without a capital are none
+
 _CLOSING = "\"')]}‘’“”«»"
 _BREAKING = f"{_CLOSING};*:@({{[?!"  # what a word does not go on over
 _NOT_FIRST = '("`{[:;&#*@)}]-,'  # nor begins with
@@ -89,11 +98,13 @@ def _breaks(token: str, following: str) -> bool:
         return True
     if token[-1] != ".":
         return False
-    word, first = token[:-1].lower(), following[0]
-    if _INITIAL.fullmatch(token) or _NUMBER.fullmatch(token):
-        goes_on = first.islower() or following in _PAUSES
-        name = len(word) == 1 and first.isupper() and following.lower() not in stop_words("english")
-        return not (goes_on or (name and not word.isdigit()) or word in ABBREVIATIONS)
+    word, after = token[:-1].lower(), following.lower().removesuffix(".")
+    capital = following[0].isupper()
+    initial = _INITIAL.fullmatch(token) is not None
+    if initial or _NUMBER.fullmatch(token):
+        goes_on = following[0].islower() or following in _PAUSES
+        name = initial and capital and after not in _COMMON
+        return not (goes_on or name or word in ABBREVIATIONS)
     if token.endswith("..") or word in ABBREVIATIONS or word.rpartition("-")[2] in ABBREVIATIONS:
-        return first.isupper() and following.lower() in STARTERS
+        return capital and (after in STARTERS or (token[:-1] in _ALSO_WORDS and after not in _COMMON))
     return True

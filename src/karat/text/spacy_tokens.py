@@ -211,7 +211,8 @@ def _within(rest: str) -> Iterator[str]:
 def _gathered(found: list[str]) -> Iterator[str]:
     """Tokens, with those that together are a special case taken as such; of several the longest, then the first."""
     scattered = _scattered()
-    spans = [(i, j) for i in range(len(found)) for j in range(i + 2, len(found) + 1) if tuple(found[i:j]) in scattered]
+    lengths = set(map(len, scattered))
+    spans = [(i, i + n) for n in lengths for i in range(len(found) - n + 1) if tuple(found[i : i + n]) in scattered]
     spans.sort(key=lambda span: (span[0] - span[1], span[0]))
     taken: dict[int, int] = {}
     used: set[int] = set()
