@@ -22,6 +22,8 @@ class Figure:
     average: str
     value: float
     digits: int
+    first: int | None = None  # how many predictions of each document are the run, where not all
+    encoder: str | None = None  # of semantic figures
 
     @property
     def request(self) -> str:
@@ -46,6 +48,7 @@ def read_figures(path: Path) -> dict[Key, list[Figure]]:
 def differences(figures: Iterable[Figure], corpus: karat.Corpus, run: karat.Run) -> list[str]:
     """A line for each figure that karat does not reproduce."""
     figures = list(figures)
+    run = first_predictions(run, figures[0].first)
     requests = [figure.request for figure in figures]
     results = karat.score(corpus, run, metrics=requests, protocol=figures[0].protocol)
     rows = {f"{r['metric']}:{r['subset']}/{r['average']}": r["value"] for r in results.rows()}
@@ -54,3 +57,10 @@ def differences(figures: Iterable[Figure], corpus: karat.Corpus, run: karat.Run)
         for figure in figures
         if not figure.agrees(rows[figure.request])
     ]
+
+
+def first_predictions(run: karat.Run, number: int | None) -> karat.Run:
+    """The run of the first so many predictions of each document."""
+    if number is None:
+        return run
+    return karat.Run.of([{"id": p.id, "keyphrases": (p.keyphrases or [])[:number]} for p in run], run.name)

@@ -22,6 +22,7 @@ from karat.text.split import split_phrases
 from karat.text.valid import valid_rule
 
 _NOWHERE = "\n\n"  # in no text
+_JOINED_BY = {"underscore": "_", "hyphen": "-"}  # what a script joins stems by to find repeats
 _NO_REFERENCES = References(*(np.zeros(0, dtype=kind) for kind in (int, int, bool, int, int, bool, int, int)))
 
 
@@ -31,9 +32,12 @@ class _Forms:
 
     normalise: Normaliser
     repair: str
+    one_space: bool = False  # whether several spaces in a row are one
 
     def of(self, surfaces: Sequence[str]) -> list[str]:
         """The joined stems of each surface string."""
+        if self.one_space and any("  " in surface for surface in surfaces):
+            surfaces = [" ".join(filter(None, surface.split(" "))) for surface in surfaces]
         if self.repair == "wordpieces":
             surfaces = [s.strip().replace(" ##", "").replace("[ digit ]", "[digit]") for s in surfaces]
         forms = self.normalise.many(surfaces)
@@ -67,29 +71,27 @@ def _close_digits(form: str) -> str:
 
 
 def prepare(
-    documents: Sequence[Document], matching: Matching, corpus_name: str = "", reference_set: str | None = None
+    documents: Sequence[Document], matching: Matching, semeval: bool = False, reference_set: str | None = None
 ) -> Prepared:
-    """The normalised texts and the references of some documents."""
+    """The normalised texts and the references of some documents; `semeval` is what references=by-name goes by."""
     normalise = _forms(matching).normalise
     normalise.forget()
     table, surfaces = Numbers(), Numbers()
     bare = Prepared(documents, matching, table, surfaces, *_texts(documents, matching, normalise), _NO_REFERENCES)
-    return with_set(bare, corpus_name, reference_set)
+    return with_set(bare, semeval, reference_set)
 
 
-def with_set(prepared: Prepared, corpus_name: str = "", reference_set: str | None = None) -> Prepared:
+def with_set(prepared: Prepared, semeval: bool = False, reference_set: str | None = None) -> Prepared:
     """The same documents with the references of a set."""
     matching = prepared.matching
     given = [references_of(document, reference_set) for document in prepared.given]
-    phrases = _Phrases(_reference_forms(matching, corpus_name), prepared.table, prepared.surfaces)
+    phrases = _Phrases(_reference_forms(matching, semeval), prepared.table, prepared.surfaces)
     return replace(prepared, references=_references(given, matching, phrases, prepared.texts))
 
 
-def _reference_forms(matching: Matching, corpus_name: str) -> _Forms:
-    verbatim = matching.references == "stemmed" or (
-        matching.references == "by-name" and corpus_name.split(".")[0].lower() == "semeval"
-    )
-    return _forms(matching, stemmed=not verbatim)
+def _reference_forms(matching: Matching, semeval: bool) -> _Forms:
+    verbatim = matching.references == "stemmed" or (matching.references == "by-name" and semeval)
+    return replace(_forms(matching, stemmed=not verbatim), one_space=matching.reference_spaces == "one")
 
 
 def surface_forms(surfaces: Sequence[str], matching: Matching) -> list[str]:
@@ -97,9 +99,9 @@ def surface_forms(surfaces: Sequence[str], matching: Matching) -> list[str]:
     return _forms(matching, stemmed=False).of(surfaces)
 
 
-def reference_stems(references: Sequence[str], matching: Matching, corpus_name: str = "") -> list[str]:
+def reference_stems(references: Sequence[str], matching: Matching, semeval: bool = False) -> list[str]:
     """The joined stems of references of a corpus."""
-    return _reference_forms(matching, corpus_name).of(references)
+    return _reference_forms(matching, semeval).of(references)
 
 
 def repeated(prepared: Prepared, rule: str = "drop") -> Bools:
@@ -146,6 +148,9 @@ def _texts(
     bodies = [normalise(document.text) if document.text else "" for document in documents]
     if matching.repair == "digits":
         titles, bodies = list(map(_close_digits, titles)), list(map(_close_digits, bodies))
+    if matching.boundary == "dot" and not normalise.local:  # the full stop has a say in the tokens before it
+        joined = (" . ".join((document.title or "", document.text or "")) for document in documents)
+        return titles, bodies, [f" {normalise(text)} " for text in joined]
     boundary = {"wall": WALL, "cross": "", "eos": "<eos>", "dot": normalise(".")}[matching.boundary]
     between = f" {boundary} " if boundary else " "
     return titles, bodies, [f" {t}{between}{b} " for t, b in zip(titles, bodies, strict=True)]
@@ -231,6 +236,8 @@ def align(prepared: Prepared, predictions: Sequence[Prediction], counting: Count
     else:
         repeat = _repeats(document, phrase, table, matching.duplicates)
     hit, present = _find(prepared, document, phrase)
+    if matching.blank == "present":
+        present |= phrase == table.get("", -1)
     if matching.kinds == "run":
         present = _by_slot(present, predictions, document, source)
     kept = valid & ~repeat if matching.duplicates != "keep" else valid
@@ -265,9 +272,10 @@ def _read(document: Ints, phrase: Ints, matching: Matching, table: Numbers) -> B
 
 def _repeats(document: Ints, phrase: Ints, table: Numbers, rule: str) -> Bools:
     """Rows with the phrase of an earlier row of their document."""
-    if rule == "underscore" and any("_" in form for form in table):
+    mark = _JOINED_BY.get(rule)
+    if mark is not None and any(mark in form for form in table):
         joined: dict[str, int] = {}
-        number = [joined.setdefault(form.replace(" ", "_"), len(joined)) for form in table]
+        number = [joined.setdefault(form.replace(" ", mark), len(joined)) for form in table]
         phrase = np.array(number, dtype=np.int64)[phrase]
     repeat = np.ones(len(phrase), dtype=bool)
     repeat[np.unique(document * max(len(table), 1) + phrase, return_index=True)[1]] = False

@@ -146,6 +146,11 @@ class _Records(Generic[R]):
 class Corpus(_Records[Document]):
     """A named sequence of documents."""
 
+    @property
+    def semeval(self) -> bool:
+        """Whether `semeval` is in its name or its path, in any case: references=by-name goes by that."""
+        return "semeval" in f"{self.name}\n{self.origin}".lower()
+
     @classmethod
     def of(cls, documents: Iterable[Document | Mapping[str, Any]], name: str = "corpus") -> Corpus:
         """A corpus of documents that are at hand, as Document objects or as dicts of the same fields."""

@@ -67,6 +67,7 @@ class Plan:
     """What every chunk is asked: the protocols, and the requests of each."""
 
     corpus: str
+    semeval: bool
     systems: tuple[str, ...]
     reference_set: str | None
     protocols: tuple[Protocol, ...]
@@ -118,9 +119,11 @@ def _score(
     remarks = _by_line_remarks(corpus, systems, options.by)
     listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
     protocols, facts = as_protocols(listed, options.language), _facts(listed)
+    remarks += by_name_notes(corpus, protocols)
     chosen = facts.get("set", "keyphrases")
     plan = Plan(
         corpus.name,
+        corpus.semeval,
         tuple(run.name for run in systems),
         _reference_set(corpus, options.references or (None if chosen == "keyphrases" else chosen)),
         protocols,
@@ -169,6 +172,18 @@ def as_protocols(listed: Sequence[str | Protocol], language: str | None = None) 
     if language is not None:
         protocols = [change(p, stemmer="porter" if language == "english" else language) for p in protocols]
     return tuple({str(p): p for p in protocols}.values())
+
+
+def by_name_notes(corpus: Corpus, protocols: Iterable[Protocol]) -> list[str]:
+    """A note where the name or path of a corpus makes protocols take its references as they are."""
+    names = [str(protocol) for protocol in protocols if protocol.matching.references == "by-name"]
+    if not (names and corpus.semeval):
+        return []
+    takes = "takes" if len(names) == 1 else "take"
+    return [
+        f"{corpus.name}: `semeval` is in its name or path, so {', '.join(names)} {takes} its references as stemmed "
+        "already (references=by-name)"
+    ]
 
 
 def _facts(listed: Sequence[str | Protocol]) -> dict[str, str]:
@@ -271,7 +286,7 @@ def _aligned(plan: Plan, documents: Sequence[Document], chunk: Chunk) -> Iterato
     for p, protocol in enumerate(plan.protocols):
         numbers.setdefault(protocol.matching, []).append(p)
     for matching, protocols in numbers.items():
-        prepared = prepare(documents, matching, plan.corpus, plan.reference_set)
+        prepared = prepare(documents, matching, plan.semeval, plan.reference_set)
         for s, predicted in enumerate(predictions):
             aligned = align(prepared, predicted, plan.protocols[protocols[0]].counting)
             for p in protocols:
@@ -323,7 +338,7 @@ def _tally(plan: Plan, system: int, protocol: int, aligned: Aligned, missing: in
         int((~p.valid).sum()),
         int((p.valid & ~p.kept).sum()),
         missing,
-        *merged_spellings(aligned, plan.corpus, plan.reference_set),
+        *merged_spellings(aligned, plan.semeval, plan.reference_set),
     )
 
 
@@ -429,7 +444,7 @@ Gathered = dict[tuple[int, int, int], list[Any]]  # by system, protocol and requ
 def _gathered(plan: Plan, corpus: Corpus, runs: Sequence[Run], join: Join, jobs: int, *, development: bool) -> Gathered:
     """What the fits gather from all chunks: those of development documents, or the others."""
     found: Gathered = {}
-    gather = partial(_gather_chunk, replace(plan, corpus=corpus.name), development)
+    gather = partial(_gather_chunk, replace(plan, corpus=corpus.name, semeval=corpus.semeval), development)
     for part in ordered_map(gather, chunks(corpus, runs, join), jobs):
         for key, values in part.items():
             found.setdefault(key, []).append(values)
@@ -481,7 +496,7 @@ def prmu(
     counts: list[Any] = []
     for batch in given.batches():
         documents = batch.records()
-        prepared = prepare(documents, matching, given.name, references)
+        prepared = prepare(documents, matching, given.semeval, references)
         aligned = align(prepared, [Prediction()] * len(documents), chosen.counting)
         counts.append(np.stack([aligned.count_references(s) for s in ("P", "R", "M", "U")], axis=1))
     each = np.concatenate(counts)

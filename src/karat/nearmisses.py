@@ -219,7 +219,7 @@ def nearmiss(
     results = score(given, *systems, metrics=[f"{request.label}:{request.subset}"], protocol=listed, **shared)
     named = signature_facts(next(iter(results.signatures.values())))["set"]
     plan = _Plan(
-        given.name,
+        given.semeval,
         tuple(run.name for run in systems),
         None if named == "keyphrases" else named,
         as_protocols(listed, chosen.language),
@@ -282,7 +282,7 @@ def _notes(found: Sequence[Found], options: Options) -> list[str]:
 class _Plan:
     """What every chunk is asked."""
 
-    corpus: str
+    semeval: bool
     systems: tuple[str, ...]
     reference_set: str | None
     protocols: tuple[Protocol, ...]
@@ -312,7 +312,7 @@ def _chunk(plan: _Plan, chunk: Chunk) -> _Part:
     predictions = [batch.records() for batch in chunk.predictions]
     found: dict[tuple[int, int], tuple[Found, list[NearMiss]]] = {}
     for p, protocol in enumerate(plan.protocols):
-        prepared = prepare(documents, protocol.matching, plan.corpus, plan.reference_set)
+        prepared = prepare(documents, protocol.matching, plan.semeval, plan.reference_set)
         for s, predicted in enumerate(predictions):
             aligned = align(prepared, predicted, protocol.counting)
             counted = np.ones(len(documents), dtype=bool)

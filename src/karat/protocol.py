@@ -38,7 +38,8 @@ class Matching:
             "space": "split at every single space",
             "split": "split at white space",
             "split_nopunc": "split at every character that is not a letter, digit or underscore",
-            "nltk": "NLTK's word tokens (extra ngram)",
+            "nltk": "NLTK's word tokens of each sentence, found before lower-casing (extra ngram)",
+            "spacy": "spaCy's English tokens, found before lower-casing; hyphens within words stay",
         },
     )
     stemmer: str = _option(
@@ -72,8 +73,13 @@ class Matching:
         {
             "stem": "yes",
             "stemmed": "no: they are already",
-            "by-name": "no, when the first dotted part of the corpus name is semeval",
+            "by-name": "no, when the name or the path of the corpus has semeval in it, in any case",
         },
+    )
+    reference_spaces: str = _option(
+        "as-given",
+        "several spaces in a row in a reference",
+        {"as-given": "stay as they are: the tokenizer decides", "one": "are one space"},
     )
     boundary: str = _option(
         "wall",
@@ -115,6 +121,7 @@ class Matching:
             "drop": "nothing",
             "keep": "a phrase, and no prediction at all is one empty phrase",
             "inner": "a phrase, unless it is all there is",
+            "present": "a present phrase",
         },
     )
     blank_references: str = _option(
@@ -145,6 +152,7 @@ class Matching:
         {
             "drop": "dropped",
             "underscore": "dropped, and `a_b` repeats `a b`",
+            "hyphen": "dropped, and `a-b` repeats `a b`",
             "surface": "dropped only where they are written alike",
             "keep": "kept",
         },
@@ -179,7 +187,7 @@ class Counting:
         {
             "none": "the predictions there are",
             "k": "k",
-            "absent-10": "present: the predictions there are; all and absent: min(k, 10)",
+            "absent-10": "k of a list filled up to 10: absent has what present ones leave of it, present is not filled",
         },
     )
     empty: str = _option(
@@ -199,6 +207,7 @@ class Counting:
             "cut": "its predictions up to the cutoff",
             "predicted": "k if it has a prediction of the kind, else 0",
             "k": "k always",
+            "pad": "what its own precision is divided by, as pad has it",
         },
     )
     ideal: str = _option(
@@ -214,6 +223,14 @@ class Counting:
         "first",
         "the rank of MRR",
         {"first": "of the first hit", "all": "the mean of 1/rank over all hits"},
+    )
+    preference: str = _option(
+        "references",
+        "what bpref divides by",
+        {
+            "references": "references: the sum over hits, and the wrong predictions before each, at most as many",
+            "hits": "hits: the sum over hits; k: the wrong predictions before each",
+        },
     )
     alpha: str = _option(
         "clarke",
@@ -471,6 +488,7 @@ _KPDROP = _preset(
     tokenizer="space",
     repair="digits",
     references="by-name",
+    reference_spaces="one",
     boundary="cross",
     present="characters",
     separators="sep",
@@ -564,23 +582,32 @@ PRESETS: dict[str, Protocol] = {
             empty="zero",
             soft_stems="twice",
         ),
+        # KPDrop's script with @O and micro averages; its padded lists are padded in the micro averages too.
         _preset(
             "thomas2024",
-            "Thomas and Vajjala 2024, the reproducibility study: predictions are present by their slot",
+            "Thomas and Vajjala 2024, the reproducibility study: KPDrop's script with @O and micro averages",
             "edwinthomas444/keyphrase-generation-reproducibility-study KPDrop/utils/evaluation_utils.py",
             base=_KPDROP,
-            kinds="run",
-            experimental=True,
+            micro="pad",
+            also=("pad=k",),
         ),
+        # Every list is filled up to ten with a phrase that is in no text, before the split by kind.
         _preset(
             "houbre2025",
-            "Houbre et al. 2025, the homogeneity paper: absent lists padded to 10",
+            "Houbre et al. 2025, self-compositional data augmentation: absent lists padded to 10",
             "MHoubre/Self_Compo_DA_4KPG src/evaluation.py",
             tokenizer="nltk",
             invalid="none",
             pad="absent-10",
             hits="each",
-            experimental=True,
+        ),
+        _preset(
+            "houbre2026",
+            "Houbre et al. 2026, the homogeneity paper: classes of references (PRMU) on spaCy's tokens",
+            "the tokens of MHoubre/Self_Compo_DA_4KPG src/prmu.py",
+            tokenizer="spacy",
+            invalid="none",
+            reference_duplicates="keep",
         ),
         _preset(
             "gallina2020",
@@ -589,12 +616,13 @@ PRESETS: dict[str, Protocol] = {
             tokenizer="nltk",
             boundary="dot",
             present="characters",
+            blank="present",
+            blank_references="present",
             invalid="none",
             duplicates="keep",
             reference_duplicates="keep",
             hits="references",
             empty="zero",
-            experimental=True,
         ),
         # What the script prints as "Micro" is the mean over documents, and the other way round.
         _preset(
@@ -605,12 +633,13 @@ PRESETS: dict[str, Protocol] = {
             boundary="cross",
             invalid="leading",
             one_word="first",
+            duplicates="hyphen",
             reference_duplicates="keep",
             hits="each",
             pad="k",
             empty="zero",
             micro="k",
-            experimental=True,
+            preference="hits",
         ),
     )
 }

@@ -15,7 +15,7 @@ from karat.text.normalise import normaliser_of
 from karat.text.unicode import composed
 
 
-def merged_spellings(aligned: Aligned, corpus_name: str = "", reference_set: str | None = None) -> tuple[int, int]:
+def merged_spellings(aligned: Aligned, semeval: bool = False, reference_set: str | None = None) -> tuple[int, int]:
     """(predictions, references) that are found, present or repeated only because spellings of a character are one.
 
     Documents in which all is spelled in that one way already are not looked at, which is nearly every one.
@@ -30,7 +30,7 @@ def merged_spellings(aligned: Aligned, corpus_name: str = "", reference_set: str
     documents, predictions = [document for document, _ in concerned], [prediction for _, prediction in concerned]
     every = _keeping_all(matching)
     one, as_given = (
-        align(prepare(documents, each, corpus_name, reference_set), predictions, aligned.counting)
+        align(prepare(documents, each, semeval, reference_set), predictions, aligned.counting)
         for each in (every, replace(every, unicode="as-is"))
     )
     return _merged_predictions(one, as_given, matching), _merged_references(one, as_given, matching)

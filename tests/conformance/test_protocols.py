@@ -57,6 +57,14 @@ def test_prmu_of_inspec_is_that_of_the_literature(shared: Path) -> None:
     assert [round(100 * v, 2) for v in shares["corpus"].values()] == [78.30, 10.34, 6.51, 4.84]
 
 
+def test_prmu_of_inspec_under_houbre2026_is_that_of_the_homogeneity_paper(shared: Path) -> None:
+    corpus = shared / "data" / "inspec.jsonl.gz"
+    shares = karat.prmu(corpus, protocol="houbre2026")["documents"]
+    assert [round(100 * share, 2) for share in shares.values()] == [78.66, 9.92, 6.50, 4.93]
+    [row] = karat.describe(corpus, protocol="houbre2026").rows()
+    assert [f"{100 * row[name]:.1f}" for name in "PRMU"] == ["78.7", "9.9", "6.5", "4.9"]  # Table 1
+
+
 def test_french_is_stemmed_by_snowball(shared: Path) -> None:
     corpus = karat.read(shared / "data" / "termith-fr.jsonl.gz")
     run = karat.Run.of(

@@ -59,6 +59,9 @@ def value(metric: str, protocol: str = "karat", documents: list[dict[str, Any]] 
         ("map@2:present", ((1 / 1) / 2 + 1 / 2) / 2),
         ("mrr:present", (1 + 1 / 2) / 2),
         ("mrr@1:present", (1 + 0) / 2),
+        # a: nothing wrong before the first hit, one wrong before the second, of 2; b: one wrong before its only one
+        ("bpref:present", ((1 + (1 - 1 / 2)) / 2 + 0) / 2),
+        ("bpref@1:present", (1 / 2 + 0) / 2),
         (
             "ndcg:present",
             ((1 + 1 / log2(4)) / (1 + 1 / log2(3)) + (1 / log2(3)) / 1) / 2,
@@ -106,6 +109,22 @@ def test_repeats_of_a_kind_are_counted_by_stems_and_in_exhird_in_the_slots_of_th
     assert values(markers, "chen2020") == pytest.approx([(0 + 0) / 2, 2 / 3])
     # A run without slots is judged by the text.
     assert values(plain, "chen2020") == pytest.approx([1 / 2, 0.0])
+
+
+def test_bpref_is_that_of_trec_eval_or_of_its_own_hits() -> None:
+    documents: list[dict[str, Any]] = [
+        {
+            "id": "1",
+            "text": "",
+            "keyphrases": ["r one", "r two", "r three", "r four"],
+            "predicted": ["w one", "r one", "w two", "w three", "r two", "w four", "w five", "r three"],
+        }
+    ]
+    assert value("bpref", documents=documents) == 0.25  # as trec_eval prints it
+    assert value("bpref@5", documents=documents) == 0.25
+    # meng2017: the mean over the hits, with wrong predictions over k
+    assert value("bpref@5", "meng2017", documents=documents) == pytest.approx(((1 - 1 / 5) + (1 - 3 / 5)) / 2)
+    assert value("bpref@10", "meng2017", documents=documents) == pytest.approx((0.9 + 0.7 + 0.5) / 3)
 
 
 def test_padding_divides_by_k() -> None:
@@ -249,10 +268,10 @@ def test_a_phrase_never_crosses_the_title_nor_a_comma_under_karat() -> None:
     assert value("count_mae:absent", "karat,boundary=cross", documents=documents) == 1.0
 
 
-def test_kinds_of_the_run_decide_under_thomas2024() -> None:
+def test_kinds_of_the_run_decide_where_they_are_asked_for() -> None:
     corpus = karat.Corpus.of([{"id": "1", "title": "nets", "text": "deep nets", "keyphrases": ["deep nets"]}])
     run = karat.Run.of([{"id": "1", "keyphrases": ["deep nets", "nets"], "kinds": ["absent", "present"]}])
-    for protocol, expected in (("kpdrop2022", 1.0), ("thomas2024", 0.0)):
+    for protocol, expected in (("kpdrop2022", 1.0), ("thomas2024", 1.0), ("kpdrop2022,kinds=run", 0.0)):
         [row] = karat.score(corpus, run, metrics=["r@M:present"], protocol=protocol).rows()
         assert row["value"] == expected
 
@@ -274,6 +293,62 @@ def test_houbre2025_pads_absent_lists_to_ten_and_present_ones_not() -> None:
     assert value("p@M:absent", "houbre2025", documents=documents) == 1.0
 
 
+def test_houbre2025_sees_that_a_sentence_ends_before_it_lower_cases() -> None:
+    documents: list[dict[str, Any]] = [
+        {
+            "id": "1",
+            "text": "We study neural networks. They learn.",
+            "keyphrases": ["neural networks"],
+            "predicted": ["Neural Network"],
+        }
+    ]
+    assert value("f1@M:present", "houbre2025", documents=documents) == 1.0
+    assert value("f1@M:present", "gallina2020", documents=documents) == 1.0
+
+
+def test_gallina2020_counts_an_empty_prediction_as_present_and_wrong() -> None:
+    documents: list[dict[str, Any]] = [
+        {"id": "1", "text": "deep nets", "keyphrases": ["deep nets", "chess"], "predicted": ["deep nets", "", "chess"]}
+    ]
+    assert value("p@5", "gallina2020", documents=documents) == pytest.approx(2 / 3)
+    assert value("p@5:present", "gallina2020", documents=documents) == pytest.approx(1 / 2)
+    assert value("p@5:absent", "gallina2020", documents=documents) == 1.0
+
+
+def test_gallina2020_joins_title_and_text_before_it_looks_for_sentences() -> None:
+    """The full stop behind the title keeps that of an abbreviation at its end."""
+    documents: list[dict[str, Any]] = [
+        {"id": "1", "title": "Nets at Acme Inc.", "text": "We plan.", "keyphrases": ["Inc. .", "Inc."], "predicted": []}
+    ]
+    assert value("count_mae:present", "gallina2020", documents=documents) == 1.0
+    # alone, as a phrase or as a title of its own, `Inc.` is two tokens: an abbreviation only within a sentence
+    assert value("count_mae:absent", "gallina2020", documents=documents) == 1.0
+
+
+def test_thomas2024_pads_micro_averages_too() -> None:
+    documents: list[dict[str, Any]] = [
+        {"id": "1", "text": "deep nets learn", "keyphrases": ["deep nets"], "predicted": ["deep nets", "learn"]},
+        {"id": "2", "text": "trees", "keyphrases": ["trees"], "predicted": []},
+    ]
+    assert value("p@5:present/micro", "thomas2024", documents=documents) == pytest.approx(1 / 2)
+    assert value("p@5:present/micro", "thomas2024,pad=k", documents=documents) == pytest.approx(1 / 10)
+    assert value("r@5:present/micro", "thomas2024,pad=k", documents=documents) == pytest.approx(1 / 2)
+    assert value("p@O:present", "thomas2024", documents=documents) == pytest.approx((1 + 0) / 2)
+
+
+def test_kpdrop2022_takes_two_spaces_as_one_in_references_alone() -> None:
+    def found(text: str, reference: str, prediction: str) -> tuple[Any, Any]:
+        documents = [{"id": "1", "text": text, "keyphrases": [reference], "predicted": [prediction]}]
+        return tuple(value(f"r@M:{kind}", "kpdrop2022", documents=documents) for kind in ("present", "absent"))
+
+    assert found("neural networks learn", "neural  networks", "neural networks") == (1.0, 0.0)
+    assert found("neural networks learn", "neural networks", "neural  networks") == (0.0, 0.0)
+    assert found("neural  networks learn", "neural  networks", "neural networks") == (0.0, 1.0)  # the text keeps both
+    documents = [{"id": "1", "text": "neural nets", "keyphrases": ["neural  nets", "neural nets"], "predicted": []}]
+    assert value("count_mae", "kpdrop2022", documents=documents) == 1.0
+    assert value("count_mae", "kpdrop2022,reference_spaces=as-given", documents=documents) == 2.0
+
+
 def test_gallina2020_takes_any_variant_and_divides_by_what_is_there() -> None:
     assert value("p@5", "gallina2020", documents=VARIANTS) == pytest.approx(2 / 3)
     assert value("r@5", "gallina2020", documents=VARIANTS) == 1.0
@@ -291,3 +366,16 @@ def test_meng2017_reads_the_first_prediction_of_one_word_only() -> None:
     ]
     assert value("p@5", "meng2017", documents=documents) == pytest.approx(2 / 5)
     assert value("r@5", "meng2017", documents=documents) == pytest.approx(2 / 3)
+
+
+def test_meng2017_joins_stems_by_hyphens_to_find_repeats() -> None:
+    documents: list[dict[str, Any]] = [
+        {
+            "id": "1",
+            "text": "x",
+            "keyphrases": ["deep nets", "deep-net x"],
+            "predicted": ["deep nets x", "deep-nets x", "deep net"],
+        }
+    ]
+    assert value("p@3", "meng2017", documents=documents) == pytest.approx(1 / 3)
+    assert value("p@3", "meng2017,duplicates=drop", documents=documents) == pytest.approx(2 / 3)

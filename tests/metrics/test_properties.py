@@ -80,7 +80,7 @@ def some_references(given: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_no_metric_is_left_out() -> None:
-    expected = "p r f1 map mrr ndcg alpha_ndcg substring_precision substring_recall substring_f1 r_precision"
+    expected = "p r f1 map mrr bpref ndcg alpha_ndcg substring_precision substring_recall substring_f1 r_precision"
     soft = "soft_p soft_r soft_f sem_p sem_r sem_f"
     assert set(METRICS) >= {*expected.split(), *soft.split(), *OF_PREDICTIONS}
     for metric in METRICS.values():

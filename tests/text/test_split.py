@@ -98,7 +98,7 @@ def test_no_documents_have_no_pieces(separators: str) -> None:
 
 
 @pytest.mark.parametrize("separators", SEPARATORS)
-@pytest.mark.parametrize("blank", ["drop", "keep", "inner"])
+@pytest.mark.parametrize("blank", ["drop", "keep", "inner", "present"])
 @pytest.mark.parametrize("beside", [["c"], ["c;d"], [], [""]])
 def test_a_null_character_splits_and_ends_nothing(separators: str, blank: str, beside: list[str]) -> None:
     found = split([["a\x00b", "e"], beside], separators, blank)
@@ -107,7 +107,7 @@ def test_a_null_character_splits_and_ends_nothing(separators: str, blank: str, b
 
 
 @pytest.mark.parametrize("separators", SEPARATORS)
-@pytest.mark.parametrize("blank", ["drop", "keep", "inner"])
+@pytest.mark.parametrize("blank", ["drop", "keep", "inner", "present"])
 @untimed
 @given(data=st.data())
 def test_a_document_is_split_alike_beside_any_other(separators: str, blank: str, data: st.DataObject) -> None:
@@ -145,6 +145,12 @@ BLANK: dict[str, list[tuple[list[Phrase], list[str]]]] = {
         ([" "], []),
         (["a", "", "b"], ["a", "", "b"]),
         (["a;"], ["a", ""]),
+    ],
+    "present": [
+        ([], []),
+        ([""], [""]),
+        ([None], [""]),
+        (["a", "", "b"], ["a", "", "b"]),
     ],
 }
 

@@ -35,7 +35,7 @@ from karat.alike.sets import Floats, Sets, shares
 from karat.columns import Bools
 from karat.corpus import Corpus, Run
 from karat.errors import InputError
-from karat.evaluate import as_corpus, as_protocols, as_runs, references_hash
+from karat.evaluate import as_corpus, as_protocols, as_runs, by_name_notes, references_hash
 from karat.formats.pairs import read_pairs
 from karat.metrics.base import divide
 from karat.metrics.soft import hash_remark
@@ -209,6 +209,7 @@ def _under(work: _Work, protocol: Protocol) -> _Part:
     sides += zip(names, columns.systems, strict=True)
     notes = [] if len(columns.references.document) else [f"{documents.corpus.name}: no document has references"]
     differences, rows = list(_differences(work, systems)), [_row(work, each) for each in systems]
+    notes += by_name_notes(documents.corpus, [protocol])
     if any(map(_lacks_p, rows)) or any(np.isnan(each.tests["bootstrap"]) for each in differences):
         notes.append(NO_P)
     notes += [note for each in differences for note in each.notes]

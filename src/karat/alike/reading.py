@@ -203,7 +203,7 @@ def read_columns(
     table, spelled = Numbers(), list[str]()
     parts: list[list[Phrases]] = [[] for _ in range(len(systems) + 1)]
     for start, given in _with_references(documents, asked.reference_set):
-        prepared = prepare(given, asked.protocol.matching, documents.corpus.name, asked.reference_set)
+        prepared = prepare(given, asked.protocol.matching, documents.corpus.semeval, asked.reference_set)
         aligned = [align(prepared, _of(system, start, len(given)), asked.protocol.counting) for system in systems]
         known = len(table)
         number = table.of(list(prepared.table))  # new ones rise

@@ -73,6 +73,8 @@ def _micro_predictions(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Ints
         return depth
     if rule == "predicted":
         return np.where(there > 0, depth, 0)
+    if rule == "pad":
+        return _predictions(aligned, cutoff, subset)
     return np.minimum(depth, there)
 
 

@@ -1,4 +1,4 @@
-"""Measures of rank: average precision, reciprocal rank, areas and discounts."""
+"""Measures of rank: average precision, reciprocal rank, binary preference, areas and discounts."""
 
 from __future__ import annotations
 
@@ -93,6 +93,25 @@ def sadr(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
     counts: Floats = np.where(beyond > 0, 1.0 / np.log2(beyond + 2.0), 1.0)
     total = _total(aligned, ranked.document, counts * ranked.gain * within)
     return rows(divide(total, references, empty=0.0), defined=judged(aligned, subset))
+
+
+@metric("bpref", better="higher", cutoff="optional")
+def binary_preference(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
+    """Share of references that are preferred to wrong predictions: 1 less the wrong ones before a hit, over all."""
+    ranked, within = _within(aligned, cutoff, subset)
+    wrong = _running(ranked.document, (~ranked.relevant).astype(np.int64))
+    references = aligned.count_references(subset)
+    if aligned.counting.preference == "hits":
+        of, most = (
+            _total(aligned, ranked.document, (ranked.gain * within).astype(np.float64)),
+            aligned.depth(cutoff, subset),
+        )
+    else:
+        of, most = references.astype(np.float64), references
+    limit = most[ranked.document]
+    preferred = 1.0 - divide(np.minimum(wrong, limit), limit, empty=0.0)
+    total = _total(aligned, ranked.document, preferred * ranked.gain * within)
+    return rows(divide(total, of, empty=0.0), defined=judged(aligned, subset))
 
 
 def _discounts(length: int) -> Floats:

@@ -18,7 +18,7 @@ from karat.corpus import Corpus, Run
 from karat.engine.chunks import By, Chunk, Join, Missing, chunks, matched_by
 from karat.engine.processes import ordered_map
 from karat.errors import InputError, unknown
-from karat.evaluate import Progress, as_corpus, as_protocols, as_runs, references_hash, uncollected
+from karat.evaluate import Progress, as_corpus, as_protocols, as_runs, by_name_notes, references_hash, uncollected
 from karat.profiles.counts import Counts, Phrases, Portrait, count, portrait, predictions, references
 from karat.profiles.duplicates import Prints
 from karat.profiles.found import Description, Side, Texts
@@ -72,6 +72,7 @@ def _describe(given: Corpus, systems: list[Run], protocol: str | Protocol, chose
     _check(given, systems, surveyed, chosen)
     plan = _Plan(
         given.name,
+        given.semeval,
         own,
         as_given,
         _sets(surveyed, chosen.references),
@@ -118,6 +119,7 @@ class _Plan:
     """What every chunk is asked."""
 
     corpus: str
+    semeval: bool
     protocol: Protocol
     as_given: Protocol  # the same, every reference that is given being kept
     sets: tuple[str | None, ...]
@@ -142,12 +144,12 @@ class _Part:
 
 def _look(plan: _Plan, chunk: Chunk) -> _Part:
     documents = chunk.documents.records()
-    first = prepare(documents, plan.as_given.matching, plan.corpus, plan.sets[0])
+    first = prepare(documents, plan.as_given.matching, plan.semeval, plan.sets[0])
     position = plan.protocol.counting.position
     given = references(first)
     sets = [count(given, first, position, keep_repeats=True)]
     for name in plan.sets[1:]:
-        other = with_set(first, plan.corpus, name)
+        other = with_set(first, plan.semeval, name)
         sets.append(count(references(other), other, position, keep_repeats=True))
     there = np.ones((len(chunk.predictions), len(documents)), dtype=bool)
     for s, lacking in enumerate(chunk.missing if plan.leave_out else ()):
@@ -191,7 +193,7 @@ def _scored(plan: _Plan, prepared: Prepared, given: Phrases) -> tuple[Prepared, 
     """The documents with those references that the protocol scores."""
     matching = plan.protocol.matching
     if matching.blank_references != "drop":
-        scored = with_set(replace(prepared, matching=matching), plan.corpus, plan.sets[0])
+        scored = with_set(replace(prepared, matching=matching), plan.semeval, plan.sets[0])
         return scored, references(scored)
     scored = without_repeats(prepared, matching)
     rule = matching.reference_duplicates
@@ -301,7 +303,7 @@ def _together(read: _Read, options: Options) -> Description:
         leaks,
         {str(plan.protocol): plan.protocol.signature(**facts, karat=__version__)},
         (),
-        tuple(_by_line(read.corpus, read.systems, options.by)),
+        (*_by_line(read.corpus, read.systems, options.by), *by_name_notes(read.corpus, [plan.protocol])),
     )
     sane = sanity_warnings(read.corpus, read.systems, [plan.protocol], options.by, plan.sets[0])
     return replace(

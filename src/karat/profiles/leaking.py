@@ -38,7 +38,7 @@ def read_training(corpus: Corpus, matching: Matching) -> Training:
     prints: list[Prints] = []
     forms: set[str] = set()
     for batch in corpus.batches():
-        prepared = prepare(batch.records(), matching, corpus.name)
+        prepared = prepare(batch.records(), matching, corpus.semeval)
         grams = list(in_slices(prepared.texts))
         prints.append(Prints.of(prepared.titles, prepared.bodies, grams))
         forms.update(prepared.table)

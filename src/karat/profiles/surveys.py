@@ -63,7 +63,7 @@ def survey(corpus: Corpus, matching: Matching, reference_set: str | None) -> Sur
         names.update(dict.fromkeys(name for document in documents for name in document.reference_sets or ()))
         phrases = dict.fromkeys(filter(None, chain.from_iterable(given)))
         _note_separators(found, phrases)
-        found.forms.update(dict.fromkeys(reference_stems(list(phrases), matching, corpus.name)))
+        found.forms.update(dict.fromkeys(reference_stems(list(phrases), matching, corpus.semeval)))
         left = min(SAMPLE - found.languages.total(), OF_BATCH)
         for document, each in zip(documents[:left], given[:left], strict=True):
             _look_closely(found, document, each)

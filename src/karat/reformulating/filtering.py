@@ -25,7 +25,7 @@ from karat.align import align, prepare
 from karat.columns import PRMU, Bools, Ints
 from karat.corpus import Corpus, Document, Prediction
 from karat.errors import InputError, unknown
-from karat.evaluate import as_corpus, as_protocols, references_hash
+from karat.evaluate import as_corpus, as_protocols, by_name_notes, references_hash
 from karat.formats import jsonl
 from karat.formats.base import brief, quoted
 from karat.formats.pairs import write_pairs
@@ -251,7 +251,7 @@ def filter_reformulations(
     texts = list(_read(reformulations))
     if not texts:
         raise InputError("there is no reformulation to look at")
-    look = _looking(change(chosen, reference_duplicates="keep"), given.name, references)
+    look = _looking(change(chosen, reference_duplicates="keep"), given.semeval, references)
     sources, original = _sources(given, {found.source for _, found, _ in texts}, look)
     for where, found, _ in texts:
         if found.source not in sources:
@@ -270,7 +270,7 @@ def filter_reformulations(
         tuple(original),
         tuple(record for _, _, record in texts),
         {str(chosen): chosen.signature(**facts, karat=__version__)},
-        tuple(_notes(judged, original)),
+        (*by_name_notes(given, [chosen]), *_notes(judged, original)),
     )
 
 
@@ -308,11 +308,11 @@ class _Looked:
 Look = Callable[[Sequence[Document]], _Looked]
 
 
-def _looking(protocol: Protocol, corpus: str, reference_set: str | None) -> Look:
+def _looking(protocol: Protocol, semeval: bool, reference_set: str | None) -> Look:
     """A function that looks up references in their documents."""
 
     def look(documents: Sequence[Document]) -> _Looked:
-        prepared = prepare(documents, protocol.matching, corpus, reference_set)
+        prepared = prepare(documents, protocol.matching, semeval, reference_set)
         aligned = align(prepared, [Prediction()] * len(documents), protocol.counting)
         found, surfaces = aligned.references, [surface.strip() for surface in prepared.surfaces]
         first = np.unique(found.variant_reference, return_index=True)[1]

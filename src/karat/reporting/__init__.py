@@ -260,7 +260,7 @@ def _unscored(corpus: Corpus, runs: Sequence[Run], asked: _Asked, has_text: bool
     protocol = as_protocols(asked.protocols(), options.language)[0]
     gathered: list[Entry] = []
     for chunk in chunks(corpus, runs, Join(options.by, options.missing)):
-        prepared = prepare(chunk.documents.records(), protocol.matching, corpus.name)
+        prepared = prepare(chunk.documents.records(), protocol.matching, corpus.semeval)
         aligned = [align(prepared, batch.records(), protocol.counting) for batch in chunk.predictions]
         gathered += entries(chunk.ids, aligned, has_text)
         if options.progress is not None:

@@ -72,7 +72,7 @@ def make(runs: Sequence[str | Path | Run], options: Options) -> Made:
     made: list[tuple[str, Prediction]] = []
     dropped = np.zeros(len(systems), dtype=np.int64)
     for chunk in chunks(corpus, systems, Join(None, "skip")):
-        columns = _aligned(chunk, protocol, corpus.name)
+        columns = _aligned(chunk, protocol, corpus.semeval)
         dropped += [int((~each.predictions.valid).sum()) for each in columns]
         made += _predictions(chunk, columns, options)
     ordered = _in_order(made, systems[0])
@@ -159,8 +159,8 @@ def _notes(runs: Sequence[Run], dropped: Sequence[int], made: Sequence[Predictio
 # ---------------------------------------------------------------------------------------------- one chunk
 
 
-def _aligned(chunk: Chunk, protocol: Protocol, corpus: str) -> list[Aligned]:
-    prepared = prepare(chunk.documents.records(), protocol.matching, corpus)
+def _aligned(chunk: Chunk, protocol: Protocol, semeval: bool) -> list[Aligned]:
+    prepared = prepare(chunk.documents.records(), protocol.matching, semeval)
     return [align(prepared, batch.records(), protocol.counting) for batch in chunk.predictions]
 
 

@@ -109,7 +109,7 @@ def show(corpus: str | Path | Corpus, *runs: str | Path | Run, id: str, **option
     chunk, at = _find(given, systems, str(id), chosen)
     documents = chunk.documents.pick([at]).records()
     _check_set(documents[0], chosen.references, given.origin)
-    prepared = prepare(documents, protocol.matching, given.name, chosen.references)
+    prepared = prepare(documents, protocol.matching, given.semeval, chosen.references)
     records = [batch.pick([at]).records() for batch in chunk.predictions]
     names = tuple(run.name for run in systems)
     aligned = {name: align(prepared, each, protocol.counting) for name, each in zip(names, records, strict=True)}

@@ -63,16 +63,23 @@ class Normaliser:
         self._composes_whole = composes and not by_piece
         self._pieces = Pieces(tokens.tokens, stem, by_piece)
 
+    @property
+    def local(self) -> bool:
+        """Whether what stands around a piece of text has no say in its tokens."""
+        return self._tokens.local
+
     def __call__(self, text: str) -> str:
         """The stems of a text, joined by single spaces.
 
         >>> normaliser("marks", "porter", "lower")("Neural networks, trained.")
         'neural network , train .'
         """
-        lowered = text.lower() if self._lower else text
-        if self._composes_whole and (plain := composed(lowered)) != lowered:
-            lowered, self._pieces.respelled = plain, True
-        return self._join(self._tokens.pieces(lowered))
+        if self._lower and not self._tokens.cased:
+            text = text.lower()
+        if self._composes_whole and (plain := composed(text)) != text:
+            text, self._pieces.respelled = plain, True
+        pieces = self._tokens.pieces(text)
+        return self._join(list(map(str.lower, pieces)) if self._lower and self._tokens.cased else pieces)
 
     @property
     def respelled(self) -> bool:
@@ -86,7 +93,7 @@ class Normaliser:
         ['neural network', '', 'net']
         """
         together = f" {_MARK} ".join(map(str.strip, texts))
-        if not self._tokens.local or together.count(_MARK) >= max(len(texts), 1):
+        if not self.local or together.count(_MARK) >= max(len(texts), 1):
             return [self(text).strip() for text in texts]
         self._pieces[_MARK] = _MARK
         forms = [form.strip() for form in self(together).split(_MARK)] if texts else []

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from karat.libraries import library
+from karat.text.punkt import sentences
 
 _MARKS = re.compile(r"\w+(?:-\w+)*|[^\w\s]")
 _WORDS = re.compile(r"\w+")
-# Where NLTK's sentence model would split: punkt needs a download, this rule does not.
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[\"'(\[]?[A-Z0-9])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +27,7 @@ class Tokenizer:
     tokens: Callable[[str], list[str]] | None = None
     drops: bool = False  # whether a piece may hold no token at all
     local: bool = True  # whether what stands around a piece has no say in its tokens
+    cased: bool = False  # whether it goes by capitals, and so has to see a text before it is lower-cased
 
     def __call__(self, text: str) -> list[str]:
         """The tokens of a text.
@@ -50,7 +50,7 @@ def _stripped(piece: str) -> list[str]:
 @lru_cache(maxsize=20_000)  # slow, and asked again for every protocol that uses it
 def _nltk_words(text: str) -> list[str]:
     tokenize = _nltk_tokenizer()
-    return [token for sentence in _SENTENCE_END.split(text) for token in tokenize(sentence)]
+    return [token for sentence in sentences(text) for token in tokenize(sentence)]
 
 
 @cache
@@ -60,12 +60,19 @@ def _nltk_tokenizer() -> Callable[[str], list[str]]:
     return tokenize
 
 
+def _spacy_words(text: str) -> list[str]:
+    from karat.text import spacy_tokens  # it makes large tables
+
+    return spacy_tokens.tokens(text)
+
+
 _TOKENIZERS = {
     "marks": Tokenizer(str.split, _MARKS.findall),
     "space": Tokenizer(_at_spaces, _stripped),
     "split": Tokenizer(str.split),
     "split_nopunc": Tokenizer(str.split, _WORDS.findall, drops=True),
-    "nltk": Tokenizer(_nltk_words, local=False),
+    "nltk": Tokenizer(_nltk_words, local=False, cased=True),
+    "spacy": Tokenizer(_spacy_words, cased=True),
 }
 
 
