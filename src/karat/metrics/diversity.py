@@ -118,9 +118,11 @@ def sem_diverse_index(
     >>> from karat import Corpus, Run, score
     >>> documents = Corpus.of([{"id": "1", "text": "ants", "keyphrases": ["ants"]}])
     >>> run = Run.of([{"id": "1", "keyphrases": ["ants", "ants", "ants"]}])
-    >>> [round(score(documents, run, metrics=["sem_diverse_index"], protocol=p).rows()[0]["value"], 4)
-    ...  for p in ("karat", "karat,diverse_index=sum")]  # three equal phrases: six ordered pairs
-    [1.0, 2.4495]
+    >>> for protocol in ("karat", "karat,diverse_index=sum"):  # three equal phrases: six ordered pairs
+    ...     row = score(documents, run, metrics=["sem_diverse_index"], protocol=protocol).rows()[0]
+    ...     print(f"{row['value']:.4f}")
+    1.0000
+    2.4495
     """
     chosen = looked_at(aligned, subset)
     vectors = _vectors(aligned, chosen, model, layer)
