@@ -173,6 +173,16 @@ def test_a_generator_of_absent_phrases_is_not_taken_for_a_run_of_another_corpus(
     assert warnings(ENGLISH, [each | {"keyphrases": each["keyphrases"] * 2} for each in rare]) == ()
 
 
+def test_a_run_in_another_order_is_looked_at_too() -> None:
+    many, other = corpus_of(2500), run_of(corpus_of(2500, seed=1))
+    own = run_of(many)
+    Random(0).shuffle(own)
+    Random(0).shuffle(other)
+    [warning] = warnings(many, own, other)
+    assert warning.startswith("warning: run2: ")
+    assert "59 documents sampled" in warning
+
+
 @pytest.mark.parametrize("count", range(1, 5))
 def test_of_few_documents_nothing_is_said(count: int) -> None:
     assert warnings(ENGLISH[:count], run_of(OTHER[:count])) == ()

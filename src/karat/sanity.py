@@ -29,6 +29,7 @@ from karat.text.scripts import script_without_spaces
 ENOUGH, MOST = 20, 60  # documents that are looked at: so many at least, where there are as many, and of one batch
 READ = 2000  # characters of a text that are looked at
 OPENING = 600  # characters by which the language is told
+FIRST = 10  # phrases of a document that are looked at
 FEWEST = 5  # documents by which a run is judged
 FOREIGN = 0.2  # of what ties references to their texts: a run of the same documents has more
 TIED = 0.2  # how much oftener words of references are in their own text than in others, at least
@@ -114,7 +115,7 @@ class _Sample:
         return cls(corpus, ids, places, texts, list(map(_words, texts)), dict(enumerate(given)))
 
     def predictions(self, run: Run, by: By | None) -> dict[int, list[str]]:
-        """What a run predicts for the documents, by their number here, as far as its beginning has them."""
+        """What a run predicts for the documents, by their number here; it is read until all of them are found."""
         by_line = matched_by(self.corpus, run, by) == "line"
         number = dict(zip(self.places if by_line else self.ids, range(len(self.ids)), strict=True))
         found: dict[int, list[str]] = {}
@@ -125,7 +126,7 @@ class _Sample:
             for at, record in zip(there, batch.pick(there).records(), strict=True):
                 found[number[keys[at]]] = list(filter(None, record.keyphrases or ()))
             start += len(batch)
-            if start > self.places[-1]:
+            if len(found) == len(number):
                 break
         return found
 
@@ -197,7 +198,7 @@ class _Tied:
         frequency = Counter(word for words in sample.words for word in words)
         rows: list[tuple[float, float]] = []
         for n, listed in phrases.items():
-            text, words = sample.words[n], _words(" , ".join(listed))
+            text, words = sample.words[n], _words(" , ".join(listed[:FIRST]))
             if text and words:
                 own = len(words & text)
                 rows.append((own / len(words), (sum(map(frequency.__getitem__, words)) - own) / len(words) / others))
