@@ -228,8 +228,8 @@ class Counting:
         "references",
         "what bpref divides by",
         {
-            "references": "references: the sum over hits, and the wrong predictions before each, at most as many",
-            "hits": "hits: the sum over hits; k: the wrong predictions before each",
+            "references": "by the references: the sum over hits, and the wrong predictions before each",
+            "hits": "by the hits: the sum over hits; by k: the wrong predictions before each",
         },
     )
     alpha: str = _option(

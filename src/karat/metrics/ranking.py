@@ -97,7 +97,7 @@ def sadr(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
 
 @metric("bpref", better="higher", cutoff="optional")
 def binary_preference(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
-    """Share of references that are preferred to wrong predictions: 1 less the wrong ones before a hit, over all."""
+    """Mean over the references of 1 - wrong predictions before it / references, at least 0; 0 where it is not found."""
     ranked, within = _within(aligned, cutoff, subset)
     wrong = _running(ranked.document, (~ranked.relevant).astype(np.int64))
     references = aligned.count_references(subset)
