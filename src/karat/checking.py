@@ -13,7 +13,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Literal
 
-from karat.comparing import TESTS, Pair, compare_results, without_seed
+from karat.comparing import NAMES, RESAMPLED, TESTS, Pair, compare_results, without_seed
 from karat.errors import InputError, unknown
 from karat.metrics.base import Request, parse_request
 from karat.protocol import parse_protocol
@@ -24,7 +24,6 @@ from karat.stats.tests import too_few
 
 Kind = Literal["min", "max", "no-worse-than"]
 NEW, OLD = "new", "old"  # what systems are called while they are compared
-RESAMPLED = ("randomisation", "bootstrap")  # tests whose p cannot be smaller than their resamples allow
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +61,7 @@ class Checked:
     passed: bool
     p: float | None = None  # of a comparison
     adjusted: float | None = None
+    test: str | None = None  # that p is of
 
     def as_dict(self) -> dict[str, Any]:
         """The row of the JSON output."""
@@ -79,6 +79,7 @@ class Checked:
             "difference": _or_none(self.value - self.against),
             "p": _or_none(self.p),
             "adjusted": _or_none(self.adjusted),
+            "test": self.test,
             "passed": self.passed,
         }
 
@@ -277,13 +278,16 @@ def _compared(new: Results, old: Results, where: str, place: str, options: Optio
     directed = [(name, pair) for name, pair in pairs if pair.request.spec.better is not None]
     lost = [metric_text(pair.request) for _, pair in pairs if pair.request.spec.better is None]
     notes += [f"not compared, since neither way is better: {', '.join(dict.fromkeys(lost))}"] if lost else []
-    lost = [metric_text(pair.request) for _, pair in directed if options.test not in pair.tests]
-    notes += [f"tested by bootstrap, since {options.test} does not apply: {', '.join(lost)}"] if lost else []
-    p = [pair.tests.get(options.test, pair.tests["bootstrap"]) for _, pair in directed]
+    used = [pair.used(options.test) for _, pair in directed]
+    for test in dict.fromkeys(used):
+        lost = [metric_text(pair.request) for (_, pair), own in zip(directed, used, strict=True) if own == test]
+        if test != options.test:
+            notes.append(f"tested by {NAMES[test]}, since {options.test} does not apply: {', '.join(lost)}")
+    p = [pair.tests[test] for (_, pair), test in zip(directed, used, strict=True)]
     few = too_few(options.resamples, options.alpha, len(p) if options.correction == "holm" else 1)
-    notes += [few] if few and options.test in RESAMPLED else []
+    notes += [few] if few and any(test in RESAMPLED for test in used) else []
     checked = [
-        _no_worse(name, pair, own, after, options.alpha)
+        _no_worse(name, pair, own, after, options)
         for (name, pair), own, after in zip(directed, p, adjusted(p, options.correction), strict=True)
     ]
     return checked, notes
@@ -301,11 +305,12 @@ def _pairs(new: Results, old: Results, scores: Sequence[Score], options: Options
     ).pairs
 
 
-def _no_worse(name: str, pair: Pair, p: float, after: float, alpha: float) -> Checked:
+def _no_worse(name: str, pair: Pair, p: float, after: float, options: Options) -> Checked:
     new, old = (pair.value_a, pair.value_b) if pair.a == NEW else (pair.value_b, pair.value_a)
     worse = new > old if pair.request.spec.better == "lower" else new < old
-    passed = not isnan(new) and not (worse and after <= alpha)
-    return Checked("no-worse-than", pair.corpus, name, pair.protocol, pair.request, new, old, passed, p, after)
+    passed = not isnan(new) and not (worse and after <= options.alpha)
+    test = pair.used(options.test)
+    return Checked("no-worse-than", pair.corpus, name, pair.protocol, pair.request, new, old, passed, p, after, test)
 
 
 def _system(score: Score) -> str:

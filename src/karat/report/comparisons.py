@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from karat.comparing import Comparison, Pair, Ranking, Standing
+from karat.comparing import NAMES, OVER_SEEDS, Comparison, Pair, Ranking, Standing
 from karat.report.audits import signed
 from karat.report.grids import Row, grid, paragraphs
 from karat.report.markup import Grid, Heading, Marked, Part, Words, bold, noted
@@ -31,15 +31,9 @@ CSV_FIELDS = (
     "d_z",
     "superiority",
     "n",
+    "test",
 )
-NAMES = {
-    "randomisation": "paired randomisation",
-    "bootstrap": "paired bootstrap",
-    "t": "paired t",
-    "wilcoxon": "Wilcoxon",
-    "mcnemar": "McNemar (mid-p)",
-    "mcnemar_exact": "McNemar (exact)",
-}
+WHERE = {"bootstrap": "where that does not apply", OVER_SEEDS: "where a system has several seeds"}
 PAIR_COLUMNS = ["difference", "p", "adjusted", "d_z"]
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "none"}
 
@@ -55,13 +49,38 @@ def heading(found: Comparison, corpus: str, protocol: str) -> str:
 def legend(found: Comparison, best: str = "* best") -> Iterator[str]:
     """What marks, letters and brackets are."""
     options = found.options
-    level = f"{100 * options.level:.4g} %"
-    how = f"{options.interval}, {options.resamples:,} resamples, seed {options.seed}"
-    yield f"{best}; in brackets {level} intervals ({how})."
+    yield f"{best}; in brackets {100 * options.level:.4g} % intervals ({intervals_by(found)})."
     if any(each.letters for each in found.standings):
         yield f"Systems without a letter in common differ: adjusted p at most {options.alpha:g}."
+    yield from with_seeds(found)
+
+
+def with_seeds(found: Comparison) -> Iterator[str]:
+    """What stands behind ±, where a system has several seeds."""
     if any(each.seeds > 1 for each in found.standings):
-        yield "± is the standard deviation over a system's seeds; seeds and documents are drawn."
+        yield "± is the standard deviation over a system's seeds."
+
+
+def intervals_by(found: Comparison, of: str = "") -> str:
+    """What intervals are made by: resamples, or where there are several seeds t over these and documents."""
+    options = found.options
+    how = {OVER_SEEDS: NAMES[OVER_SEEDS]}
+    how[options.interval] = f"{options.interval}, {options.resamples:,} resamples{of}, seed {options.seed}"
+    used = {each.interval_by for each in found.standings} | {pair.interval_by for pair in found.pairs}
+    if len(used) > 1:
+        how[OVER_SEEDS] = f"{WHERE[OVER_SEEDS]} {how[OVER_SEEDS]}"
+    return "; ".join(how[name] for name in (options.interval, OVER_SEEDS) if name in used)
+
+
+def by_tests(asked: str, used: Iterable[str | None]) -> str:
+    """The names of the tests that were used, each but the first with where it stands in for the one asked for.
+
+    >>> by_tests("t", ["two_level_t", "t", "two_level_t"])
+    'paired t, and where a system has several seeds two-level t over seeds and documents'
+    """
+    there = set(used)
+    first, *others = (name for name in dict.fromkeys((asked, *WHERE)) if name in there)
+    return NAMES[first] + "".join(f", and {WHERE[name]} {NAMES[name]}" for name in others)
 
 
 def tested(found: Comparison) -> str:
@@ -69,7 +88,8 @@ def tested(found: Comparison) -> str:
     options = found.options
     count = f"{len(found.pairs):,} comparison{'s' if len(found.pairs) > 1 else ''}"
     over = f"adjusted over {count} ({CORRECTIONS[options.correction]})"
-    return f"p: {NAMES[options.test]}, two-sided; {over}"
+    tests = by_tests(options.test, (pair.used(options.test) for pair in found.pairs))
+    return f"p: {tests}, two-sided; {over}"
 
 
 def metric_name(each: Standing | Pair | Ranking) -> str:
@@ -138,7 +158,7 @@ def _documents(pairs: Sequence[Pair]) -> str:
 
 
 def _pair_cells(found: Comparison, pair: Pair) -> list[str]:
-    used = found.options.test if found.options.test in pair.tests else "bootstrap"
+    used = pair.used(found.options.test)
     difference = signed(pair.difference) if pair.difference == pair.difference else "–"
     return [
         f"{difference} {_interval(pair.interval)}".strip(),
@@ -226,6 +246,7 @@ def printed(found: Comparison) -> Iterator[Printed]:
             if any(each.letters for each in standings)
             else ""
         )
+        caption += "± is the standard deviation over seeds. " if any(each.seeds > 1 for each in standings) else ""
         caption += f"P: {tested(found).removeprefix('p: ')}."
         yield Printed(caption, ["system", *metrics], [rows])
 
@@ -241,7 +262,7 @@ def csv_rows(found: Comparison) -> Iterator[dict[str, Any]]:
     """A row a pair and metric, flat."""
     for pair in found.pairs:
         row = pair.as_dict()
-        used = found.options.test if found.options.test in pair.tests else "bootstrap"
+        used = pair.used(found.options.test)
         yield row | {
             "options": ",".join(f"{name}={value}" for name, value in row["options"].items()),
             "low": row["ci"][0],
@@ -250,4 +271,5 @@ def csv_rows(found: Comparison) -> Iterator[dict[str, Any]]:
             "p_adjusted": row["adjusted"].get(used),
             "d_z": row["effect"].get("d_z"),
             "superiority": row["effect"].get("superiority"),
+            "test": used,
         }

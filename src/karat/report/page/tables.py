@@ -152,7 +152,7 @@ def pair_table(found: Comparison, corpus: str, first: Request | None) -> Table |
 
 
 def _tested(found: Comparison, pair: Pair) -> list[Cell]:
-    test = found.options.test if found.options.test in pair.tests else "bootstrap"
+    test = pair.used(found.options.test)
     return [Cell(p_of(p), p) for p in (pair.tests.get(test), pair.adjusted.get(test))]
 
 
