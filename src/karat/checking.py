@@ -13,7 +13,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Literal
 
-from karat.comparing import TESTS, Pair, compare_results, without_seed
+from karat.comparing import NAMES, RESAMPLED, TESTS, Pair, compare_results, without_seed
 from karat.errors import InputError, unknown
 from karat.metrics.base import Request, parse_request
 from karat.protocol import parse_protocol
@@ -23,7 +23,6 @@ from karat.stats.tests import enough_resamples, too_few
 
 Kind = Literal["min", "max", "no-worse-than"]
 NEW, OLD = "new", "old"  # what systems are called while they are compared
-RESAMPLED = ("randomisation", "bootstrap")  # tests whose p cannot be smaller than their resamples allow
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +62,7 @@ class Checked:
     adjusted: float | None = None
     at_floor: bool = False  # whether p is the smallest that the resamples can give
     adjusted_at_floor: bool = False
+    test: str | None = None  # that p is of
 
     def as_dict(self) -> dict[str, Any]:
         """The row of the JSON output."""
@@ -80,6 +80,7 @@ class Checked:
             "difference": _or_none(self.value - self.against),
             "p": _or_none(self.p),
             "adjusted": _or_none(self.adjusted),
+            "test": self.test,
             "passed": self.passed,
             "at_floor": self.at_floor,
             "adjusted_at_floor": self.adjusted_at_floor,
@@ -287,10 +288,13 @@ def _compared(new: Results, old: Results, where: str, place: str, options: Optio
     directed = [(name, pair) for name, pair in pairs if pair.request.spec.better is not None]
     lost = [metric_text(pair.request) for _, pair in pairs if pair.request.spec.better is None]
     notes += [f"not compared, since neither way is better: {', '.join(dict.fromkeys(lost))}"] if lost else []
-    lost = [metric_text(pair.request) for _, pair in directed if options.test not in pair.tests]
-    notes += [f"tested by bootstrap, since {options.test} does not apply: {', '.join(lost)}"] if lost else []
+    used = [pair.used(options.test) for _, pair in directed]
+    for test in dict.fromkeys(used):
+        lost = [metric_text(pair.request) for (_, pair), own in zip(directed, used, strict=True) if own == test]
+        if test != options.test:
+            notes.append(f"tested by {NAMES[test]}, since {options.test} does not apply: {', '.join(lost)}")
     few = too_few(resamples, options.alpha, len(directed) if options.correction == "holm" else 1)
-    notes += [few] if few and options.test in RESAMPLED else []
+    notes += [few] if few and any(test in RESAMPLED for test in used) else []
     return _no_worse(directed, options), notes
 
 
@@ -308,7 +312,7 @@ def _pairs(new: Results, old: Results, scores: Sequence[Score], options: Options
 
 def _no_worse(pairs: Sequence[tuple[str, Pair]], options: Options) -> list[Checked]:
     """Each score beside its older value, with p adjusted over all of them."""
-    used = [options.test if options.test in pair.tests else "bootstrap" for _, pair in pairs]
+    used = [pair.used(options.test) for _, pair in pairs]
     p = [pair.tests[test] for (_, pair), test in zip(pairs, used, strict=True)]
     at_floor = [test in pair.at_floor for (_, pair), test in zip(pairs, used, strict=True)]
     after, bounds = adjusted(p, options.correction), bounded(p, at_floor, options.correction)
@@ -317,7 +321,7 @@ def _no_worse(pairs: Sequence[tuple[str, Pair]], options: Options) -> list[Check
         new, old = (pair.value_a, pair.value_b) if pair.a == NEW else (pair.value_b, pair.value_a)
         worse = new > old if pair.request.spec.better == "lower" else new < old
         passed = not isnan(new) and not (worse and after[i] <= options.alpha)
-        tested = p[i], after[i], at_floor[i], bounds[i]
+        tested = p[i], after[i], at_floor[i], bounds[i], used[i]
         found.append(
             Checked("no-worse-than", pair.corpus, name, pair.protocol, pair.request, new, old, passed, *tested)
         )

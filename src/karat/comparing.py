@@ -28,7 +28,7 @@ from karat.stats.correlation import Floats
 from karat.stats.effects import detectable, documents_needed, effect, spread
 from karat.stats.ranks import Friedman, cliques, friedman
 from karat.stats.resampling import METHODS, RESAMPLES, Estimate, Method, Sample, difference, estimate, interval_of
-from karat.stats.resampling import over_seeds as over_seeds_of
+from karat.stats.seeds import Seeds, TwoLevel, seeds_of, two_level
 from karat.stats.tests import (
     ALTERNATIVES,
     Alternative,
@@ -44,7 +44,18 @@ from karat.stats.tests import (
 )
 
 TESTS = ("randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact")
-OF_SEEDS = ("bootstrap",)  # what is left where a system has several seeds: these are drawn too
+OVER_SEEDS = "two_level_t"  # the test of systems with several seeds, whatever is asked for
+NAMES = {
+    "randomisation": "paired randomisation",
+    "bootstrap": "paired bootstrap",
+    "t": "paired t",
+    "wilcoxon": "Wilcoxon",
+    "mcnemar": "McNemar (mid-p)",
+    "mcnemar_exact": "McNemar (exact)",
+    OVER_SEEDS: "two-level t over seeds and documents",
+}
+RESAMPLED = ("randomisation", "bootstrap")  # tests whose p cannot be smaller than their resamples allow
+LARGE = 2.0  # seeds vary much where they make an interval so many times as wide as documents alone do
 _SEED = re.compile(r"(.+)#(\d+)")  # the name of a system and the number of a seed
 BY_DOCUMENT = {"t": paired_t, "wilcoxon": wilcoxon}  # tests of one value a document
 EXACT = ("p", "r", "f1")  # metrics that go with the references found, on which McNemar's test is
@@ -103,6 +114,7 @@ class Standing:
     sd: float = np.nan  # over the seeds
     best: bool = False
     letters: str = ""  # systems without a letter in common differ significantly
+    interval_by: str = "bca"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +135,16 @@ class Pair:
     adjusted: Mapping[str, float] = field(default_factory=dict)
     at_floor: frozenset[str] = frozenset()  # tests whose p is the smallest that the resamples can give
     adjusted_at_floor: frozenset[str] = frozenset()  # those whose adjusted p comes from such a p
+    interval_by: str = "bca"
 
     @property
     def difference(self) -> float:
         """By how much a is higher."""
         return self.value_a - self.value_b
+
+    def used(self, test: str) -> str:
+        """The test that p and letters go by: the one that is asked for, or what stands in where it does not apply."""
+        return next(name for name in (test, OVER_SEEDS, "bootstrap") if name in self.tests)
 
     def as_dict(self) -> dict[str, Any]:
         """The row of the JSON output."""
@@ -145,6 +162,7 @@ class Pair:
             "value_b": _or_none(self.value_b),
             "difference": _or_none(self.difference),
             "ci": [_or_none(end) for end in self.interval],
+            "ci_by": self.interval_by,
             "tests": {name: _or_none(p) for name, p in self.tests.items()},
             "adjusted": {name: _or_none(p) for name, p in self.adjusted.items()},
             "at_floor": {
@@ -228,6 +246,7 @@ class Comparison(Displayed):
                 "average": each.request.average,
                 "value": _or_none(each.value),
                 "ci": [_or_none(end) for end in each.interval],
+                "ci_by": each.interval_by,
                 "seeds": each.seeds,
                 "sd": _or_none(each.sd),
                 "best": each.best,
@@ -348,7 +367,13 @@ def compare_results(results: Sequence[Results], **options: Any) -> Comparison:
         {name: len(parts[0].ids) for name, parts in corpora.items()},
         {k: v for each in results for k, v in each.signatures.items()},
         chosen,
-        (*notes, *_equal_pairs(pairs), *_test_notes(pairs, chosen), *dict.fromkeys(of_ranks)),
+        (
+            *notes,
+            *_equal_pairs(pairs),
+            *_of_seeds(pairs, standings, chosen),
+            *_test_notes(pairs, chosen),
+            *dict.fromkeys(of_ranks),
+        ),
     )
 
 
@@ -360,14 +385,38 @@ def _equal_pairs(pairs: Sequence[Pair]) -> Iterator[str]:
 
 def _test_notes(pairs: Sequence[Pair], options: Options) -> Iterator[str]:
     """What a reader of the p-values should know: too few resamples, and which way is better."""
-    comparisons = max(sum(options.test in pair.tests for pair in pairs), 1)
-    few = too_few(options.drawn, options.alpha, comparisons if options.correction == "holm" else 1)
-    if few:
+    few = too_few(options.drawn, options.alpha, len(pairs) if options.correction == "holm" else 1)
+    if few and any(pair.used(options.test) in RESAMPLED for pair in pairs):
         yield few
     lower = dict.fromkeys(_told(pair.request) for pair in pairs if pair.request.spec.better == "lower")
     if lower and options.alternative != "two-sided":
         way = "worse" if options.alternative == "greater" else "better"
         yield f"{', '.join(lower)}: lower is better, so the tests ask whether a, the first of two systems, is {way}"
+
+
+def _of_seeds(pairs: Sequence[Pair], standings: Sequence[Standing], options: Options) -> Iterator[str]:
+    """What is taken for granted where systems have several seeds, and where two of these are too few."""
+    over = [pair for pair in pairs if OVER_SEEDS in pair.tests]
+    seeds = {(each.corpus, each.system): each.seeds for each in standings}
+    for name in dict.fromkeys(name for pair in over for name in (pair.a, pair.b) if seeds[pair.corpus, name] == 1):
+        yield (
+            f"{name} has one run, others several seeds: what is found of {name} against these holds for this very run, "
+            "not for other seeds of it"
+        )
+    two = [pair for pair in over if 2 in (seeds[pair.corpus, pair.a], seeds[pair.corpus, pair.b])]
+    open_ = [pair for pair in two if pair.adjusted[OVER_SEEDS] > options.alpha and _seeds_vary_much(pair)]
+    if open_:
+        said = (f"{p.a} − {p.b} on {_told(p.request)} ({p.effect['critical_difference']:.4f})" for p in open_)
+        yield (
+            "two seeds say too little of how much seeds differ, so nothing can be concluded where they differ much; "
+            f"take three or more. In brackets what a difference would have to be at least: {', '.join(said)}"
+        )
+
+
+def _seeds_vary_much(pair: Pair) -> bool:
+    """Whether seeds make the interval of a difference much wider than documents alone do."""
+    whole, on_documents = (pair.effect[name] for name in ("critical_difference", "critical_difference_on_documents"))
+    return whole is not None and on_documents is not None and whole > LARGE * on_documents
 
 
 def _told(request: Request) -> str:
@@ -464,12 +513,17 @@ def sample_of(score: Score, documents: int) -> Sample:
 
 @dataclass(frozen=True, slots=True)
 class _System:
-    """One system of a family: its seeds' samples, and the estimate of its value."""
+    """One system of a family: the samples of its seeds, and how sure their values are."""
 
     name: str
     samples: list[Sample]
-    estimate: Estimate
     values: list[float]
+    estimate: Estimate | None  # where there is but one seed
+    seeds: Seeds | None  # where any system of the family has several
+
+    @property
+    def value(self) -> float:
+        return float(np.mean(self.values))
 
 
 def _measured(family: _Family, options: Options) -> tuple[list[Standing], list[Pair]]:
@@ -478,16 +532,26 @@ def _measured(family: _Family, options: Options) -> tuple[list[Standing], list[P
     if options.baseline is not None and options.baseline not in names:
         raise unknown("baseline", options.baseline, names)
     samples = [[sample_of(score, family.documents) for score in family.systems[name]] for name in names]
-    flat = iter(estimate([sample for own in samples for sample in own], options.drawn, options.seed))
-    systems = []
-    for number, (name, own) in enumerate(zip(names, samples, strict=True)):
-        each = [next(flat) for _ in own]
-        whole = each[0] if len(own) == 1 else over_seeds_of(each, options.seed, number)
-        systems.append(_System(name, own, whole, [one.value for one in each]))
+    single = [own[0] for own in samples if len(own) == 1]
+    drawn = iter(estimate(single, options.drawn, options.seed) if single else ())
+    several = len(single) < len(samples)
+    systems = [
+        _System(
+            name,
+            own,
+            [sample.value() for sample in own],
+            next(drawn) if len(own) == 1 else None,
+            seeds_of(own) if several else None,
+        )
+        for name, own in zip(names, samples, strict=True)
+    ]
     by_name = {system.name: system for system in systems}
     ordered = [(by_name[a], by_name[b]) for a, b in _compared(names, options.baseline)]
     swapped = _randomised(ordered, options)
-    pairs = [_pair(family, a, b, swap, options) for (a, b), swap in zip(ordered, swapped, strict=True)]
+    pairs = [
+        _pair_over_seeds(family, a, b, options) if swap is None else _pair(family, a, b, swap, options)
+        for (a, b), swap in zip(ordered, swapped, strict=True)
+    ]
     return [_standing(family, system, systems, options) for system in systems], pairs
 
 
@@ -507,61 +571,65 @@ def _randomised(pairs: Sequence[tuple[_System, _System]], options: Options) -> l
 
 
 def _standing(family: _Family, system: _System, systems: Sequence[_System], options: Options) -> Standing:
-    values = [one.estimate.value for one in systems if one.estimate.value == one.estimate.value]
+    values = [one.value for one in systems if one.value == one.value]
     top = (max if family.better == "higher" else min)(values, default=np.nan)
-    sd = float(np.std(system.values, ddof=1)) if len(system.values) > 1 else np.nan
+    several = system.estimate is None
+    if system.estimate is not None:
+        ends = interval_of(system.estimate, options.level, options.interval)
+    else:
+        assert system.seeds is not None
+        ends = _clipped(two_level(system.seeds), options.level, *family.request.spec.bounds)
     return Standing(
         family.corpus,
         family.protocol,
         family.request,
         system.name,
-        system.estimate.value,
-        interval_of(system.estimate, options.level, options.interval),
+        system.value,
+        ends,
         len(system.values),
-        sd,
-        bool(abs(system.estimate.value - top) < 1e-12),
+        float(np.std(system.values, ddof=1)) if several else np.nan,
+        bool(abs(system.value - top) < 1e-12),
+        interval_by=OVER_SEEDS if several else options.interval,
     )
 
 
-def _pair(family: _Family, a: _System, b: _System, swapped: Tested | None, options: Options) -> Pair:
+def _clipped(found: TwoLevel, level: float, lowest: float, highest: float) -> tuple[float, float]:
+    """The interval over seeds, as far as values can lie in it: few seeds may make it wider than that."""
+    low, high = found.interval(level)
+    return float(np.maximum(low, lowest)), float(np.minimum(high, highest))
+
+
+def _pair(family: _Family, a: _System, b: _System, swapped: Tested, options: Options) -> Pair:
+    """Two systems with one run each compared."""
+    assert a.estimate is not None
+    assert b.estimate is not None
     apart = difference(a.estimate, b.estimate)
-    drawn = {"bootstrap": shift(apart, options.alternative)}
+    drawn = {"randomisation": swapped, "bootstrap": shift(apart, options.alternative)}
     effects: dict[str, float | int | bool | None] = {}
     n = family.documents
     tests: dict[str, float] = {}
-    if swapped is not None:
-        drawn = {"randomisation": swapped, **drawn}
-        by_document = _by_document(a.samples[0], b.samples[0])
-        if by_document is not None:
-            x, y = by_document
-            verdict = normality(x, y)
-            tests = {name: test(x, y, options.alternative).p for name, test in BY_DOCUMENT.items()}
-            found = effect(x, y)
-            n = found.documents
-            effects = {
-                "d_z": found.d_z,
-                "superiority": found.superiority,
-                "wins": found.wins,
-                "ties": found.ties,
-                "losses": found.losses,
-                "normal": verdict.normal,
-                "shapiro": verdict.p,
-            }
-        tests |= _mcnemar(family, a.name, b.name, options.alternative)
-    ends = interval_of(apart, options.level, options.interval)
+    by_document = _by_document(a.samples, b.samples)
+    if by_document is not None:
+        x, y = by_document
+        verdict = normality(x, y)
+        tests = {name: test(x, y, options.alternative).p for name, test in BY_DOCUMENT.items()}
+        effects, n = _effects(x, y)
+        effects |= {"normal": verdict.normal, "shapiro": verdict.p}
+    tests |= _mcnemar(family, a.name, b.name, options.alternative)
     return Pair(
         family.corpus,
         family.protocol,
         family.request,
         a.name,
         b.name,
-        a.estimate.value,
-        b.estimate.value,
-        ends,
+        a.value,
+        b.value,
+        interval_of(apart, options.level, options.interval),
         {name: each.p for name, each in drawn.items()} | tests,
         effects | _reach(apart, [*a.samples, *b.samples], options),
         n,
         at_floor=frozenset(name for name, each in drawn.items() if each.at_floor),
+        interval_by=options.interval,
     )
 
 
@@ -584,11 +652,52 @@ def _reach(apart: Estimate, samples: Sequence[Sample], options: Options) -> dict
     }
 
 
-def _by_document(a: Sample, b: Sample) -> tuple[Floats, Floats] | None:
-    """The values of each document, where the statistic has such."""
-    if a.by_document() is None or b.by_document() is None:
+def _pair_over_seeds(family: _Family, a: _System, b: _System, options: Options) -> Pair:
+    """Two systems compared of which one or both have several seeds: by documents and seeds together."""
+    assert a.seeds is not None
+    assert b.seeds is not None
+    apart = two_level(a.seeds, b.seeds)
+    effects: dict[str, float | int | bool | None] = {}
+    defined = np.array([sample.defined() for sample in (*a.samples, *b.samples)])
+    n = int(defined.all(axis=0).sum())
+    by_document = _by_document(a.samples, b.samples)
+    if by_document is not None:
+        effects, n = _effects(*by_document)
+    each = int(defined.any(axis=0).sum()) / max(apart.n, 1)  # of items whole groups of documents are left out
+    needed = float(np.ceil(apart.documents_needed(options.alpha, alternative=options.alternative) * each))
+    effects |= {
+        "detectable": float(apart.detectable(options.alpha, alternative=options.alternative)),
+        "documents_needed": int(needed) if np.isfinite(needed) else needed,
+        "critical_difference": float(apart.deviation(options.alpha)),
+        "critical_difference_on_documents": float(apart.on_documents().deviation(options.alpha)),
+        "se": float(apart.error),
+        "se_documents": float(np.sqrt(apart.documents)),
+        "se_seeds": float(np.sqrt(apart.seeds)),
+        "df_documents": apart.n - 1,
+        "df_seeds": float(apart.df_seeds),
+    }
+    lowest, highest = family.request.spec.bounds
+    ends = _clipped(apart, options.level, lowest - highest, highest - lowest)
+    tests = {OVER_SEEDS: float(apart.p(options.alternative))}
+    found = Pair(
+        family.corpus, family.protocol, family.request, a.name, b.name, a.value, b.value, ends, tests, effects, n
+    )
+    return replace(found, interval_by=OVER_SEEDS)
+
+
+def _effects(x: Floats, y: Floats) -> tuple[dict[str, float | int | bool | None], int]:
+    """(how large the difference of documents' values is, on how many documents both have one)."""
+    found = effect(x, y)
+    sizes = {name: getattr(found, name) for name in ("d_z", "superiority", "wins", "ties", "losses")}
+    return sizes, found.documents
+
+
+def _by_document(a: Sequence[Sample], b: Sequence[Sample]) -> tuple[Floats, Floats] | None:
+    """The values of each document, over all seeds of a system, where the statistic has such."""
+    if any(sample.by_document() is None for sample in (*a, *b)):
         return None
-    return a.each(), b.each()
+    x, y = (np.mean([sample.each() for sample in samples], axis=0) for samples in (a, b))
+    return x, y
 
 
 def _mcnemar(family: _Family, a: str, b: str, alternative: Alternative) -> dict[str, float]:
@@ -603,17 +712,22 @@ def _mcnemar(family: _Family, a: str, b: str, alternative: Alternative) -> dict[
 
 
 def _adjusted(pairs: Sequence[Pair], options: Options) -> list[Pair]:
-    """The pairs with the p of each test adjusted over all comparisons that were made by it."""
+    """The pairs with the p of each test adjusted over all comparisons that were made by it.
+
+    Systems with several seeds have one test alone: its p counts among those of every other test.
+    """
     corrected: list[dict[str, float]] = [{} for _ in pairs]
     floored: list[set[str]] = [set() for _ in pairs]
     for test in TESTS:
-        own = [i for i, pair in enumerate(pairs) if test in pair.tests]
-        p = [pairs[i].tests[test] for i in own]
-        at_floor = [test in pairs[i].at_floor for i in own]
-        found = zip(adjusted(p, options.correction), bounded(p, at_floor, options.correction), strict=True)
-        for i, (after, bound) in zip(own, found, strict=True):
-            corrected[i][test] = after
-            floored[i] |= {test} if bound else set()
+        own = [i for i, pair in enumerate(pairs) if test in pair.tests or OVER_SEEDS in pair.tests]
+        names = [pairs[i].used(test) for i in own]
+        p = [pairs[i].tests[name] for i, name in zip(own, names, strict=True)]
+        at_floor = [name in pairs[i].at_floor for i, name in zip(own, names, strict=True)]
+        after, bounds = adjusted(p, options.correction), bounded(p, at_floor, options.correction)
+        for i, name, each, bound in zip(own, names, after, bounds, strict=True):
+            if test in (name, options.test):
+                corrected[i][name] = each
+                floored[i] |= {name} if bound else set()
     return [
         replace(pair, adjusted=found, adjusted_at_floor=frozenset(at_floor))
         for pair, found, at_floor in zip(pairs, corrected, floored, strict=True)
@@ -635,8 +749,7 @@ def _lettered(standings: Sequence[Standing], pairs: Sequence[Pair], options: Opt
         families.setdefault((each.corpus, each.protocol, each.request), []).append(i)
     apart: dict[Key, set[frozenset[str]]] = {}
     for pair in pairs:
-        p = pair.adjusted.get(options.test, pair.adjusted.get(OF_SEEDS[0], np.nan))
-        if p <= options.alpha:
+        if pair.adjusted[pair.used(options.test)] <= options.alpha:
             key = pair.corpus, pair.protocol, pair.request
             apart.setdefault(key, set()).add(frozenset((pair.a, pair.b)))
     found = list(standings)

@@ -7,7 +7,7 @@ from typing import Any
 
 from karat.checking import Check, Checked, metric_text
 from karat.report.audits import signed
-from karat.report.comparisons import CORRECTIONS, NAMES
+from karat.report.comparisons import CORRECTIONS, by_tests
 from karat.report.grids import Row, grid, paragraphs
 from karat.report.markup import Grid, Heading, Part, noted
 from karat.report.papers import Printed
@@ -27,6 +27,7 @@ CSV_FIELDS = (
     "difference",
     "p",
     "adjusted",
+    "test",
     "passed",
     "at_floor",
     "adjusted_at_floor",
@@ -50,8 +51,9 @@ def tested(found: Check) -> str:
         return ""
     bound = f" {BOUND}" if any(each.adjusted_at_floor for each in found.checked) else ""
     return (
-        f"p: {NAMES[options.test]}, two-sided, adjusted over {compared:,} ({CORRECTIONS[options.correction]}); what is "
-        f"worse with an adjusted p of at most {options.alpha:g} fails.{bound}"
+        f"p: {by_tests(options.test, (each.test for each in found.checked))}, two-sided, adjusted over {compared:,} "
+        f"({CORRECTIONS[options.correction]}); what is worse with an adjusted p of at most {options.alpha:g} fails."
+        f"{bound}"
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from math import inf
 from typing import Any
 
-from karat.comparing import Comparison, Pair, Ranking, Standing
+from karat.comparing import NAMES, OVER_SEEDS, Comparison, Pair, Ranking, Standing
 from karat.report.audits import signed
 from karat.report.grids import Row, grid, paragraphs
 from karat.report.markup import Grid, Heading, Marked, Part, Words, bold, noted
@@ -41,15 +41,9 @@ CSV_FIELDS = (
     "detectable",
     "documents_needed",
     "documents_defined",
+    "test",
 )
-NAMES = {
-    "randomisation": "paired randomisation",
-    "bootstrap": "paired bootstrap",
-    "t": "paired t",
-    "wilcoxon": "Wilcoxon",
-    "mcnemar": "McNemar (mid-p)",
-    "mcnemar_exact": "McNemar (exact)",
-}
+WHERE = {"bootstrap": "where that does not apply", OVER_SEEDS: "where a system has several seeds"}
 PAIR_COLUMNS = ["difference", "p", "adjusted", "d_z"]
 REACH_COLUMNS = ["detectable", "needed"]
 STARS = {"***": 0.001, "**": 0.01, "*": 0.05}  # the largest adjusted p that has them
@@ -79,16 +73,42 @@ def legend(found: Comparison, best: str | None = None) -> Iterator[str]:
     """What marks, letters and brackets are."""
     options = found.options
     level = f"{100 * options.level:.4g} %"
-    how = f"{options.interval}, {options.drawn:,} resamples, seed {options.seed}"
-    yield f"{best or f'{_best_mark(found)} best'}; in brackets {level} intervals ({how})."
+    yield f"{best or f'{_best_mark(found)} best'}; in brackets {level} intervals ({intervals_by(found)})."
     if options.stars:
         yield stars_legend()
     if any(each.letters for each in found.standings):
         yield f"Systems without a letter in common differ: adjusted p at most {options.alpha:g}."
     if options.alternative != "two-sided":
         yield "Intervals are two-sided all the same; one-sided tests ask one way alone, so there are no letters."
+    yield from with_seeds(found)
+
+
+def with_seeds(found: Comparison) -> Iterator[str]:
+    """What stands behind ±, where a system has several seeds."""
     if any(each.seeds > 1 for each in found.standings):
-        yield "± is the standard deviation over a system's seeds; seeds and documents are drawn."
+        yield "± is the standard deviation over a system's seeds."
+
+
+def intervals_by(found: Comparison, of: str = "") -> str:
+    """What intervals are made by: resamples, or where there are several seeds t over these and documents."""
+    options = found.options
+    how = {OVER_SEEDS: NAMES[OVER_SEEDS]}
+    how[options.interval] = f"{options.interval}, {options.drawn:,} resamples{of}, seed {options.seed}"
+    used = {each.interval_by for each in found.standings} | {pair.interval_by for pair in found.pairs}
+    if len(used) > 1:
+        how[OVER_SEEDS] = f"{WHERE[OVER_SEEDS]} {how[OVER_SEEDS]}"
+    return "; ".join(how[name] for name in (options.interval, OVER_SEEDS) if name in used)
+
+
+def by_tests(asked: str, used: Iterable[str | None]) -> str:
+    """The names of the tests that were used, each but the first with where it stands in for the one asked for.
+
+    >>> by_tests("t", ["two_level_t", "t", "two_level_t"])
+    'paired t, and where a system has several seeds two-level t over seeds and documents'
+    """
+    there = set(used)
+    first, *others = (name for name in dict.fromkeys((asked, *WHERE)) if name in there)
+    return NAMES[first] + "".join(f", and {WHERE[name]} {NAMES[name]}" for name in others)
 
 
 def stars_legend() -> str:
@@ -137,12 +157,13 @@ def tested(found: Comparison) -> str:
     options = found.options
     count = f"{len(found.pairs):,} comparison{'s' if len(found.pairs) > 1 else ''}"
     over = f"adjusted over {count} ({CORRECTIONS[options.correction]})"
-    return f"p: {NAMES[options.test]}, {SIDES[options.alternative]}; {over}"
+    tests = by_tests(options.test, (pair.used(options.test) for pair in found.pairs))
+    return f"p: {tests}, {SIDES[options.alternative]}; {over}"
 
 
 def _bounds(found: Comparison) -> Iterator[str]:
     """What "≤" before a p says, where there is one."""
-    if any(_used(found, pair) in pair.at_floor | pair.adjusted_at_floor for pair in found.pairs):
+    if any(pair.used(found.options.test) in pair.at_floor | pair.adjusted_at_floor for pair in found.pairs):
         yield BOUND
 
 
@@ -183,15 +204,10 @@ def _number(value: Any) -> float | None:
 
 def stars(found: Comparison, pair: Pair) -> str:
     """The stars of a difference, where they are asked for."""
-    p = _number(pair.adjusted.get(_used(found, pair)))
+    p = _number(pair.adjusted.get(pair.used(found.options.test)))
     if not found.options.stars or p is None:
         return ""
     return next((marks for marks, most in STARS.items() if p <= most), "")
-
-
-def _used(found: Comparison, pair: Pair) -> str:
-    """The test that is shown."""
-    return found.options.test if found.options.test in pair.tests else "bootstrap"
 
 
 def _families(found: Comparison) -> dict[tuple[str, str], list[Standing]]:
@@ -227,7 +243,7 @@ def _documents(pairs: Sequence[Pair]) -> str:
 
 def _pair_cells(found: Comparison, pair: Pair) -> list[str]:
     """The difference with its interval, p, adjusted p and effect size."""
-    used = _used(found, pair)
+    used = pair.used(found.options.test)
     difference = signed(pair.difference) if pair.difference == pair.difference else "–"
     return [
         f"{difference}{stars(found, pair)} {_interval(pair.interval)}".strip(),
@@ -347,6 +363,7 @@ def printed(found: Comparison) -> Iterator[Printed]:
             if any(each.letters for each in standings)
             else ""
         )
+        caption += "± is the standard deviation over seeds. " if any(each.seeds > 1 for each in standings) else ""
         caption += f"P: {tested(found).removeprefix('p: ')}."
         yield Printed(caption, ["system", *metrics], [rows])
         if found.options.stars:
@@ -378,7 +395,7 @@ def csv_rows(found: Comparison) -> Iterator[dict[str, Any]]:
     """A row a pair and metric, flat."""
     for pair in found.pairs:
         row = pair.as_dict()
-        used = _used(found, pair)
+        used = pair.used(found.options.test)
         yield row | {
             "options": ",".join(f"{name}={value}" for name, value in row["options"].items()),
             "low": row["ci"][0],
@@ -389,4 +406,5 @@ def csv_rows(found: Comparison) -> Iterator[dict[str, Any]]:
             "p_adjusted_at_floor": used in pair.adjusted_at_floor,
             "stars": stars(found, pair),
             **{name: row["effect"].get(name) for name in EFFECTS},
+            "test": used,
         }

@@ -73,8 +73,11 @@ class Sample:
 
     def defined(self) -> NDArray[np.bool_]:
         """Which documents bring anything to the statistic, [documents]: rows that are undefined are all zeros."""
-        rows = self.by_document()
-        return np.ones(self.size, dtype=np.bool_) if rows is None else (rows != 0).any(axis=1)
+        rows = np.ones(len(self.values)) if self.items else (self.values != 0).any(axis=1).astype(np.float64)
+        units = np.arange(len(self.values)) if self.units is None else self.units
+        if units.ndim == 2:
+            units, rows = units.reshape(-1), np.repeat(rows, 2)
+        return np.asarray(np.bincount(units, rows, minlength=self.size) > 0)
 
     def at(self, weights: NDArray[Any]) -> Floats:
         """The statistic of each resample, given how often each document is in it, weights[resamples, documents].
@@ -250,13 +253,13 @@ def bootstrap(samples: Sequence[Sample], resamples: int = RESAMPLES, seed: int =
     return np.concatenate(found, axis=1)
 
 
-def left_out(sample: Sample) -> Floats:
+def left_out(sample: Sample, most: int = LARGEST_JACKKNIFE) -> Floats:
     """The statistic without each document in turn, [documents].
 
-    Items are finished anew each time; so of many documents every 200th is left out together, [200].
+    Items are finished anew each time; so of more documents than `most` every so many-th is left out together, [most].
     """
     if sample.items:
-        return _items_left_out(sample)
+        return _items_left_out(sample, most)
     rows = sample.by_document()
     if rows is None:
         assert sample.units is not None
@@ -266,8 +269,8 @@ def left_out(sample: Sample) -> Floats:
     return sample.finish(rows.sum(axis=0) - rows)
 
 
-def _items_left_out(sample: Sample) -> Floats:
-    groups = min(sample.size, LARGEST_JACKKNIFE)
+def _items_left_out(sample: Sample, most: int) -> Floats:
+    groups = min(sample.size, most)
     group = np.arange(sample.size) % groups
     step = max(CELLS // max(sample.size, 1), 1)
     parts = [np.arange(start, min(start + step, groups)) for start in range(0, groups, step)]

@@ -17,6 +17,7 @@ from karat.overlapping import Overlap
 from karat.people import Human
 from karat.profiles import Description
 from karat.report.charts import Chart, charts_of
+from karat.report.comparisons import intervals_by, tested, with_seeds
 from karat.report.descriptions import about_texts
 from karat.report.page.found import Page, Part
 from karat.report.page.tables import (
@@ -118,15 +119,15 @@ def _on(found: Comparison, corpus: str) -> Comparison:
 
 def _legend(found: Comparison) -> Iterator[str]:
     options = found.options
-    yield (
-        f"Intervals are of {percent(options.level)} ({options.interval}, {options.drawn:,} resamples of the "
-        f"documents, seed {options.seed})."
-    )
+    yield f"Intervals are of {percent(options.level)} ({intervals_by(found, ' of the documents')})."
     if any(each.letters for each in found.standings):
         yield (
             "Bold is the best value of a column. Systems without a letter in common differ: adjusted p of at most "
             f"{options.alpha:g}."
         )
+    yield from with_seeds(found)
+    if found.pairs:
+        yield f"{tested(found)}."
 
 
 def _ranks(page: Page) -> Section | None:

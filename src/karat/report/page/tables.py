@@ -160,7 +160,7 @@ def pair_table(found: Comparison, corpus: str, first: Request | None) -> Table |
 
 
 def _tested(found: Comparison, pair: Pair) -> list[Cell]:
-    test = found.options.test if found.options.test in pair.tests else "bootstrap"
+    test = pair.used(found.options.test)
     p, after = pair.tests.get(test), pair.adjusted.get(test)
     return [Cell(p_text(p, test in pair.at_floor), p), Cell(p_text(after, test in pair.adjusted_at_floor), after)]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from unicodedata import bidirectional, category
 
-from karat.comparing import Comparison, Pair, Standing
+from karat.comparing import NAMES, RESAMPLED, Comparison, Pair, Standing
 from karat.errors import counted
 from karat.metrics.base import Request
-from karat.report.comparisons import CORRECTIONS, NAMES, reach
+from karat.report.comparisons import CORRECTIONS, reach
 from karat.report.page.found import Page, Part
 from karat.report.tables import number, p_text, short
 from karat.stats.tests import too_few
@@ -144,7 +144,7 @@ def _lead(found: Comparison, pair: Pair, best: Standing, others: Sequence[Standi
     options = found.options
     turned = -1 if pair.a != best.system else 1
     low, high = sorted(turned * end for end in pair.interval)
-    test = options.test if options.test in pair.adjusted else "bootstrap"
+    test = pair.used(options.test)
     p = pair.adjusted.get(test)
     count = f"{len(found.pairs):,} comparison{'' if len(found.pairs) == 1 else 's'}"
     ends = interval_words((low, high))
@@ -156,7 +156,7 @@ def _lead(found: Comparison, pair: Pair, best: Standing, others: Sequence[Standi
     if p is not None and p <= options.alpha:
         return f"{ahead}: a difference that chance hardly explains."
     few = too_few(options.drawn, options.alpha, len(found.pairs) if options.correction == "holm" else 1)
-    if few is not None:
+    if few is not None and test in RESAMPLED:
         return f"{ahead}. Whether that is chance is open: {few} (--resamples)."
     alike = [said(each.system) for each in others if set(each.letters) & set(best.letters)] or [other]
     return f"{ahead}: chance may explain it, so {said(best.system)} and {listed(alike)} cannot be told apart here."
