@@ -791,40 +791,40 @@ def _rankings(
     standings: Sequence[Standing], results: Sequence[Results], options: Options
 ) -> tuple[list[Ranking], list[str]]:
     """(the systems ranked over the corpora, on each metric that every corpus has, for those that all have; notes)."""
-    compared = dict.fromkeys(each.corpus for each in standings)
-    runs: dict[str, set[str]] = {}
-    for each in (one for part in results for one in part.scores):
-        runs.setdefault(each.corpus, set()).add(without_seed(each.system))
-    notes = [
-        f"on {corpus} there is {listed[0]} alone, so that nothing is compared"
-        for corpus, listed in ((corpus, sorted(own)) for corpus, own in runs.items())
-        if corpus not in compared and len(listed) == 1
-    ]
-    if len(compared) < 2:
-        return [], notes
-    notes += _lacking({corpus: runs[corpus] for corpus in compared})
-    found = []
-    for protocol, request in dict.fromkeys((each.protocol, each.request) for each in standings):
+    corpora = list(dict.fromkeys(each.corpus for each in standings))
+    found, notes = [], list(_lacking(results, corpora))
+    metrics = dict.fromkeys((each.protocol, each.request) for each in standings) if len(corpora) > 1 else {}
+    for protocol, request in metrics:
         own = {(e.corpus, e.system): e.value for e in standings if (e.protocol, e.request) == (protocol, request)}
         names = dict.fromkeys(system for _, system in own)
-        systems = tuple(name for name in names if all((corpus, name) in own for corpus in compared))
-        without = [corpus for corpus in compared if not any((corpus, name) in own for name in names)]
+        without = [corpus for corpus in corpora if not any((corpus, name) in own for name in names)]
         if without:
             notes.append(f"{_told(request)}: not ranked, since it is not compared on {', '.join(without)}")
-        if len(systems) > 1:
-            values = np.array([[own[corpus, name] for name in systems] for corpus in compared])
-            undefined = [corpus for corpus, row in zip(compared, values, strict=True) if np.isnan(row).any()]
-            if undefined:
-                notes.append(f"{_told(request)}: undefined on {', '.join(undefined)}, which its ranks leave out")
-            if len(compared) - len(undefined) > 1:
-                found.append(_ranking(protocol, request, systems, values, options))
+        systems = tuple(name for name in names if all((corpus, name) in own for corpus in corpora))
+        if len(systems) < 2:
+            continue
+        values = np.array([[own[corpus, name] for name in systems] for corpus in corpora])
+        undefined = [corpus for corpus, row in zip(corpora, values, strict=True) if np.isnan(row).any()]
+        if undefined:
+            notes.append(f"{_told(request)}: undefined on {', '.join(undefined)}, which its ranks leave out")
+        if len(corpora) - len(undefined) > 1:
+            found.append(_ranking(protocol, request, systems, values, options))
     return found, [*notes, *(note for ranking in found for note in _hopeless(ranking, options.alpha))]
 
 
-def _lacking(runs: Mapping[str, set[str]]) -> Iterator[str]:
-    """Which systems are not ranked, since they have no run on some corpus."""
-    for system in dict.fromkeys(system for each in runs.values() for system in sorted(each)):
-        without = [corpus for corpus, own in runs.items() if system not in own]
+def _lacking(results: Sequence[Results], corpora: Sequence[str]) -> Iterator[str]:
+    """Which corpora nothing is compared on, and which systems have no run on some that are, so that both are left out.
+
+    `corpora` are those on which systems are compared.
+    """
+    runs: dict[str, dict[str, None]] = {}
+    for each in (one for part in results for one in part.scores):
+        runs.setdefault(each.corpus, {})[without_seed(each.system)] = None
+    for corpus, systems in runs.items():
+        if corpus not in corpora and len(systems) == 1:
+            yield f"on {corpus} there is {', '.join(systems)} alone, so that nothing is compared"
+    for system in dict.fromkeys(system for corpus in corpora for system in runs[corpus]):
+        without = [corpus for corpus in corpora if system not in runs[corpus]]
         if without:
             yield f"{system} has no run on {', '.join(without)}, so it is left out of the ranks over all corpora"
 

@@ -11,7 +11,7 @@ from karat.report.audits import signed
 from karat.report.grids import Row, grid, paragraphs
 from karat.report.markup import Grid, Heading, Items, Part, noted
 from karat.report.papers import Printed
-from karat.report.tables import BOUND, number, p_text, wrap
+from karat.report.tables import number, p_text, wrap
 from karat.similarity.classes import CLASSES
 from karat.stats.correlation import COEFFICIENTS
 
@@ -49,8 +49,6 @@ def legend(found: Human) -> list[str]:
         said.append(f"* goes best with people, by {found.coefficient}.")
     if found.agreement.ceilings:
         said.append(f"{CEILING}: one annotator with the others, the mean over annotators.")
-    if any(any((*each.at_floor, *each.adjusted_at_floor)) for each in found.compared):
-        said.append(BOUND)
     return said
 
 
@@ -76,7 +74,9 @@ def tables(found: Human) -> Iterator[Table]:
         yield "Each annotator with all others:", "annotator", ["n", *COEFFICIENTS], rows
     if found.compared:
         title = f"Against {found.compared[0].against}: difference of {found.coefficient}; p of it by bootstrap, and of"
-        title += " pearson by Williams' test, each beside its adjustment over the metrics (Holm):"
+        title += " pearson by Williams' test, each beside its adjustment over the metrics (Holm)"
+        floored = any(any((*each.at_floor, *each.adjusted_at_floor)) for each in found.compared)
+        title += "; ≤ where the resamples cannot make p smaller:" if floored else ":"
         columns = ["difference", "p", "Holm", "Williams", "Holm"]
         yield title, "metric", columns, [(each.name, _comparison(found, each)) for each in found.compared]
     if found.means:
