@@ -210,7 +210,22 @@ class Aligned:
 
     def references_in(self, subset: Subset) -> Bools:
         """Which references are of the subset."""
-        return _in_subset(subset, self.references.present, self.reference_prmu)
+        r = self.references
+        if not self._by_variant(subset):
+            return _in_subset(subset, r.present, self.reference_prmu)
+        found = np.zeros(len(r.document), dtype=bool)
+        np.logical_or.at(found, r.variant_reference, self.variants_in(subset))
+        return found
+
+    def variants_in(self, subset: Subset) -> Bools:
+        """Which variants count for the subset: those of its references, or those that are of it themselves."""
+        r = self.references
+        if self._by_variant(subset):
+            return r.variant_present if subset == "present" else ~r.variant_present
+        return self.references_in(subset)[r.variant_reference]
+
+    def _by_variant(self, subset: Subset) -> bool:
+        return self.prepared.matching.variants == "each" and subset in ("present", "absent")
 
     def _rank(self, subset: Subset) -> Ranked:
         p = self.predictions
@@ -242,7 +257,7 @@ class Aligned:
             r.document[r.variant_reference] * width + r.variant_phrase,
             p.document[row] * width + p.phrase[row],
         )
-        found &= self.references_in(subset)[r.variant_reference]
+        found &= self.variants_in(subset)
         reference, finder = r.variant_reference[found], where[found]
         order = np.lexsort((finder, reference))
         first = np.unique(reference[order], return_index=True)[1]
@@ -250,7 +265,7 @@ class Aligned:
 
     def _pair(self, subset: Subset) -> tuple[Ints, Ints]:
         r = self.references
-        variant = np.flatnonzero(self.references_in(subset)[r.variant_reference])
+        variant = np.flatnonzero(self.variants_in(subset))
         document = r.document[r.variant_reference[variant]]
         variant = variant[np.argsort(document, kind="stable")]
         per_document = np.bincount(document, minlength=self.documents)

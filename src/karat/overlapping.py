@@ -282,7 +282,7 @@ def _counts(plan: _Plan, aligned: Sequence[Aligned], fused: Fused) -> Iterator[t
 def _is_reference(fused: Fused, aligned: Aligned, subset: Subset) -> Bools:
     """Whether each phrase is a reference of the subset, by any of its variants."""
     r, width = aligned.references, len(aligned.prepared.table)
-    variant = aligned.references_in(subset)[r.variant_reference]
+    variant = aligned.variants_in(subset)
     keys = r.document[r.variant_reference[variant]] * width + r.variant_phrase[variant]
     return lookup(fused.document * width + fused.phrase, keys)[0]
 

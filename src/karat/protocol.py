@@ -99,6 +99,14 @@ class Matching:
             "characters": "its stemmed string is a substring of the stemmed document: `ai` is in `train`",
         },
     )
+    variants: str = _option(
+        "any",
+        "what makes a reference with variants present or absent",
+        {
+            "any": "it is present when any of them is",
+            "each": "each of them by itself: with some of both it is a present and an absent reference",
+        },
+    )
     kinds: str = _option(
         "text",
         "what makes a prediction present or absent",
@@ -616,6 +624,7 @@ PRESETS: dict[str, Protocol] = {
             tokenizer="nltk",
             boundary="dot",
             present="characters",
+            variants="each",
             blank="present",
             blank_references="present",
             invalid="none",

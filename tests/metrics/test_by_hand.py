@@ -306,6 +306,16 @@ def test_houbre2025_sees_that_a_sentence_ends_before_it_lower_cases() -> None:
     assert value("f1@M:present", "gallina2020", documents=documents) == 1.0
 
 
+def test_gallina2020_takes_present_and_absent_variants_of_a_reference_apart() -> None:
+    documents: list[dict[str, Any]] = [
+        {"id": "1", "text": "deep nets", "keyphrases": [["deep nets", "chess"], ["go"]], "predicted": ["chess", "nets"]}
+    ]
+    assert value("r@M:present", "gallina2020", documents=documents) == 0.0  # of one: deep nets
+    assert value("r@M:absent", "gallina2020", documents=documents) == pytest.approx(1 / 2)  # of two: chess, go
+    assert value("r@M:absent", "gallina2020,variants=any", documents=documents) == 0.0  # of one: go
+    assert value("r@M", "gallina2020", documents=documents) == pytest.approx(1 / 2)
+
+
 def test_gallina2020_counts_an_empty_prediction_as_present_and_wrong() -> None:
     documents: list[dict[str, Any]] = [
         {"id": "1", "text": "deep nets", "keyphrases": ["deep nets", "chess"], "predicted": ["deep nets", "", "chess"]}
