@@ -109,7 +109,7 @@ def calibration_error(run: list[dict[str, Any]], protocol: str, metric: str = "e
 
 def test_placeholders_stand_for_kinds_without_predictions() -> None:
     """d1 has two present predictions that are written differently and no absent one, d2 none at all: 2 + 1 + 2."""
-    run = [
+    run: list[dict[str, Any]] = [
         {"id": "d1", "keyphrases": ["deep nets", "deep net", "deep net"], "scores": [0.9, 0.8, 0.7]},
         {"id": "d2", "keyphrases": [], "scores": []},
     ]
