@@ -501,3 +501,18 @@ def test_bad_input_ends_with_2_and_one_sentence(folder: Path, arguments: tuple[s
     [line] = done.stderr.splitlines()
     assert line.startswith("karat: ")
     assert said in line
+
+
+def test_options_of_calibration_are_changed_for_calibration_errors_alone() -> None:
+    """.9 and .8 are both right, one absent phrase and two of the second document are placeholders: .3 / 5."""
+    corpus = karat.Corpus.of([{"id": str(n), "text": "Deep nets learn.", "keyphrases": ["deep nets"]} for n in (1, 2)])
+    run = karat.Run.of(
+        [
+            {"id": "1", "keyphrases": ["deep nets", "deep net"], "scores": [0.9, 0.8]},
+            {"id": "2", "keyphrases": [], "scores": []},
+        ]
+    )
+    found = karat.reproduce(corpus, run, reported=[figure("0.06", "ece")], **QUICK)
+    assert any("ece_total=placeholders" in each["protocol"] for each in found.rows()[0]["candidates"])
+    plain = karat.reproduce(corpus, run, reported=[figure("0.5", "f1@M")], **QUICK)
+    assert plain.tried[1] < found.tried[1]

@@ -21,9 +21,14 @@ LANGUAGES = """
 """.split()  # noqa: SIM905  a list of words reads best as words
 
 
-def _option(default: str, summary: str, values: dict[str, str], free: str | None = None) -> Any:
-    """A field whose allowed values are documented beside it; `free` names a further kind of value."""
-    return field(default=default, metadata={"summary": summary, "values": values, "free": free})
+def _option(
+    default: str, summary: str, values: dict[str, str], free: str | None = None, metrics: tuple[str, ...] = ()
+) -> Any:
+    """A field whose allowed values are documented beside it.
+
+    `free` names a further kind of value; `metrics` those that read it, where all others are the same whatever it says.
+    """
+    return field(default=default, metadata={"summary": summary, "values": values, "free": free, "metrics": metrics})
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +321,7 @@ class Counting:
             "hit": "when it is a reference",
             "substring": "when its stemmed string is a substring of the joined references of its kind",
         },
+        metrics=("ece", "ece_mass", "mce", "brier"),
     )
     ece_total: str = _option(
         "judged",
@@ -325,6 +331,7 @@ class Counting:
             "placeholders": "the predictions that are written differently, and one more for present and for absent "
             "ones where a document has none",
         },
+        metrics=("ece", "ece_mass"),
     )
     position: str = _option(
         "stems",

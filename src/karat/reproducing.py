@@ -8,7 +8,7 @@ another protocol has. A change that changes nothing is not told: the protocol it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from math import exp, fsum, isnan, lgamma, nan, sqrt
 from pathlib import Path
@@ -210,7 +210,7 @@ def reproduce_corpora(
     shares, notes = _shared_out(asked, given)
     [first] = as_protocols([protocol], scoring.get("language"))
     usable, lacking = _usable([first, *as_protocols(published(), scoring.get("language"))])
-    tries = list(_tries(usable, chosen.budget))
+    tries = list(_tries(usable, {parse_request(each.text).spec.name for each in asked}, chosen.budget))
     found = [_Search(corpus, runs, figures, scoring, chosen) for corpus, runs, figures in shares]
     done = [search.reproduced(protocol, tries) for search in found]
     several = len(done) > 1
@@ -365,13 +365,14 @@ def _lacking(name: str) -> str | None:
     return None
 
 
-def _tries(published: Sequence[Protocol], budget: int | None) -> Iterator[_Try]:
+def _tries(published: Sequence[Protocol], metrics: Set[str], budget: int | None) -> Iterator[_Try]:
     """The protocols to try, the nearest to published ones first, each choice of options once, within the budget.
 
-    An option is changed in all protocols before the next one is: so a small budget looks at each of them.
+    An option is changed in all protocols before the next one is: so a small budget looks at each of them. One that none
+    of the metrics reads is not changed.
     """
     known: set[tuple[Matching, Counting]] = set()
-    for each in _every_try(published):
+    for each in _every_try(published, metrics):
         options = each.protocol.matching, each.protocol.counting
         if options in known:
             continue
@@ -381,9 +382,14 @@ def _tries(published: Sequence[Protocol], budget: int | None) -> Iterator[_Try]:
         yield each
 
 
-def _every_try(published: Sequence[Protocol]) -> Iterator[_Try]:
+def _every_try(published: Sequence[Protocol], metrics: Set[str]) -> Iterator[_Try]:
     yield from (_Try(protocol, protocol, 0) for protocol in published)
-    everything = [(option.name, value) for option in fields(Counting) for value in option.metadata["values"]]
+    everything = [
+        (option.name, value)
+        for option in fields(Counting)
+        if not option.metadata["metrics"] or not metrics.isdisjoint(option.metadata["metrics"])
+        for value in option.metadata["values"]
+    ]
     there = [
         (option.name, value)
         for option in fields(Matching)
