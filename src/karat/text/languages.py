@@ -82,7 +82,7 @@ def other_language(texts: Iterable[str], said: str) -> tuple[str, int] | None:
 
     None where nothing looks wrong: where too few words tell it, or where the language that was said cannot be told.
 
-    >>> other_language(["Les réseaux de neurones sont des modèles qui apprennent une langue."], "english")
+    >>> other_language(["Les réseaux de neurones sont des modèles qui apprennent toute une langue."], "english")
     ('french', 1)
     >>> other_language(["The networks of the brain are models which learn the structure of a language."], "english")
     """
