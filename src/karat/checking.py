@@ -80,8 +80,8 @@ class Checked:
             "difference": _or_none(self.value - self.against),
             "p": _or_none(self.p),
             "adjusted": _or_none(self.adjusted),
-            "test": self.test,
             "passed": self.passed,
+            "test": self.test,
             "at_floor": self.at_floor,
             "adjusted_at_floor": self.adjusted_at_floor,
         }

@@ -27,8 +27,8 @@ CSV_FIELDS = (
     "difference",
     "p",
     "adjusted",
-    "test",
     "passed",
+    "test",
     "at_floor",
     "adjusted_at_floor",
 )

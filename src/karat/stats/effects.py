@@ -56,7 +56,7 @@ def spread(found: Estimate, defined: NDArray[np.bool_] | None = None) -> float:
     takes its place in the formulas below. `defined` tells which documents bring anything, [documents], and n is how
     many these are; without it all do.
     """
-    left_out, n = found.left_out[0], found.documents
+    left_out, n = found.left_out, found.documents
     if defined is not None:
         left_out, n = left_out[defined], int(defined.sum())
     some = left_out[~np.isnan(left_out)]
