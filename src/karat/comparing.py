@@ -647,9 +647,14 @@ def _reach(apart: Estimate, samples: Sequence[Sample], options: Options) -> dict
     return {
         "detectable": detectable(sd, count, options.alpha, alternative=options.alternative) if count else np.nan,
         "documents_needed": needed,
-        "documents_needed_of_corpus": ceil(needed * len(defined) / count) if count and isfinite(needed) else needed,
+        "documents_needed_of_corpus": _whole(needed * len(defined) / count) if count else needed,
         "documents_defined": count,
     }
+
+
+def _whole(number: float | Floats) -> float:
+    """A number of documents: the next whole one, where it is finite."""
+    return ceil(number) if isfinite(number) else float(number)
 
 
 def _pair_over_seeds(family: _Family, a: _System, b: _System, options: Options) -> Pair:
@@ -663,11 +668,14 @@ def _pair_over_seeds(family: _Family, a: _System, b: _System, options: Options) 
     by_document = _by_document(a.samples, b.samples)
     if by_document is not None:
         effects, n = _effects(*by_document)
-    each = int(defined.any(axis=0).sum()) / max(apart.n, 1)  # of items whole groups of documents are left out
-    needed = float(np.ceil(apart.documents_needed(options.alpha, alternative=options.alternative) * each))
+    count = int(defined.any(axis=0).sum())
+    each = count / max(apart.n, 1)  # of items whole groups of documents are left out
+    needed = _whole(apart.documents_needed(options.alpha, alternative=options.alternative) * each)
     effects |= {
         "detectable": float(apart.detectable(options.alpha, alternative=options.alternative)),
-        "documents_needed": int(needed) if np.isfinite(needed) else needed,
+        "documents_needed": needed,
+        "documents_needed_of_corpus": _whole(needed * family.documents / count) if count else needed,
+        "documents_defined": count,
         "critical_difference": float(apart.deviation(options.alpha)),
         "critical_difference_on_documents": float(apart.on_documents().deviation(options.alpha)),
         "se": float(apart.error),

@@ -355,7 +355,9 @@ def acceleration(found: Estimate) -> float:
     u is the pull of each document: the mean of all values with one left out, less the value without this one.
     """
     some = found.left_out[~np.isnan(found.left_out)]
-    pull = (some.mean() - some) * (len(some) - 1) / max(len(some), 1)
+    if len(some) < 2:
+        return np.nan
+    pull = (some.mean() - some) * (len(some) - 1) / len(some)
     squares = float((pull**2).sum())
     if sqrt(squares) <= ALIKE * abs(found.value):
         return np.nan
