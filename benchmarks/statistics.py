@@ -2,10 +2,11 @@
 
     python -m benchmarks.statistics [--documents 20000] [--resamples 10000] [--repeat 3]
     python -m benchmarks.statistics --null [--trials 10000] [--seed 0]
+    python -m benchmarks.statistics --seeds [--trials 4000] [--seed 0]
 
 With --null, two systems are made on 20 and on 100 documents over and over. Where they are equally good, a test at .05
 should reject in 5 % of all trials, and an interval of 95 % should hold the true value in 95 %; where one is better, the
-test should find it as often as `power_of` says.
+test should find it as often as `power_of` says. With --seeds, systems have several seeds (see `benchmarks.seeds`).
 """
 
 import argparse
@@ -19,12 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.__main__ import Stage, measure
+from benchmarks.seeds import seed_tables
+from benchmarks.tables import percent, table
 from karat.metrics.base import f_of_means, mean
 from karat.stats.corrections import CORRECTIONS
 from karat.stats.correlation import Floats
 from karat.stats.effects import detectable, power_of
 from karat.stats.ranks import critical_difference, friedman
-from karat.stats.resampling import METHODS, Estimate, Sample, difference, estimate, interval_of, over_seeds
+from karat.stats.resampling import METHODS, Sample, difference, estimate, interval_of
 from karat.stats.tests import mcnemar, normality, paired_t, randomisation, randomisations, shift, wilcoxon
 
 LEVEL, ALPHA = 0.95, 0.05
@@ -33,7 +36,6 @@ RESAMPLES = 999  # of a trial
 PREDICTIONS = 5  # of a document
 MORE_REFERENCES = 4.0  # the mean number beyond the first one
 LOWEST, WIDTH = 0.2, 0.4  # a document's share of hits is LOWEST + WIDTH · Beta(2, 2)
-SEEDS, SEED_GAIN = 5, 0.03  # of a system, and the standard deviation of their gains
 CORPORA, SYSTEMS, FAMILY = 12, 5, 10  # of a ranking; tests that are corrected together
 
 
@@ -115,25 +117,6 @@ def bootstrapped(trial: Trial, seed: int) -> tuple[dict[str, float], dict[str, b
     return p, holds
 
 
-def seeds_held(generator: np.random.Generator, documents: int, number: int) -> dict[str, bool]:
-    """Whether the interval of a system's mean over seeds holds the true value, of mean of F1."""
-    references = 1 + generator.poisson(MORE_REFERENCES, documents)
-    share = LOWEST + WIDTH * generator.beta(2, 2, documents)
-    gains = generator.normal(0, SEED_GAIN, SEEDS)
-    hits = [generator.binomial(np.minimum(references, PREDICTIONS), share + gain) for gain in gains]
-    each = estimate([samples(one, references)["mean of F1"] for one in hits], RESAMPLES, number)
-    fixed = Estimate(
-        float(np.mean([one.value for one in each])),
-        np.mean([one.resampled for one in each], axis=0),
-        (np.mean([one.left_out[0] for one in each], axis=0),),
-        documents,
-    )
-    found = {"seeds and documents": over_seeds(each, number), "documents": fixed}
-    ends = {name: interval_of(one, LEVEL) for name, one in found.items()}
-    true = truth()["mean of F1"]
-    return {f"bca, {SEEDS} seeds, {name} drawn": low <= true <= high for name, (low, high) in ends.items()}
-
-
 def simulated(trials: int, documents: int, seed: int, gain: float = 0.0) -> tuple[Counter[str], Counter[str]]:
     """(in how many trials each test rejects, in how many each interval holds the true value of no gain)."""
     rejected, held = Counter[str](), Counter[str]()
@@ -141,7 +124,7 @@ def simulated(trials: int, documents: int, seed: int, gain: float = 0.0) -> tupl
         trial = made_trial(generator, documents, gain)
         p, holds = bootstrapped(trial, number)
         rejected.update({name: one <= ALPHA + 1e-12 for name, one in (p_values(trial, number) | p).items()})
-        held.update(holds if gain else holds | seeds_held(generator, documents, number))
+        held.update(holds)
     return rejected, held
 
 
@@ -177,19 +160,6 @@ def spread_of_differences(gain: float) -> tuple[float, float]:
 
 
 # ---------------------------------------------------------------------------------------------- tables
-
-
-def percent(count: float, trials: int) -> str:
-    return f"{100 * count / trials:.1f}"
-
-
-def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Lines of a table, the first column to the left."""
-    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
-    rows = [
-        "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip() for line in (head, *lines)
-    ]
-    return "\n".join([rows[0], "-" * len(rows[0]), *rows[1:]])
 
 
 def null_tables(trials: int, seed: int) -> Iterator[str]:
@@ -256,14 +226,20 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--resamples", type=int, default=10_000, help="how often (10000)")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each, of which the best (3)")
     parser.add_argument("--null", action="store_true", help="errors on simulated systems instead of seconds")
-    parser.add_argument("--trials", type=int, default=10_000, help="simulations of each kind (10000)")
+    parser.add_argument("--seeds", action="store_true", help="errors on systems with several seeds instead of seconds")
+    parser.add_argument("--trials", type=int, help="simulations of each kind (10000, with --seeds 4000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulations (0)")
     asked = parser.parse_args(given)
+    if asked.seeds:
+        for part in seed_tables(asked.trials or 4_000, asked.seed):
+            print(part, flush=True)
+        return
     if asked.null:
-        print(f"{asked.trials:,} trials, {RESAMPLES} resamples each, seed {asked.seed}")
-        for part in null_tables(asked.trials, asked.seed):
+        trials = asked.trials or 10_000
+        print(f"{trials:,} trials, {RESAMPLES} resamples each, seed {asked.seed}")
+        for part in null_tables(trials, asked.seed):
             print(f"\n{part}", flush=True)
-        print(f"\nfound at .05 on 100 documents, %\n{power_table(asked.trials, asked.seed)}")
+        print(f"\nfound at .05 on 100 documents, %\n{power_table(trials, asked.seed)}")
         return
     planned = stages(asked.documents, asked.resamples)
     lines = [

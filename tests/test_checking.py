@@ -182,7 +182,10 @@ def test_seeds_of_a_system_are_compared_together() -> None:
     [row] = found.rows()
     assert row["system"] == "t5"
     assert not found.passed
-    assert "tested by bootstrap, since randomisation does not apply: f1@M:present/mean-of-f" in found.notes
+    assert row["test"] == "two_level_t"
+    named = "two-level t over seeds and documents"
+    assert f"tested by {named}, since randomisation does not apply: f1@M:present/mean-of-f" in found.notes
+    assert f"p: {named}, two-sided" in karat.render(found, "table").replace("\n  ", " ")
 
 
 def test_what_one_side_lacks_or_has_no_better_way_is_noted() -> None:

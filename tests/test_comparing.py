@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import karat
-from karat.comparing import Comparison, compare, compare_corpora, letters
+from karat.comparing import Comparison, compare, compare_corpora, letters, sample_of
+from karat.stats.corrections import adjusted
+from karat.stats.seeds import seeds_of, two_level
 from tests.examples import examples
 
 QUICK: dict[str, Any] = {"resamples": 2000}
@@ -139,18 +142,115 @@ def test_fewer_resamples_than_alpha_needs_are_noted() -> None:
     assert any("10 resamples cannot give a p below" in note for note in found.notes)
 
 
-def test_seeds_of_a_system_are_drawn_too() -> None:
-    systems = [run("x#1", 0.6, seed=1), run("x#2", 0.62, seed=2), run("x#3", 0.58, seed=3), run("y", 0.3, seed=4)]
-    found = compare(corpus(), *systems, metrics=["f1@M"], **QUICK)
+def seeded(name: str, shares: Sequence[float], first: int) -> list[karat.Run]:
+    """The seeds of a system, each of which finds references with its own probability."""
+    return [run(f"{name}#{i}", share, seed=first + i) for i, share in enumerate(shares, 1)]
+
+
+SEVERAL = [*seeded("x", (0.6, 0.62, 0.58), 0), *seeded("y", (0.35, 0.3, 0.33), 10)]
+SINGLE = [run("w", 0.5, seed=20), run("z", 0.2, seed=21)]
+
+
+@pytest.mark.parametrize("metric", ["f1@M", "f1@2/f-of-means"])
+def test_several_seeds_are_compared_over_seeds_and_documents(metric: str) -> None:
+    found = compare(corpus(), *SEVERAL, metrics=[metric], **QUICK)
     [row] = found.rows()
-    assert (row["a"], row["b"]) == ("x", "y")
-    values = [score["value"] for score in karat.score(corpus(), *systems, metrics=["f1@M"]).rows()]
+    scores = karat.score(corpus(), *SEVERAL, metrics=[metric]).scores
+    x, y = (seeds_of([sample_of(score, 60) for score in scores[i : i + 3]]) for i in (0, 3))
+    apart = two_level(x, y)
+    assert row["tests"] == {"two_level_t": float(apart.p())}
+    assert row["ci"] == pytest.approx(apart.interval())
+    assert row["difference"] == pytest.approx(np.mean(x.values) - np.mean(y.values))
+    assert (row["effect"]["df_documents"], row["effect"]["df_seeds"]) == (59, float(apart.df_seeds))
+    assert row["ci_by"] == "two_level_t"
     mine, other = found.systems()
-    assert mine["value"] == pytest.approx(np.mean(values[:3]))
-    assert mine["sd"] == pytest.approx(np.std(values[:3], ddof=1))
-    assert (mine["seeds"], other["seeds"], other["sd"]) == (3, 1, None)
-    assert list(row["tests"]) == ["bootstrap"]
-    assert row["tests"]["bootstrap"] < 0.01
+    assert mine["sd"] == pytest.approx(np.std(x.values, ddof=1))
+    assert (mine["seeds"], other["seeds"], mine["ci_by"]) == (3, 3, "two_level_t")
+    assert mine["ci"] == pytest.approx(two_level(x).interval())
+    assert (mine["letters"], other["letters"]) == ("a", "b")
+
+
+def test_the_interval_over_seeds_ends_where_values_do() -> None:
+    found = compare(corpus(), *seeded("x", (0.2, 0.9), 0), *seeded("y", (0.1, 0.9), 5), metrics=["f1@M"])
+    assert [each["ci"] for each in found.systems()] == [[0.0, 1.0], [0.0, 1.0]]
+    assert found.rows()[0]["ci"] == [-1.0, 1.0]
+
+
+def test_systems_with_and_without_seeds_are_adjusted_together_and_single_runs_are_named() -> None:
+    found = compare(corpus(), *SEVERAL, *SINGLE, metrics=["f1@M"], **QUICK)
+    rows = found.rows()
+    used = ["randomisation" if {row["a"], row["b"]} == {"w", "z"} else "two_level_t" for row in rows]
+    assert used.count("two_level_t") == 5
+    assert all(name in row["tests"] for row, name in zip(rows, used, strict=True))
+    p = [row["tests"][name] for row, name in zip(rows, used, strict=True)]
+    assert [row["adjusted"][name] for row, name in zip(rows, used, strict=True)] == pytest.approx(adjusted(p, "holm"))
+    [t] = [row["adjusted"]["t"] for row in rows if "t" in row["tests"]]
+    others = [row["tests"].get("t", row["tests"].get("two_level_t")) for row in rows]
+    assert t == pytest.approx(adjusted(others, "holm")[rows.index(next(row for row in rows if "t" in row["tests"]))])
+    for name in "wz":
+        assert sum(note.startswith(f"{name} has one run, others several seeds") for note in found.notes) == 1
+    assert not any("x has one run" in note for note in found.notes)
+
+
+def test_two_seeds_that_differ_much_say_nothing_and_that_is_said() -> None:
+    two = [*seeded("x", (0.75, 0.55), 0), *seeded("y", (0.5, 0.35), 10)]
+    found = compare(corpus(), *two, metrics=["f1@M"])
+    [row] = found.rows()
+    assert row["adjusted"]["two_level_t"] > 0.05
+    least = row["effect"]["critical_difference"]
+    assert (
+        f"nothing can be concluded from two seeds that differ so much: x − y on f1@M:all (significant from {least:.4f} "
+        "on); take three or more"
+    ) in found.notes
+    three = compare(corpus(), *SEVERAL, metrics=["f1@M"])
+    assert not any("nothing can be concluded" in note for note in three.notes)
+
+
+def test_documents_on_which_a_metric_is_undefined_are_not_counted_with_seeds_either() -> None:
+    documents = [
+        {"id": str(i), "text": "x", "keyphrases": [f"a{i}", f"b{i}", f"c{i}"] if i % 4 else []} for i in range(60)
+    ]
+    found = compare(karat.Corpus.of(documents, name="made"), *SEVERAL, metrics=["f1@M"])
+    assert [row["n"] for row in found.rows()] == [45]
+    assert found.rows()[0]["effect"]["df_documents"] == 44
+    assert "f1@M all, 45 documents" in karat.render(found, "table")
+
+
+def test_seeds_that_are_equal_on_every_document_have_p_1() -> None:
+    again = [karat.Run.of(list(one), name=one.name.replace("x", "z")) for one in SEVERAL[:3]]
+    found = compare(corpus(), *SEVERAL[:3], *again, metrics=["f1@M"])
+    assert found.rows()[0]["tests"] == {"two_level_t": 1.0}
+    assert any("are equal on every document" in note for note in found.notes)
+
+
+NAMED = "two-level t over seeds and documents"
+
+
+@pytest.mark.parametrize("form", ["table", "md", "latex", "typst", "csv", "json", "html"])
+def test_every_format_names_the_test_of_seeds_and_no_other(form: str) -> None:
+    found = compare(corpus(), *SEVERAL, metrics=["f1@M"], **QUICK)
+    text = " ".join(karat.render(found, form).split())
+    assert ("two_level_t" if form in ("csv", "json") else NAMED) in text
+    assert not any(word in text for word in ("randomisation", "bootstrap", "bca", "resamples"))
+
+
+@pytest.mark.parametrize("form", ["table", "md", "latex", "typst"])
+def test_every_format_names_both_tests_where_some_systems_have_seeds(form: str) -> None:
+    found = compare(corpus(), *SEVERAL, *SINGLE, metrics=["f1@M"], **QUICK)
+    text = " ".join(karat.render(found, form).split())
+    assert f"paired randomisation, and where a system has several seeds {NAMED}, two-sided" in text
+
+
+def test_the_page_names_the_test_of_seeds() -> None:
+    text = karat.page(corpus(), *SEVERAL, resamples=50).html()
+    assert f"p: {NAMED}, two-sided; adjusted over" in text
+    assert f"{NAMED}, adjusted over" in text  # in the summary
+    assert "paired randomisation" not in text
+
+
+def test_a_test_that_does_not_apply_is_not_named() -> None:
+    found = compare(corpus(), *SINGLE, metrics=["mrr"], test="mcnemar", **QUICK)
+    assert "p: paired bootstrap, two-sided" in karat.render(found, "table")
 
 
 def test_systems_are_ranked_over_corpora() -> None:

@@ -79,8 +79,8 @@ class Checked:
             "difference": _or_none(self.value - self.against),
             "p": _or_none(self.p),
             "adjusted": _or_none(self.adjusted),
-            "test": self.test,
             "passed": self.passed,
+            "test": self.test,
         }
 
 

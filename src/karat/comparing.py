@@ -341,11 +341,11 @@ def _of_seeds(pairs: Sequence[Pair], standings: Sequence[Standing], options: Opt
     two = [pair for pair in over if 2 in (seeds[pair.corpus, pair.a], seeds[pair.corpus, pair.b])]
     open_ = [pair for pair in two if pair.adjusted[OVER_SEEDS] > options.alpha and _seeds_vary_much(pair)]
     if open_:
-        said = (f"{p.a} − {p.b} on {_told(p.request)} ({p.effect['critical_difference']:.4f})" for p in open_)
-        yield (
-            "two seeds say too little of how much seeds differ, so nothing can be concluded where they differ much; take "
-            f"three or more. In brackets what a difference would have to be at least: {', '.join(said)}"
-        )
+        said = [
+            f"{p.a} − {p.b} on {_told(p.request)} (significant from {p.effect['critical_difference']:.4f} on)"
+            for p in open_
+        ]
+        yield f"nothing can be concluded from two seeds that differ so much: {', '.join(said)}; take three or more"
 
 
 def _seeds_vary_much(pair: Pair) -> bool:

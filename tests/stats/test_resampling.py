@@ -33,7 +33,6 @@ from karat.stats.resampling import (
     estimate,
     interval_of,
     left_out,
-    over_seeds,
     standard_error,
 )
 from karat.stats.tests import randomisation
@@ -289,20 +288,10 @@ def test_the_interval_of_a_difference_is_that_of_scipy() -> None:
     assert interval_of(found) == pytest.approx(expected, rel=1e-10)
 
 
-def test_where_two_things_are_drawn_the_acceleration_is_that_of_scipy_for_two_samples() -> None:
-    generator = np.random.default_rng(0)
-    x, y = generator.exponential(size=15), generator.exponential(size=40)
-    resampled = generator.choice(x, (5000, 15)).mean(axis=1) - generator.choice(y, (5000, 40)).mean(axis=1)
-    without = ((x.sum() - x) / 14 - y.mean(), x.mean() - (y.sum() - y) / 39)
-    found = Estimate(float(x.mean() - y.mean()), resampled, without, 15)
-    expected = scipy_interval(found, (x, y), "BCa", 0.9, paired=False)
-    assert interval_of(found, 0.9) == pytest.approx(expected, rel=1e-10)
-
-
 def test_the_acceleration_by_hand() -> None:
     # Means without one of 0, 0, 3 are 1.5, 1.5, 0, around 1: pulls -.5, -.5, 1. Cubes add up to .75, squares to 1.5.
     found = left_out(Sample(np.array([[0.0, 1.0], [0.0, 1.0], [3.0, 1.0]]), mean))
-    assert acceleration(Estimate(1.0, np.zeros(1), (found,), 3)) == pytest.approx(0.75 / (6 * 1.5**1.5))
+    assert acceleration(Estimate(1.0, np.zeros(1), found, 3)) == pytest.approx(0.75 / (6 * 1.5**1.5))
 
 
 def test_what_does_not_vary_has_an_interval_of_one_point_and_what_is_undefined_none() -> None:
@@ -315,12 +304,12 @@ def test_what_does_not_vary_has_an_interval_of_one_point_and_what_is_undefined_n
 
 
 def test_a_value_beyond_all_resamples_has_the_interval_of_percentiles() -> None:
-    found = Estimate(2.0, np.linspace(0, 1, 101), (np.arange(5.0),), 5)
+    found = Estimate(2.0, np.linspace(0, 1, 101), np.arange(5.0), 5)
     assert interval_of(found, 0.9, "bca") == interval_of(found, 0.9, "percentile") == pytest.approx((0.05, 0.95))
 
 
 def test_undefined_resamples_are_left_out_and_counted() -> None:
-    found = Estimate(0.5, np.array([0.0, np.nan, 0.5, 1.0]), (np.arange(3.0),), 3)
+    found = Estimate(0.5, np.array([0.0, np.nan, 0.5, 1.0]), np.arange(3.0), 3)
     assert found.undefined == 1
     assert interval_of(found, 0.5, "percentile") == pytest.approx((0.25, 0.75))
 
@@ -335,48 +324,6 @@ def test_the_difference_the_other_way_round_is_its_mirror_image(pairs: list[tupl
     for method in resampling.METHODS:
         low, high = interval_of(there, 0.9, method)
         assert interval_of(back, 0.9, method) == pytest.approx((-high, -low), abs=1e-9)
-
-
-# ---------------------------------------------------------------------------------------------- seeds
-
-
-def constant(value: float, resamples: int, documents: int = 4) -> Estimate:
-    return Estimate(value, np.full(resamples, value), (np.full(documents, value),), documents)
-
-
-def test_one_seed_is_the_estimate_itself() -> None:
-    [found] = estimate([Sample(rows(0, 20), f_of_means)], 100)
-    alone = over_seeds([found])
-    assert (alone.resampled == found.resampled).all()
-    assert interval_of(alone) == interval_of(found)
-
-
-def test_of_two_seeds_a_quarter_of_the_resamples_has_one_twice() -> None:
-    found = over_seeds([constant(0.0, 4000), constant(1.0, 4000)])
-    assert found.value == 0.5
-    assert [(found.resampled == value).mean() for value in (0.0, 0.5, 1.0)] == pytest.approx(
-        [0.25, 0.5, 0.25], abs=0.03
-    )
-    assert [each.tolist() for each in found.left_out] == [[0.5] * 4, [1.0, 0.0]]
-
-
-def test_with_seeds_the_variances_of_seeds_and_documents_add_up() -> None:
-    generator = np.random.default_rng(0)
-    seeds, documents = generator.normal(size=6), generator.normal(size=100)
-    values = [np.column_stack([documents + seed, np.ones(100)]) for seed in seeds]
-    found = over_seeds(estimate([Sample(each, mean) for each in values], 8000))
-    expected = seeds.var() / 6 + documents.var() / 100
-    assert found.resampled.var() == pytest.approx(expected, rel=0.05)
-    assert standard_error(found) ** 2 == pytest.approx(seeds.var(ddof=1) / 6 + documents.var(ddof=1) / 100)
-
-
-def test_the_seeds_of_two_systems_are_drawn_apart() -> None:
-    seeds = [constant(value, 3000) for value in (0.0, 1.0, 2.0)]
-    apart = difference(over_seeds(seeds, system=0), over_seeds(seeds, system=1))
-    assert apart.resampled.var() == pytest.approx(2 * (2 / 3) / 3, rel=0.1)
-    assert [len(each) for each in apart.left_out] == [4, 3, 3]
-    assert apart.left_out[1].tolist() == [0.5, 0.0, -0.5]
-    assert apart.left_out[2].tolist() == [-0.5, 0.0, 0.5]
 
 
 # ---------------------------------------------------------------------------------------------- errors
@@ -397,8 +344,6 @@ def test_what_cannot_be_resampled_is_said() -> None:
         interval_of(found, method="percentiles")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="estimate them together"):
         difference(found, estimate([b], 10)[0])
-    with pytest.raises(InputError, match="the seeds of a system"):
-        over_seeds([])
     with pytest.raises(InputError, match="do not make one value a document"):
         Sample(rows(0, 2), f_of_means, np.array([[0, 1], [1, 2]])).each()
 

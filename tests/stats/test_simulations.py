@@ -66,13 +66,6 @@ def test_an_interval_of_95_percent_holds_the_truth_in_95_percent(
     assert low <= null[1][f"{method}, {of}"] <= high
 
 
-def test_with_seeds_drawn_the_interval_holds_what_documents_alone_do_not(
-    null: tuple[Counter[str], Counter[str]],
-) -> None:
-    assert null[1]["bca, 5 seeds, seeds and documents drawn"] >= limits(0.95)[0]
-    assert null[1]["bca, 5 seeds, documents drawn"] < limits(0.95)[0]
-
-
 @pytest.mark.parametrize("name", ["Friedman, F", "Shapiro-Wilk", "any of 10 tests, holm", "any of 10 tests, bh"])
 def test_tests_of_many_systems_and_corrected_tests_reject_5_percent(families: Counter[str], name: str) -> None:
     low, high = limits(0.05)

@@ -212,14 +212,14 @@ def test_different_statistics_are_not_compared() -> None:
 
 def test_the_shift_test_by_hand() -> None:
     # Resamples less .2: -.1 .3 .1 -.3 .2 0; of these .3, -.3 and .2 are .2 or more from zero.
-    found = shift(Estimate(0.2, np.array([0.1, 0.5, 0.3, -0.1, 0.4, 0.2]), (np.zeros(3),), 3))
+    found = shift(Estimate(0.2, np.array([0.1, 0.5, 0.3, -0.1, 0.4, 0.2]), np.zeros(3), 3))
     assert found.p == pytest.approx((3 + 1) / (6 + 1))
     assert found.resamples == 6
 
 
 def test_the_shift_test_without_anything_defined_is_undefined() -> None:
-    assert np.isnan(shift(Estimate(np.nan, np.full(5, np.nan), (np.zeros(3),), 3)).p)
-    found = shift(Estimate(0.5, np.array([0.5, np.nan]), (np.zeros(3),), 3))
+    assert np.isnan(shift(Estimate(np.nan, np.full(5, np.nan), np.zeros(3), 3)).p)
+    found = shift(Estimate(0.5, np.array([0.5, np.nan]), np.zeros(3), 3))
     assert (found.p, found.notes) == (0.5, ("1 of 2 resamples are undefined and left out",))
 
 

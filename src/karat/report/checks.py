@@ -27,8 +27,8 @@ CSV_FIELDS = (
     "difference",
     "p",
     "adjusted",
-    "test",
     "passed",
+    "test",
 )
 COLUMNS = ["value", "against", "difference", "p", "passed"]
 KINDS = {"min": "floor", "max": "ceiling", "no-worse-than": "older"}

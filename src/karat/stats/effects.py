@@ -54,7 +54,7 @@ def spread(found: Estimate) -> float:
     Of a mean it is the standard deviation of the documents' values. Of a difference of F1 of means, say, it is what
     takes its place in the formulas below.
     """
-    some = found.left_out[0][~np.isnan(found.left_out[0])]
+    some = found.left_out[~np.isnan(found.left_out)]
     return sqrt(found.documents * (len(some) - 1) * float(some.var())) if len(some) > 1 else nan
 
 

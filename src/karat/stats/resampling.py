@@ -33,7 +33,7 @@ LEAST_BLOCK, LARGEST_BLOCK = 32, 512  # resamples of a block
 MULTIPLIED = 1 << 18  # multiplications of one matrix product: up to here OpenBLAS starts no threads, which cost more
 LARGEST_JACKKNIFE = 200  # how many times items are finished anew without some of their documents
 UNSETTLED = 255  # stands for a count that a byte leaves open
-PURPOSES = {"documents": 0, "signs": 1, "seeds": 2}  # streams of random numbers that have nothing to do with each other
+PURPOSES = {"documents": 0, "signs": 1}  # streams of random numbers that have nothing to do with each other
 
 
 # ---------------------------------------------------------------------------------------------- samples
@@ -277,11 +277,11 @@ def _items_left_out(sample: Sample, most: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number and how it varies: its value, that of every resample, and that without each thing in turn."""
+    """A number and how it varies: its value, that of every resample, and that without each document in turn."""
 
     value: float
     resampled: Floats  # [resamples]
-    left_out: tuple[Floats, ...]  # of the documents, and where seeds were drawn too, of these
+    left_out: Floats  # [documents], or groups of them
     documents: int
 
     @property
@@ -294,37 +294,16 @@ def estimate(samples: Sequence[Sample], resamples: int = RESAMPLES, seed: int = 
     """An estimate of each sample, all on the same resamples, so that they can be compared."""
     found = bootstrap(samples, resamples, seed)
     return [
-        Estimate(sample.value(), resampled, (left_out(sample),), sample.size)
+        Estimate(sample.value(), resampled, left_out(sample), sample.size)
         for sample, resampled in zip(samples, found, strict=True)
     ]
 
 
 def difference(x: Estimate, y: Estimate) -> Estimate:
-    """The estimate of x − y, where both are of the same resamples of documents; seeds were drawn apart."""
+    """The estimate of x − y, where both are of the same resamples of documents."""
     if len(x.resampled) != len(y.resampled) or x.documents != y.documents:
         raise InputError("estimates of different resamples or documents have no difference: estimate them together")
-    shared = x.left_out[0] - y.left_out[0]
-    own = [each - y.value for each in x.left_out[1:]] + [x.value - each for each in y.left_out[1:]]
-    return Estimate(x.value - y.value, x.resampled - y.resampled, (shared, *own), x.documents)
-
-
-def over_seeds(estimates: Sequence[Estimate], seed: int = 0, system: int = 0) -> Estimate:
-    """The estimate of a system's mean over its seeds, from that of each, with seeds and documents drawn.
-
-    In each resample as many seeds are drawn, with replacement, as there are; then documents, the same for all of
-    them, as all seeds were run on the same. `system` numbers the systems, whose seeds are drawn apart.
-    """
-    if not estimates or len({(len(each.resampled), each.documents) for each in estimates}) > 1:
-        raise InputError("the seeds of a system must be one or more, estimated on the same documents and resamples")
-    count, resamples = len(estimates), len(estimates[0].resampled)
-    drawn = generator_of(seed, "seeds", system).integers(count, size=(resamples, count))
-    each = np.stack([one.resampled for one in estimates], axis=1)  # [resamples, seeds]
-    values = np.array([one.value for one in estimates])
-    documents = np.stack([one.left_out[0] for one in estimates]).mean(axis=0)
-    # A seed's own value is known exactly here; leaving out the only one would leave nothing.
-    seeds = ((values.sum() - values) / (count - 1),) if count > 1 else ()
-    resampled = np.take_along_axis(each, drawn, axis=1).mean(axis=1)
-    return Estimate(float(values.mean()), resampled, (documents, *seeds), estimates[0].documents)
+    return Estimate(x.value - y.value, x.resampled - y.resampled, x.left_out - y.left_out, x.documents)
 
 
 # ---------------------------------------------------------------------------------------------- intervals
@@ -373,27 +352,19 @@ def _bca_ends(found: Estimate, level: float) -> Floats | None:
 def acceleration(found: Estimate) -> float:
     """How quickly the standard error changes with the value: Σu³ / (6 (Σu²)^1.5); NaN where nothing varies.
 
-    u is the pull of each document: the mean of all values with one left out, less the value without this one. Where
-    seeds are drawn too, these have a pull as well, and each u is times (m − 1)/m, m being how many there are.
+    u is the pull of each document: the mean of all values with one left out, less the value without this one.
     """
-    cubes = squares = 0.0
-    for each in found.left_out:
-        some = each[~np.isnan(each)]
-        if len(some) < 2:
-            continue
-        pull = (some.mean() - some) * (len(some) - 1) / len(some)
-        cubes, squares = cubes + (pull**3).sum(), squares + (pull**2).sum()
+    some = found.left_out[~np.isnan(found.left_out)]
+    if len(some) < 2:
+        return np.nan
+    pull = (some.mean() - some) * (len(some) - 1) / len(some)
+    squares = float((pull**2).sum())
     if sqrt(squares) <= ALIKE * abs(found.value):
         return np.nan
-    return float(cubes / (6 * squares**1.5))
+    return float((pull**3).sum() / (6 * squares**1.5))
 
 
 def standard_error(found: Estimate) -> float:
-    """The standard error by the jackknife, √((n − 1)/n Σ(left out − their mean)²); NaN with fewer than two documents.
-
-    Where seeds are drawn too, their squares are added.
-    """
-    parts = [each[~np.isnan(each)] for each in found.left_out]
-    if len(parts[0]) < 2:
-        return np.nan
-    return sqrt(sum((len(some) - 1) * float(some.var()) for some in parts if len(some) > 1))
+    """The standard error by the jackknife, √((n − 1)/n Σ(left out − their mean)²); NaN of fewer than two documents."""
+    some = found.left_out[~np.isnan(found.left_out)]
+    return sqrt((len(some) - 1) * float(some.var())) if len(some) > 1 else np.nan

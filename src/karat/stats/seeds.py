@@ -201,7 +201,8 @@ class TwoLevel:
             middle = (low + high) / 2
             significant = far > self._deviation(np.exp(middle))
             low, high = np.where(significant, low, middle), np.where(significant, middle, high)
-        return np.where(ends[1] == 0, 0.0, np.exp(high))
+        found = np.where(ends[1] == 0, 0.0, np.exp(high))
+        return np.where(np.isnan(self.value), np.nan, found)
 
     def _ratio(self, far: Floats, error: Floats) -> Floats:
         """How many errors a difference is long: 0 where it is none, infinitely many where it is one without error."""
@@ -248,5 +249,5 @@ def _seed_parts(system: Seeds) -> tuple[Floats, Floats, Floats]:
     variance = system.values.var(axis=-1, ddof=1) / count
     variance = np.where(variance > (ALIKE * system.values.mean(axis=-1)) ** 2, variance, 0.0)
     about = system.pulls - system.pulls.mean(axis=-2, keepdims=True)
-    noise = (about**2).sum(axis=(-2, -1)) / (count * (count - 1)) * (n / (n - 1) if n > 1 else np.nan)
+    noise = (about**2).sum(axis=(-2, -1)) / (count * (count - 1)) * (n / (n - 1) if n > 1 else 0.0)
     return variance, noise, variance**2 / (count - 1)

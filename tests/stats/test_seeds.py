@@ -1,0 +1,390 @@
+"""Systems with several seeds: variances against scipy and statsmodels, p against intervals, level and power."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import ArrayLike
+from scipy import optimize, stats
+
+from benchmarks import statistics
+from benchmarks.seeds import SHIFTS, Cell, best_power, simulated
+from karat.errors import InputError
+from karat.metrics.base import f_of_means, mean
+from karat.metrics.confidence import weighted_median
+from karat.stats.correlation import Floats
+from karat.stats.effects import detectable, documents_needed
+from karat.stats.resampling import Sample, estimate, standard_error
+from karat.stats.seeds import ALTERNATIVES, ITEM_GROUPS, Seeds, TwoLevel, seeds_of, two_level
+from tests.examples import examples
+
+
+def means(values: ArrayLike) -> Sample:
+    """The mean of documents' values, NaN being undefined."""
+    values = np.asarray(values, dtype=np.float64)
+    there = ~np.isnan(values)
+    return Sample(np.column_stack([np.where(there, values, 0.0), there.astype(np.float64)]), mean)
+
+
+def seeds(values: Sequence[ArrayLike] | Floats) -> Seeds:
+    return seeds_of([means(one) for one in values])
+
+
+def ends(found: TwoLevel, level: float = 0.95) -> tuple[float, float]:
+    low, high = found.interval(level)
+    return float(low), float(high)
+
+
+def made(seed: int, counts: Sequence[int], documents: int, shift: float = 0.1) -> list[Floats]:
+    """Values of systems, [seeds, documents] each, that share the effects of documents."""
+    draw = np.random.default_rng(seed)
+    effect = draw.normal(0, 0.3, documents)
+    return [
+        effect + draw.normal(0, shift, (count, 1)) + draw.normal(0, 0.2, (count, documents)) + 0.1 * system
+        for system, count in enumerate(counts)
+    ]
+
+
+# ---------------------------------------------------------------------------------------------- one seed
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.integers(2, 40), st.integers(0, 10_000), st.sampled_from(["two-sided", "greater", "less"]))
+def test_with_one_seed_each_it_is_the_paired_t_test(documents: int, seed: int, alternative: str) -> None:
+    [[x], [y]] = made(seed, (1, 1), documents)
+    expected = stats.ttest_rel(x, y, alternative=alternative)
+    found = two_level(seeds([x]), seeds([y]))
+    assert found.p(alternative) == pytest.approx(expected.pvalue, rel=1e-9)  # type: ignore[arg-type]
+    both = stats.ttest_rel(x, y).confidence_interval(0.9)
+    assert ends(found, 0.9) == pytest.approx((both.low, both.high), rel=1e-9)
+
+
+def test_the_interval_of_a_single_run_is_students() -> None:
+    x = made(3, (1,), 25)[0]
+    expected = stats.ttest_1samp(x[0], 0).confidence_interval(0.95)
+    assert ends(two_level(seeds(x))) == pytest.approx((expected.low, expected.high), rel=1e-12)
+
+
+def test_seeds_that_are_all_the_same_are_as_one() -> None:
+    [[x], [y]] = made(1, (1, 1), 30)
+    assert two_level(seeds([x] * 3), seeds([y] * 2)).p() == pytest.approx(stats.ttest_rel(x, y).pvalue, rel=1e-9)
+
+
+# ---------------------------------------------------------------------------------------------- several seeds
+
+
+@pytest.mark.parametrize(("count", "documents"), [(2, 2), (2, 9), (3, 12), (5, 6)])
+def test_the_levels_are_the_mean_squares_of_the_analysis_of_variance(count: int, documents: int) -> None:
+    import pandas as pd
+    from statsmodels.formula.api import ols
+    from statsmodels.stats.anova import anova_lm
+
+    systems = made(count, (count, count), documents)
+    frame = pd.DataFrame(
+        {"value": float(value), "system": s, "seed": f"{s}.{i}", "document": d}
+        for s, values in enumerate(systems)
+        for i, row in enumerate(values)
+        for d, value in enumerate(row)
+    )
+    # Seeds within systems, crossed with documents: a system's seeds have their own column of dummies.
+    within = pd.get_dummies(frame["seed"], dtype=float)
+    kept = [f"s{s}x{i}" for s in range(2) for i in range(1, count)]
+    frame[kept] = within[[f"{s}.{i}" for s in range(2) for i in range(1, count)]].to_numpy()
+    model = "value ~ C(system) * C(document)"
+    crossed = anova_lm(ols(model, frame).fit())
+    full = ols(f"{model} + {' + '.join(kept)}", frame).fit()
+    noise = float(full.mse_resid)
+    seed_square = (float(ols(model, frame).fit().ssr) - float(full.ssr)) / (2 * (count - 1))
+    by_document = float(crossed.loc["C(system):C(document)", "mean_sq"])
+    found = two_level(*map(seeds, systems))
+    unit = 2 / (count * documents)
+    assert found.documents == pytest.approx(unit * by_document)
+    assert found.seeds == pytest.approx(unit * seed_square)
+    assert found.noise == pytest.approx(unit * noise)
+    # Expected mean squares: documents × system and seeds both hold the noise, which counts once.
+    expected = max(by_document, max(by_document - noise, 0) + seed_square)
+    assert found.error**2 == pytest.approx(unit * expected)
+
+
+def test_the_variance_is_that_of_the_difference_over_many_trials() -> None:
+    draw, trials, n = np.random.default_rng(0), 4000, 12
+    own = draw.normal(0, 0.3, (2, trials, 1, n))
+    values = [one + draw.normal(0, 0.2, (trials, 3, 1)) + draw.normal(0, 0.4, (trials, 3, n)) for one in own]
+    both = [
+        Seeds(v.mean(axis=-1), (v - v.mean(axis=-1, keepdims=True)) / n, np.ones(n, dtype=np.bool_)) for v in values
+    ]
+    found = two_level(both[0], both[1])
+    true = 2 * (0.3**2 / n + 0.2**2 / 3 + 0.4**2 / (3 * n))
+    assert found.value.var() == pytest.approx(true, rel=0.08)
+    assert (found.documents - found.noise + found.seeds).mean() == pytest.approx(true, rel=0.04)
+
+
+def test_where_documents_are_all_alike_it_is_the_test_of_welch_on_the_seeds() -> None:
+    x, y = [0.61, 0.64, 0.60, 0.66], [0.55, 0.59, 0.52]
+    found = two_level(*(seeds([np.full(8, value) for value in values]) for values in (x, y)))
+    expected = stats.ttest_ind(x, y, equal_var=False)
+    assert found.df_seeds == pytest.approx(expected.df)
+    assert found.p() == pytest.approx(expected.pvalue, rel=1e-9)
+    both = expected.confidence_interval(0.95)
+    assert ends(found) == pytest.approx((both.low, both.high))
+
+
+def test_against_a_single_run_the_degrees_of_freedom_are_those_of_the_other_systems_seeds() -> None:
+    x, y = made(5, (4, 1), 30)
+    assert two_level(seeds(x), seeds(y)).df_seeds == pytest.approx(3)
+    assert two_level(seeds(y), seeds(x)).df_seeds == pytest.approx(3)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    st.integers(2, 30),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.integers(0, 10_000),
+    st.sampled_from([0.0, 0.02, 0.1, 1.0]),
+)
+def test_p_is_where_the_interval_just_holds_zero(
+    documents: int, first: int, second: int, seed: int, shift: float
+) -> None:
+    found = two_level(*map(seeds, made(seed, (first, second), documents, shift)))
+    p = float(found.p())
+    assert 0 < p <= 1
+    if p < 1 - 1e-6:
+        assert found.deviation(p) == pytest.approx(abs(found.value), rel=1e-6)
+        assert p == pytest.approx(by_root(found), rel=1e-6)
+    for level in (0.5, 0.9, 0.95):
+        low, high = ends(found, level)
+        assert (low <= 0 <= high) == (p >= 1 - level)
+
+
+def by_root(found: TwoLevel) -> float:
+    """p by scipy's root finder: t over documents, or both levels each with its own t, whichever is the larger."""
+    far, n, df = abs(float(found.value)), found.n, float(found.df_seeds)
+    alone = float(2 * stats.t.sf(far / np.sqrt(found.documents), n - 1))
+    rest, of_seeds = max(float(found.documents - found.noise), 0.0), float(found.seeds)
+    if of_seeds == 0:
+        return alone
+
+    def beyond(log_p: float) -> float:
+        half = np.exp(log_p) / 2
+        return float(stats.t.isf(half, n - 1) ** 2 * rest + stats.t.isf(half, df) ** 2 * of_seeds - far**2)
+
+    return max(alone, float(np.exp(optimize.brentq(beyond, -200, 0, xtol=1e-13))))
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(st.integers(0, 10_000), st.permutations(range(4)), st.permutations(range(3)))
+def test_the_order_of_seeds_does_not_matter_and_swapping_systems_changes_the_sign(
+    seed: int, first: list[int], second: list[int]
+) -> None:
+    x, y = made(seed, (4, 3), 15)
+    there, mixed = two_level(seeds(x), seeds(y)), two_level(seeds(x[first]), seeds(y[second]))
+    assert mixed.p() == pytest.approx(there.p(), rel=1e-9)
+    assert ends(mixed) == pytest.approx(ends(there), rel=1e-9)
+    back = two_level(seeds(y), seeds(x))
+    assert (back.value, back.p()) == (-there.value, there.p())
+    assert back.p("greater") == there.p("less")
+    assert there.p("greater") + there.p("less") == pytest.approx(1)
+    assert min(there.p("greater"), there.p("less")) == pytest.approx(there.p() / 2)
+
+
+def test_p_is_never_below_that_of_the_documents_alone() -> None:
+    for seed in range(40):
+        x, y = made(seed, (3, 3), 10, shift=0.05)
+        found = two_level(seeds(x), seeds(y))
+        assert found.p() >= stats.ttest_rel(x.mean(axis=0), y.mean(axis=0)).pvalue * (1 - 1e-9)
+        assert found.on_documents().p() == pytest.approx(stats.ttest_rel(x.mean(axis=0), y.mean(axis=0)).pvalue)
+
+
+# ---------------------------------------------------------------------------------------------- other statistics
+
+
+def test_documents_of_a_statistic_that_is_no_mean_are_left_out_in_turn() -> None:
+    draw = np.random.default_rng(2)
+    rows = [np.column_stack([draw.random((14, 2)), np.ones(14)]) for _ in range(2)]
+    found = seeds_of([Sample(one, f_of_means) for one in rows])
+    for i, one in enumerate(rows):
+        without = np.array([f_of_means(np.delete(one, d, axis=0).sum(axis=0)) for d in range(14)])
+        assert found.pulls[i] == pytest.approx((without.mean() - without) * 13 / 14)
+    alone = two_level(seeds_of([Sample(rows[0], f_of_means)]))
+    assert alone.error == pytest.approx(standard_error(estimate([Sample(rows[0], f_of_means)], 10)[0]))
+
+
+def test_documents_that_are_undefined_are_as_if_they_were_not_there() -> None:
+    x, y = made(7, (3, 2), 20)
+    gone = np.arange(20) % 4 == 1
+    with_gaps = [np.where(gone, np.nan, values) for values in (x, y)]
+    found, expected = two_level(*map(seeds, with_gaps)), two_level(seeds(x[:, ~gone]), seeds(y[:, ~gone]))
+    assert found.n == expected.n == 15
+    assert found.p() == pytest.approx(expected.p(), rel=1e-9)
+    assert ends(two_level(seeds(with_gaps[0]))) == pytest.approx(ends(two_level(seeds(x[:, ~gone]))))
+
+
+def test_a_document_that_one_system_alone_has_counts_for_that_one() -> None:
+    x, y = np.array([0.2, 0.4, 0.9, 0.3]), np.array([0.1, 0.5, np.nan, 0.6])
+    found = two_level(seeds([x]), seeds([y]))
+    pulls = (x - x.mean()) / 4 - np.array([0.1 - 0.4, 0.5 - 0.4, 0.0, 0.6 - 0.4]) / 3
+    assert found.value == pytest.approx(0.45 - 0.4)
+    assert found.documents == pytest.approx(4 / 3 * (pulls**2).sum())
+
+
+def test_items_are_left_out_by_groups_of_documents() -> None:
+    draw = np.random.default_rng(4)
+    documents = np.repeat(np.arange(50), 3)
+    runs = [draw.lognormal(size=(150, 1)) for _ in range(2)]
+    found = seeds_of([Sample(run, lambda v, w: weighted_median(v[:, 0], w), documents, True, 50) for run in runs])
+    assert found.pulls.shape == (2, ITEM_GROUPS)
+    without = np.array([np.median(runs[1][documents % ITEM_GROUPS != g]) for g in range(ITEM_GROUPS)])
+    expected = (without.mean() - without) * (ITEM_GROUPS - 1) / ITEM_GROUPS
+    assert found.pulls[1] == pytest.approx(expected)
+
+
+# ---------------------------------------------------------------------------------------------- edges
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (2, 1), (2, 2)])
+def test_one_document_says_nothing(counts: tuple[int, int]) -> None:
+    found = two_level(*map(seeds, made(0, counts, 1)))
+    assert found.n == 1
+    assert np.isnan([float(found.p()), float(found.p("less")), *ends(found), float(found.detectable())]).all()
+
+
+def test_two_documents_and_two_seeds_are_enough_for_a_p() -> None:
+    found = two_level(*map(seeds, made(0, (2, 2), 2)))
+    assert 0 < found.p() <= 1
+    assert np.isfinite(ends(found)).all()
+
+
+def test_systems_that_are_equal_have_p_1() -> None:
+    x = made(1, (3,), 12)[0]
+    same = two_level(seeds(x), seeds(x[::-1]))
+    assert (float(same.value), float(same.p())) == (0.0, 1.0)
+    nothing = two_level(seeds([np.full(5, 0.5)] * 2), seeds([np.full(5, 0.5)] * 2))
+    assert [float(nothing.p(way)) for way in ALTERNATIVES] == [1.0, 1.0, 1.0]
+    assert ends(nothing) == (0.0, 0.0)
+
+
+def test_a_difference_that_never_varies_has_p_0_as_the_t_test_has() -> None:
+    found = two_level(seeds([np.full(5, 0.75)] * 2), seeds([np.full(5, 0.5)] * 2))
+    assert [float(found.p(way)) for way in ALTERNATIVES] == [0.0, 0.0, 1.0]
+    assert ends(found) == (0.25, 0.25)
+
+
+def test_what_is_undefined_altogether_has_no_p() -> None:
+    found = two_level(seeds([[np.nan, np.nan]] * 2), seeds([[0.5, 0.25]] * 2))
+    assert np.isnan([float(found.value), float(found.p()), *ends(found), float(found.documents_needed())]).all()
+
+
+def test_what_cannot_be_compared_is_said() -> None:
+    with pytest.raises(InputError, match="one seed or more"):
+        seeds_of([])
+    with pytest.raises(InputError, match="samples of 3 and 4 documents"):
+        seeds([np.zeros(3), np.zeros(4)])
+    with pytest.raises(InputError, match="seeds of different documents"):
+        two_level(seeds([np.zeros(3)]), seeds([np.zeros(4)]))
+    found = two_level(*map(seeds, made(0, (2, 2), 4)))
+    with pytest.raises(InputError, match="unknown alternative 'more'"):
+        found.p("more")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="level 95 is not between 0 and 1"):
+        found.interval(95)
+    with pytest.raises(InputError, match="alpha 0 is not between 0 and 1"):
+        found.deviation(0)
+
+
+# ---------------------------------------------------------------------------------------------- what can be found
+
+
+def test_with_one_seed_what_can_be_found_is_what_the_t_test_finds() -> None:
+    [[x], [y]] = made(6, (1, 1), 300)
+    found, sd = two_level(seeds([x]), seeds([y])), float((x - y).std(ddof=1))
+    assert found.detectable() == pytest.approx(detectable(sd, 300), rel=0.01)
+    assert found.documents_needed() == pytest.approx(documents_needed(sd, float(found.value)), rel=0.02)
+
+
+def test_with_the_documents_needed_the_difference_could_just_be_found() -> None:
+    a, b = made(11, (4, 4), 60, shift=0.0)
+    found = two_level(seeds(a), seeds(b))
+    more = found.documents_needed() / found.n
+    grown = TwoLevel(found.value, found.documents / more, found.noise / more, found.seeds / more, 60, found.df_seeds)
+    assert found.seeds <= found.noise  # so that all of it is noise, which documents make smaller
+    assert grown.detectable() == pytest.approx(abs(found.value), rel=0.05)
+
+
+def test_no_number_of_documents_helps_where_seeds_differ_more() -> None:
+    draw = np.random.default_rng(1)
+    a, b = (
+        seeds(value + draw.normal(0, 0.01, (2, 50))) for value in (np.array([[0.4], [0.7]]), np.array([[0.5], [0.7]]))
+    )
+    found = two_level(a, b)
+    assert found.documents_needed() == np.inf
+    assert found.detectable() > 10 * found.on_documents().detectable()
+
+
+# ---------------------------------------------------------------------------------------------- simulated
+
+
+TRIALS = 1000
+
+
+def at_most(share: float) -> float:
+    """A share of the trials that something of this probability hardly ever exceeds."""
+    return float(stats.binom.isf(1e-5, TRIALS, share) / TRIALS)
+
+
+@pytest.mark.parametrize("shift", SHIFTS)
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_equal_systems_are_told_apart_in_5_percent_at_most_however_much_seeds_differ(count: int, shift: float) -> None:
+    found = simulated(Cell((count, count), (shift, shift)), TRIALS, seed=1)
+    assert found.rejected <= at_most(0.05)
+    assert found.difference == pytest.approx(1 - found.rejected)
+    assert found.value >= 1 - at_most(0.05)
+    assert found.documents > 0.3 or shift < 0.015  # documents alone say that they differ
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        Cell((2, 2), (0.03, 0.03), of="F1 of means"),
+        Cell((5, 5), (0.03, 0.03), of="F1 of means"),
+        Cell((3, 3), (0.03, 0.0)),
+        Cell((3, 1), (0.03, 0.0)),
+        Cell((5, 2), (0.03, 0.03)),
+        Cell((3, 3), (0.03, 0.03), own=0.15),
+        Cell((3, 3), (0.03, 0.03), documents=20),
+        Cell((3, 3), (0.005, 0.005), documents=20),
+    ],
+)
+def test_that_holds_for_other_statistics_unequal_seeds_single_runs_and_few_documents(cell: Cell) -> None:
+    assert simulated(cell, TRIALS, seed=1).rejected <= at_most(0.06)
+
+
+def test_three_seeds_find_nearly_what_the_t_test_finds_where_seeds_do_not_differ() -> None:
+    for count in (3, 5):
+        found = simulated(Cell((count, count), (0.0, 0.0), difference=0.03), TRIALS, seed=1)
+        assert found.rejected >= 0.8 * found.documents
+
+
+def test_with_two_seeds_no_test_finds_four_fifths_of_what_the_t_test_finds() -> None:
+    t = stats.norm.sf(stats.norm.isf(0.025) - 0.03 / np.sqrt(2 * 0.15**2 / 400 / 2))
+    assert 0.7 < best_power(2) / t < 0.78
+    assert best_power(2, unequal=True) < best_power(2)
+    assert best_power(3) > 0.8
+
+
+def test_where_seeds_are_known_not_to_differ_the_best_test_is_that_of_the_normal_distribution() -> None:
+    apart = 0.03 / np.sqrt(2 * 0.15**2 / 400 / 2)
+    end = stats.norm.isf(0.03)
+    expected = stats.norm.sf(end - apart) + stats.norm.cdf(-end - apart)
+    assert best_power(2, shifts=(0.0,)) == pytest.approx(expected, abs=0.002)
+
+
+def test_the_benchmark_prints_what_comes_of_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+    statistics.main(["--seeds", "--trials", "20"])
+    printed = capsys.readouterr().out
+    assert len(re.findall(r"^mean, 2 seeds( +\d+\.\d){4}$", printed, re.MULTILINE)) == 3
+    assert re.search(r"^5 seeds( +\d+\.\d){5}$", printed, re.MULTILINE)
