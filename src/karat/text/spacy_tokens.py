@@ -8,7 +8,7 @@ address. At last neighbours that together are a special case are put together ag
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from unicodedata import category
 
@@ -18,13 +18,28 @@ from unicodedata import category
 def _letters(test: str) -> str:
     """The cased letters of Latin, Greek and Cyrillic script for which a method of strings holds."""
     ranges = ((0x41, 0x7B), (0xC0, 0x2B0), (0x386, 0x3AA), (0x3AC, 0x3CF), (0x400, 0x530), (0x1E00, 0x1F00))
-    return "".join(chr(n) for each in ranges for n in range(*each) if getattr(chr(n), test)())
+    return _ranges(n for each in ranges for n in range(*each) if getattr(chr(n), test)())
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """Characters by their numbers, which rise, as a pattern has them within brackets.
+
+    >>> _ranges([97, 98, 99, 120])
+    'a-cx'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return "".join(f"{chr(a)}-{chr(b)}" if a != b else chr(a) for a, b in runs)
 
 
 _LOWER, _UPPER = _letters("islower"), _letters("isupper")
 _OTHER = "\u0590-\u05ff\u0620-\u06ff\u0900-\u0dff\u1100-\u137f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # without case
 _ALPHA = _LOWER + _UPPER + _OTHER
-_ICONS = "".join(chr(n) for n in (*range(0xA0, 0x3400), *range(0x1F000, 0x1FB00)) if category(chr(n)) == "So")
+_ICONS = _ranges(n for n in (*range(0xA0, 0x3400), *range(0x1F000, 0x1FB00)) if category(chr(n)) == "So")
 _PUNCTUATION = "…,:;!?¿؟¡()[]{}<>_#*&。？！，、；：～·।،۔؛٪"
 _QUOTES = "'\"”“`‘´’‚,„»«「」『』（）〔〕【】《》〈〉⟦⟧"
 _CURRENCY = "$£€¥฿₽﷼₴₠₡₢₣₤₥₦₧₨₩₪₫₭₮₯₰₱₲₳₵₶₷₸₹₺₻₼₾₿"

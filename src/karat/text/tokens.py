@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from karat.libraries import library
-from karat.text.punkt import sentences
 
 _MARKS = re.compile(r"\w+(?:-\w+)*|[^\w\s]")
 _WORDS = re.compile(r"\w+")
@@ -49,6 +48,8 @@ def _stripped(piece: str) -> list[str]:
 
 @lru_cache(maxsize=20_000)  # slow, and asked again for every protocol that uses it
 def _nltk_words(text: str) -> list[str]:
+    from karat.text.punkt import sentences
+
     tokenize = _nltk_tokenizer()
     return [token for sentence in sentences(text) for token in tokenize(sentence)]
 
