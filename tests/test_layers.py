@@ -39,7 +39,7 @@ LAYERS = [
     ["naming"],
     ["calibration"],
     ["profiles"],
-    ["predicting"],
+    ["predicting", "generators"],
     ["report"],
     ["reporting"],
     ["cli"],

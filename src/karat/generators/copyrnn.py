@@ -5,8 +5,6 @@ Meng and others, "Deep Keyphrase Generation", ACL 2017; Yuan and others, "One Si
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -14,24 +12,14 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from karat.generators.base import Batch, Generator, State
 from karat.generators.copying import log_distribution, log_probability_of
+from karat.generators.settings import CopyRNNShape
 from karat.generators.words import PAD
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The size of the model; `general` attention is quicker than the published, `additive` one."""
-
-    embedding: int = 100
-    hidden: int = 150  # each way; the decoder has twice as much
-    attention: Literal["additive", "general"] = "additive"
-    tied: bool = True  # words are written by the vectors they are read by
-    dropout: float = 0.1
 
 
 class CopyRNN(Generator):
     """A bidirectional GRU reads, a GRU writes; below, d = embedding, h = 2 · hidden."""
 
-    def __init__(self, shape: Shape, words: int, written: int) -> None:
+    def __init__(self, shape: CopyRNNShape, words: int, written: int) -> None:
         super().__init__()
         d, h = shape.embedding, 2 * shape.hidden
         self.written, self.shape = written, shape

@@ -7,37 +7,21 @@ others, "Get To The Point", ACL 2017, above the last layer.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from karat.errors import InputError
 from karat.generators.base import Batch, Generator, State
 from karat.generators.copying import log_distribution, log_probability_of
+from karat.generators.settings import TransformerShape
 from karat.generators.words import PAD
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The size of the model; the published one is 512, 6 + 6 layers, 8 heads, 2048."""
-
-    size: int = 128
-    layers: int = 2  # of the encoder, and as many of the decoder
-    heads: int = 4
-    inner: int = 512
-    dropout: float = 0.1
-
-    def __post_init__(self) -> None:
-        if self.size % (2 * self.heads):
-            raise InputError(f"size is a multiple of twice the heads, not {self.size} with {self.heads} heads")
 
 
 class Attention(nn.Module):
     """Attention of many heads; below, a = heads, e = size / heads."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: TransformerShape) -> None:
         super().__init__()
         self.heads, self.dropout = shape.heads, shape.dropout
         self.query, self.out = nn.Linear(shape.size, shape.size), nn.Linear(shape.size, shape.size)
@@ -63,7 +47,7 @@ class Attention(nn.Module):
 class Layer(nn.Module):
     """Attention to its own states, in a decoder also to the source, and a network for each state."""
 
-    def __init__(self, shape: Shape, writes: bool) -> None:
+    def __init__(self, shape: TransformerShape, writes: bool) -> None:
         super().__init__()
         self.norms = nn.ModuleList([nn.LayerNorm(shape.size) for _ in range(3 if writes else 2)])
         self.own = Attention(shape)
@@ -97,7 +81,7 @@ class Layer(nn.Module):
 class Transformer(Generator):
     """Layers that read and layers that write; one more attention points at what is copied."""
 
-    def __init__(self, shape: Shape, words: int, written: int) -> None:
+    def __init__(self, shape: TransformerShape, words: int, written: int) -> None:
         super().__init__()
         d = shape.size
         self.written, self.shape = written, shape
