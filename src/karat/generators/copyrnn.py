@@ -44,7 +44,7 @@ class CopyRNN(Generator):
         words = self.dropout(self.embed(batch.source))  # [b, n, d]
         packed = pack_padded_sequence(words, batch.mask.sum(1).cpu(), batch_first=True, enforce_sorted=False)
         states, last = self.encoder(packed)  # last: [2, b, hidden]
-        states, _ = pad_packed_sequence(states, batch_first=True)  # [b, n, h]
+        states, _ = pad_packed_sequence(states, batch_first=True, total_length=batch.source.shape[1])  # [b, n, h]
         return states, torch.cat([last[0], last[1]], 1)[None]
 
     def attend(self, written: Tensor, keys: Tensor, mask: Tensor) -> Tensor:

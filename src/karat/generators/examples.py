@@ -113,7 +113,9 @@ class Examples:
 
     def __init__(self, path: Path, written: int) -> None:
         self.written = written
-        self._numbers = np.memmap(path, dtype=np.int32, mode="r") if path.stat().st_size >= 32 else np.zeros(1, np.int32)
+        size = path.stat().st_size
+        whole = size >= 32 and size % 4 == 0
+        self._numbers: Ints = np.memmap(path, dtype=np.int32, mode="r") if whole else np.zeros(4, np.int32)
         if self._numbers[0] != MAGIC or self._numbers[1] != VERSION or self._numbers[-2] != MAGIC:
             raise InputError(f"{path}: holds no examples of this version; remove it, and train without --resume")
         count = int(self._numbers[-4])
