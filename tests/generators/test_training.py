@@ -110,15 +110,15 @@ def test_a_process_that_is_killed_leaves_a_state_to_go_on_from(tmp_path: Path) -
     karat.write(CORPUS, corpus)
     code = (
         "import sys, torch, karat; from karat.generators import loop; torch.set_num_threads(1); loop.SAVED = -1.0;"
-        f"karat.train(sys.argv[1], {TINY!r}, output=sys.argv[2], steps=300, batch=8, resume=True)"
+        f"karat.train(sys.argv[1], {TINY!r}, output=sys.argv[2], steps=60, batch=4, resume=True)"
     )
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     subprocess.run([sys.executable, "-c", code, str(corpus), str(whole)], check=True)
     killed = 0
-    for wait in (0.0, 0.3, 0.1):
+    for wait in (0.0, 0.05, 0.1):
         process = subprocess.Popen([sys.executable, "-c", code, str(corpus), str(broken)])
         before = _step_of(broken)
-        while process.poll() is None and _step_of(broken) <= before + 20:
+        while process.poll() is None and _step_of(broken) <= before + 8:
             time.sleep(0.02)
         time.sleep(wait)
         process.send_signal(signal.SIGKILL)

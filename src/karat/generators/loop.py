@@ -23,7 +23,7 @@ from torch import Tensor
 
 from karat.corpus import Corpus, Document
 from karat.errors import InputError
-from karat.formats.output import claimed, write_beside, writing_errors
+from karat.formats.output import LOCK, NEW, claimed, write_beside, writing_errors
 from karat.generators import checkpoint
 from karat.generators.base import Batch, Generator
 from karat.generators.checkpoint import EXAMPLES, LOG, PLACE, STATE, WEIGHTS, WORDS, Card
@@ -144,7 +144,8 @@ def _prepare(
     progress: Callable[[int], object] | None,
 ) -> list[str]:
     """Fills the directory with all that a training needs; gives notes. On resuming, checks that all is as it was."""
-    strange = sorted(each.name for each in folder.iterdir() if each.name not in _OWN) if folder.is_dir() else []
+    names = [each.name for each in folder.iterdir()] if folder.is_dir() else []
+    strange = sorted(name for name in names if name not in _OWN and not name.endswith((NEW, LOCK)))
     if strange or (folder.exists() and not folder.is_dir()):
         raise InputError(f"{folder}: is there already and is no directory of a training ({(strange or ['a file'])[0]})")
     kept = {key: value for key, value in asdict(settings).items() if key not in ("resume", "minutes", "steps", "epochs")}
