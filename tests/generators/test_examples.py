@@ -26,7 +26,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     found = examples(tmp_path / "e.i32")
     assert len(found) == 50
     source, copied, own, inputs, targets = found.arrays([3, 0])
-    read = WORDS.numbered("deep nets of very very very odd word3".split())
+    read = WORDS.numbered(["deep", "nets", "of", "very", "very", "very", "odd", "word3"])
     assert source[0].tolist() == read.read
     assert copied[0].tolist() == read.copied
     assert (source[1, 5:] == PAD).all()
@@ -50,7 +50,7 @@ def test_the_order_of_an_epoch_follows_from_seed_and_epoch(tmp_path: Path) -> No
     first = [each.tolist() for each in found.batches(8, 1, 0)]
     assert first == [each.tolist() for each in found.batches(8, 1, 0)]
     assert first != [each.tolist() for each in found.batches(8, 1, 1)]
-    assert sorted(sum(first, [])) == list(range(50))
+    assert sorted(row for batch in first for row in batch) == list(range(50))
     lengths = [np.ptp(found.index[each, 1]) for each in found.batches(8, 1, 0)]
     assert max(lengths) <= 8  # of 50 different lengths, eight neighbours are together
 

@@ -59,7 +59,8 @@ def alone(model: Generator, batch: Batch, row: int, words: list[int]) -> list[fl
     targets = torch.tensor([words])
     before = torch.tensor([[BOS, *words[:-1]]])
     inputs = in_table(before.numpy(), batch.own[row : row + 1].numpy(), model.written)
-    one = Batch(*(each[row : row + 1] for each in batch[:3]), torch.as_tensor(inputs), targets)
+    source, copied, own = (each[row : row + 1] for each in batch[:3])
+    one = Batch(source, copied, own, torch.as_tensor(inputs), targets)
     with torch.no_grad():
         return [float(each) for each in model.log_probabilities(one)[0]]
 

@@ -214,7 +214,9 @@ def test_references_that_are_all_absent_are_said(tmp_path: Path) -> None:
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=said):
-        karat.train(CORPUS, TINY, output=tmp_path / "m", **({"steps": 1} | settings if "minutes" not in settings else settings))
+        karat.train(
+            CORPUS, TINY, output=tmp_path / "m", **({"steps": 1} | settings if "minutes" not in settings else settings)
+        )
 
 
 def test_a_corpus_without_references_is_refused(tmp_path: Path) -> None:
@@ -295,6 +297,18 @@ def test_a_generator_without_a_trained_model_says_how_to_make_one() -> None:
 def test_a_model_of_another_kind_is_told(trained: Path) -> None:
     with pytest.raises(InputError, match="is a copyrnn, not a transformer"):
         karat.predict(VALID, f"transformer,model={trained}")
+
+
+def test_trained_models_are_listed(trained: Path) -> None:
+    from click.testing import CliRunner
+
+    from karat.cli import karat as command
+
+    found = CliRunner().invoke(command, ["list", "models", str(trained), "-f", "json"])
+    [told] = json.loads(found.output).values()
+    assert (told["model"], told["corpus"], told["documents"], told["step"]) == ("copyrnn", "made", 96, 12)
+    assert "96 documents of made seen (step 12 of 12)" in told["summary"]
+    assert "needs training" in CliRunner().invoke(command, ["list", "models", "copyrnn"]).output
 
 
 def test_settings_know_what_they_stop_by() -> None:

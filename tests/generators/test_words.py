@@ -68,7 +68,10 @@ def test_a_sequence_has_all_phrases_that_can_be_written_or_copied() -> None:
 
 def test_one2one_has_a_target_for_each_phrase() -> None:
     source = WORDS.numbered(source_tokens(DOCUMENT))
-    assert list(targets_of([["printing"]], [["scheduling"], ["foam"]], WORDS, source, "one2one")) == [[11, EOS], [12, EOS]]
+    assert list(targets_of([["printing"]], [["scheduling"], ["foam"]], WORDS, source, "one2one")) == [
+        [11, EOS],
+        [12, EOS],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -44,14 +44,18 @@ generator that was killed goes on with the same command and --resume.
 """
 
 _generator_options = combine(
-    click.option("--valid", metavar="CORPUS", help="Generators: validation documents.", shell_complete=completion.paths),
+    click.option(
+        "--valid", metavar="CORPUS", help="Generators: validation documents.", shell_complete=completion.paths
+    ),
     click.option("--minutes", type=float, metavar="M", help="Generators: how long to train (default 10)."),
     click.option("--steps", type=int, metavar="N", help="Generators: how many updates of the weights."),
     click.option("--epochs", type=float, metavar="N", help="Generators: how many times to see each document."),
     click.option("--batch", type=int, metavar="N", help="Generators: documents of a batch (default 16)."),
     click.option("--accumulate", type=int, metavar="N", help="Generators: batches of an update (default 1)."),
     click.option(
-        "--precision", type=click.Choice(["fp32", "bf16"]), help="Generators: numbers that are computed with (default fp32)."
+        "--precision",
+        type=click.Choice(["fp32", "bf16"]),
+        help="Generators: numbers that are computed with (default fp32).",
     ),
     click.option("--device", metavar="NAME", help="Generators: cpu, cuda, cuda:1 (default: the best there is)."),
     click.option("--seed", type=click.IntRange(0), metavar="N", help="Generators: of weights and order (default 0)."),

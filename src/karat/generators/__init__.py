@@ -1,1 +1,1 @@
-"""Generators: models that write keyphrases word by word, those that stand in a document and others; trained by karat."""
+"""Generators: models that write keyphrases word by word, present and absent ones; trained by karat."""

@@ -47,7 +47,7 @@ class State:
 
 
 class Generator(nn.Module):
-    """A model that writes. Its numbers of words are those for copying: below `written` the head, above it a document's."""
+    """A model that writes. Words are numbers for copying: below `written` the head, above it a document's."""
 
     written: int
 
@@ -65,10 +65,12 @@ class Generator(nn.Module):
         raise NotImplementedError
 
     def step(self, state: State, last: Tensor) -> tuple[Tensor, State]:
-        """(log-probabilities of the next word [rows, written + l], the state after); `last` are numbers in the table."""
+        """(log-probabilities of the next word [rows, written + l], the state after); `last` is in the table."""
         raise NotImplementedError
 
     def reorder(self, state: State, rows: Tensor, *, documents: bool) -> State:
         """The state of some rows; unless `documents`, each row goes on with a row of its own document."""
-        memory = {name: each.index_select(0, rows) for name, each in state.memory.items()} if documents else state.memory
+        memory = (
+            {name: each.index_select(0, rows) for name, each in state.memory.items()} if documents else state.memory
+        )
         return State(memory, {name: each.index_select(0, rows) for name, each in state.past.items()})

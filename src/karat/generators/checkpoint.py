@@ -1,8 +1,8 @@
 """A trained generator on disk: a directory of plain files, none of them pickled.
 
-`model.json` says what it is, `words.txt` is its table of words, `weights.safetensors` its weights. What is needed to go on
-with the training is in `state.safetensors`, complete in one file so that a kill leaves the old state or the new one;
-`state.json` says in words what it is. Each file is written beside its place and renamed.
+`model.json` says what it is, `words.txt` is its table of words, `weights.safetensors` its weights. What is needed to
+go on with the training is in `state.safetensors`, complete in one file so that a kill leaves the old state or the new
+one; `state.json` says in words what it is. Each file is written beside its place and renamed.
 """
 
 from __future__ import annotations
@@ -63,14 +63,16 @@ def read_card(folder: str | Path) -> Card:
     if not Path(folder).is_dir():
         raise InputError(f"{folder}: there is no such directory; karat train copyrnn CORPUS -o DIR makes one")
     if not path.is_file():
-        raise InputError(f"{folder}: is no trained model: it has no {MODEL}; karat train copyrnn CORPUS -o DIR makes one")
+        raise InputError(
+            f"{folder}: has no {MODEL}, so that it is no trained model; karat train copyrnn CORPUS -o DIR makes one"
+        )
     with open_bytes(str(path)) as file:
         content = file.read()
     try:
         head = msgspec.json.decode(content)
         if isinstance(head, dict) and head.get("format", FORMAT) != FORMAT:
             raise InputError(
-                f"{path}: is of another version ({str(head['format'])[:40]!r}; this karat reads {FORMAT!r}): train it anew"
+                f"{path}: is of another version ({str(head['format'])[:40]!r}, and this karat reads {FORMAT!r})"
             )
         card = msgspec.json.decode(content, type=Card)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -182,5 +184,11 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], told: Mapping[str, 
 def new_card(name: str, language: str, options: Mapping[str, Any], settings: Mapping[str, Any], **rest: Any) -> Card:
     """The card of a model that is being trained."""
     return Card(
-        format=FORMAT, model=name, karat=__version__, language=language, options=dict(options), settings=dict(settings), **rest
+        format=FORMAT,
+        model=name,
+        karat=__version__,
+        language=language,
+        options=dict(options),
+        settings=dict(settings),
+        **rest,
     )

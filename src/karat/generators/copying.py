@@ -1,4 +1,4 @@
-"""Writing or copying: a word's probability is g · P(written) + (1 − g) · (the attention on its places in the source)."""
+"""Writing or copying: P(word) = g · P(written) + (1 − g) · (the attention on its places in the source)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def log_probability_of(targets: Tensor, logits: Tensor, gate: Tensor, attention:
 
 
 def log_distribution(logits: Tensor, gate: Tensor, attention: Tensor, copied: Tensor, own: int) -> Tensor:
-    """The log-probabilities of the extended vocabulary [k, w + own]; arguments as above, `own` words beyond the head."""
+    """The log-probabilities of the extended vocabulary [k, w + own]; `own` is how many words are beyond the head."""
     write = torch.sigmoid(gate)[:, None]  # [k, 1]
     head = functional.softmax(logits, dim=1) * write  # [k, w]
     whole = torch.cat([head, head.new_zeros(len(head), own)], 1)  # [k, w + own]

@@ -5,7 +5,6 @@ Meng and others, "Deep Keyphrase Generation", ACL 2017; Yuan and others, "One Si
 
 from __future__ import annotations
 
-
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence

@@ -112,7 +112,7 @@ class _Rows:
         self._close()
 
     def _best(self, allowed: Tensor) -> tuple[Tensor, Tensor]:
-        """(the row that each goes on from, its next word), [b, w]: the best of each group, one group after the other."""
+        """(the row that each goes on from, its next word), [b, w]: the best of each group, one after the other."""
         if self.how.beam == 1:
             return torch.zeros_like(self.open)[:, None], allowed.argmax(1)[:, None]
         documents, size = len(self.open), self.how.beam // self.how.groups

@@ -1,8 +1,8 @@
 """Examples: what a generator learns from, as integers in a file that is mapped into memory.
 
-The file holds int32 numbers: a head, then for each document the numbers of its tokens, their numbers for copying and its
-targets, and at the end an index of int64 columns. Only the index and what a batch needs is ever in memory. The order of
-an epoch follows from the seed and the number of the epoch alone.
+The file holds int32 numbers: a head, then for each document the numbers of its tokens, their numbers for copying and
+its targets, and at the end an index of int64 columns. Only the index and what a batch needs is ever in memory. The
+order of an epoch follows from the seed and the number of the epoch alone.
 """
 
 from __future__ import annotations

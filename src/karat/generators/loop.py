@@ -148,10 +148,14 @@ def _prepare(
     strange = sorted(name for name in names if name not in _OWN and not name.endswith((NEW, LOCK)))
     if strange or (folder.exists() and not folder.is_dir()):
         raise InputError(f"{folder}: is there already and is no directory of a training ({(strange or ['a file'])[0]})")
-    kept = {key: value for key, value in asdict(settings).items() if key not in ("resume", "minutes", "steps", "epochs")}
+    kept = {
+        key: value for key, value in asdict(settings).items() if key not in ("resume", "minutes", "steps", "epochs")
+    }
     if checkpoint.is_checkpoint(folder):
         if not settings.resume:
-            raise InputError(f"{folder}: a trained model is there already; go on with --resume, or name another directory")
+            raise InputError(
+                f"{folder}: a trained model is there already; go on with --resume, or name another directory"
+            )
         _check_same(folder, corpus, name, language, options, settings, kept)
         return []
     with writing_errors(folder, folder.parent):
@@ -210,12 +214,20 @@ def _check_same(
     for _ in _hashed(corpus, digest):
         pass
     here = {"model": name, "language": language, **options, **kept, "corpus": digest.hexdigest()}
-    there = {"model": card.model, "language": card.language, **card.options, **card.settings, "corpus": card.corpus["hash"]}
+    there = {
+        "model": card.model,
+        "language": card.language,
+        **card.options,
+        **card.settings,
+        "corpus": card.corpus["hash"],
+    }
     if settings.steps is not None and card.steps:
         here["steps"], there["steps"] = settings.steps, card.steps
     for key, value in here.items():
         if key != "device" and there.get(key) != value:
-            raise InputError(f"{folder}: was trained with another {key} ({there.get(key)}, not {value}); name another directory")
+            raise InputError(
+                f"{folder}: was trained with another {key} ({there.get(key)}, not {value}); name another directory"
+            )
 
 
 # ---------------------------------------------------------------------------------------------- the loop
@@ -304,7 +316,7 @@ class Training:
         for batch in self._pieces(rows):
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
                 loss, count = self.model.loss(batch)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             total, tokens = total + loss.detach(), tokens + count
         total, tokens = self.world.add_up(self.model, total, tokens)
         return float(total), int(tokens)
@@ -432,7 +444,10 @@ class Training:
         checkpoint.fill(self.model, by["weight"], self.folder / STATE)
         self.place = msgspec.convert(told, Progress)
         state = {
-            at: {"step": torch.tensor(float(self.place.step)), **{key: by[key][name] for key in ("exp_avg", "exp_avg_sq")}}
+            at: {
+                "step": torch.tensor(float(self.place.step)),
+                **{key: by[key][name] for key in ("exp_avg", "exp_avg_sq")},
+            }
             for at, (name, _) in enumerate(self.model.named_parameters())
         }
         groups = self.optimiser.state_dict()["param_groups"]

@@ -40,7 +40,9 @@ def prediction_of(
         scores.append(round(exp(sum(logs) / len(logs)), DIGITS))
         probabilities.append([round(exp(log), DIGITS) for log in logs])
         kinds.append("present" if (before if slots else form in text) else "absent")
-    return Prediction(id=document.id, keyphrases=list(phrases), scores=list(scores), token_probs=probabilities, kinds=kinds)
+    return Prediction(
+        id=document.id, keyphrases=list(phrases), scores=list(scores), token_probs=list(probabilities), kinds=kinds
+    )
 
 
 def _parts(written: Written) -> Iterator[tuple[list[int], list[float], bool]]:

@@ -1,8 +1,7 @@
-"""The generators among karat's models: by name with `model=DIR`, and their training; torch is imported when one is made."""
+"""The generators among karat's models: by name with `model=DIR`, and their training; torch is imported late."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
@@ -20,11 +19,13 @@ def _made(
 ) -> Predict:
     if not folder:
         raise InputError(
-            f"{name} needs a trained model: karat train {name} CORPUS -o DIR makes one; write {name},model=DIR, or DIR alone"
+            f"{name} needs a trained model: karat train {name} CORPUS -o DIR makes one; write {name},model=DIR"
         )
     card = read_card(folder)
     if card.model != name:
-        raise InputError(f"{folder}: is a {card.model}, not a {name}; write {card.model},model={folder}, or {folder} alone")
+        raise InputError(
+            f"{folder}: is a {card.model}, not a {name}; write {card.model},model={folder}, or {folder} alone"
+        )
     torch = torch_or_error(f"{folder}: a {name}")
     from karat.generators.checkpoint import load
     from karat.generators.decoding import Decoding
@@ -86,24 +87,21 @@ def trainable(name: str) -> Model:
 
 
 def described(folder: str | Path) -> dict[str, Any]:
-    """A trained generator: model, corpus, documents seen, validation loss, size."""
+    """A trained generator: model, corpus, documents seen, validation loss, size; `summary` says it in a line."""
     card = read_card(folder)
     weights = Path(folder) / WEIGHTS
+    size = f"{weights.stat().st_size / 1e6:,.1f} MB" if weights.is_file() else "no weights yet"
+    loss = "none" if card.loss is None else f"{card.loss:.3f}"
+    seen = f"{card.documents:,} documents of {card.corpus['name']} seen (step {card.step:,} of {card.steps:,})"
     return {
+        "summary": f"{card.model}, trained: {seen}; validation loss {loss}; {card.parameters:,} weights, {size}",
         "model": card.model,
         "corpus": card.corpus["name"],
         "documents": card.documents,
-        "steps": card.step,
-        "of steps": card.steps,
-        "validation loss": card.loss,
+        "step": card.step,
+        "steps": card.steps,
+        "loss": card.loss,
         "parameters": card.parameters,
-        "megabytes": round(weights.stat().st_size / 1e6, 1) if weights.is_file() else None,
         "language": card.language,
-        "options": _changed(card.model, card.options),
+        "options": dict(card.options),
     }
-
-
-def _changed(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that are not as by default."""
-    own = trainable(name).options
-    return {key: value for key, value in options.items() if own.get(key) != value}

@@ -1,4 +1,4 @@
-"""How a generator is trained: typed options, without torch, so that they can be listed and checked before it is there."""
+"""How a generator is trained: typed options, without torch, so that they can be listed where it is not."""
 
 from __future__ import annotations
 

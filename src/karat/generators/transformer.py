@@ -36,12 +36,14 @@ class Attention(nn.Module):
         keys, values = self.key_value(states).chunk(2, dim=2)
         return self.split(keys), self.split(values)
 
-    def forward(self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
+    def forward(
+        self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool = False
+    ) -> Tensor:
         """What states [b, m, d] find in keys and values [b, a, n, e], [b, m, d]."""
         dropout = self.dropout if self.training else 0.0
         query = self.split(self.query(states))  # [b, a, m, e]
         found = functional.scaled_dot_product_attention(query, keys, values, mask, dropout, causal)  # [b, a, m, e]
-        return self.out(found.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+        return self.out(found.transpose(1, 2).flatten(2))
 
 
 class Layer(nn.Module):
@@ -112,7 +114,7 @@ class Transformer(Generator):
         states, mask = self.embedded(batch.source), batch.mask[:, None, None]  # mask: [b, 1, 1, n]
         for layer in self.encoder:
             states = layer.read(states, mask)
-        return self.read_norm(states)  # type: ignore[no-any-return]
+        return self.read_norm(states)
 
     def point(self, written: Tensor, pointed: Tensor, mask: Tensor) -> Tensor:
         """The attention of decoder states [b, m, d] on what can be copied [b, n, d], as shares [b, m, n]."""

@@ -201,7 +201,7 @@ def _most_frequent(counts: Counter[str], most: int, without: set[str]) -> list[s
     return [word for _, word in ranked[: max(most, 0)]]
 
 
-def _first(reference: str | None | Sequence[str | None]) -> str:
+def _first(reference: str | Sequence[str | None] | None) -> str:
     """A reference as a text: of variants, the first."""
     if isinstance(reference, str) or reference is None:
         return reference or ""
@@ -226,7 +226,9 @@ class Stems:
         return f" {' '.join([known.get(word) or known.setdefault(word, stem(word) or word) for word in words])} "
 
 
-def split_references(document: Document, source: Sequence[str], stems: Stems) -> tuple[list[list[str]], list[list[str]]]:
+def split_references(
+    document: Document, source: Sequence[str], stems: Stems
+) -> tuple[list[list[str]], list[list[str]]]:
     """(the present references in the order of their first places, the absent ones), as tokens, each once.
 
     >>> document = Document(text="Nets of deep trees.", keyphrases=["deep tree", "bees", "net", "Net"])
@@ -255,8 +257,8 @@ def targets_of(
 ) -> Iterator[list[int]]:
     """What is to be written, as numbers: all phrases in one target, or one in each.
 
-    One2Seq is `present <sep> present <peos> absent <sep> absent <eos>`. A phrase with a word that can neither be written
-    nor copied is left out, and so is an absent one with a number, since neither could be text again.
+    One2Seq is `present <sep> present <peos> absent <sep> absent <eos>`. A phrase with a word that can neither be
+    written nor copied is left out, and so is an absent one with a number, since neither could be text again.
     """
 
     def numbers(phrase: Sequence[str]) -> list[int]:

@@ -34,7 +34,9 @@ class Writer:
         there = [at for at, source in enumerate(sources) if source.read]
         for some in windows([len(sources[at].read) for at in there], max(1, ROWS // self.how.beam)):
             rows = [there[at] for at in some]
-            read, copied = ([np.array(getattr(sources[at], name), np.int32) for at in rows] for name in ("read", "copied"))
+            read, copied = (
+                [np.array(getattr(sources[at], name), np.int32) for at in rows] for name in ("read", "copied")
+            )
             batch = Batch.of(beside(read, copied, [np.zeros(1, np.int32)] * len(rows), words.written), device)
             for at, written in zip(rows, decode(model, batch, self.how), strict=True):
                 found[at] = written
