@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal
 
 from karat.errors import InputError
 from karat.generators.checkpoint import WEIGHTS, read_card
-from karat.generators.settings import SHAPES, Learning, torch_or_error
-from karat.predicting.base import Asked, Model, Predict, model
+from karat.generators.settings import torch_or_error
+from karat.predicting.base import Asked, Predict, model
 
 WINDOW = 512  # documents that are sorted by length together
 
@@ -72,18 +71,6 @@ def transformer(
     """Writes keyphrases, present and absent ones: a Transformer that copies (Vaswani 2017, See 2017)."""
     options = {"topk": topk, "temperature": temperature, "seed": seed, "longest": longest}
     return _made("transformer", asked, model, search, beam, groups, penalty, **options)
-
-
-def trainable(name: str) -> Model:
-    """The options of a generator's training, as a model whose options can be settled."""
-
-    def make(_asked: Asked, **_options: Any) -> Predict:
-        raise NotImplementedError(name)
-
-    kinds = (SHAPES[name], Learning)
-    make.__annotations__ = {key: hint for kind in kinds for key, hint in get_type_hints(kind).items()}
-    options = {each.name: each.default for kind in kinds for each in fields(kind)}
-    return Model(name, f"The training of {name}.", (), make, options)
 
 
 def described(folder: str | Path) -> dict[str, Any]:

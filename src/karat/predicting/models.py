@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from karat.generators import plugged
 from karat.predicting import embedded, extractors, kea, yake
 from karat.predicting.base import MODELS, Model
+
+# isort: split
+from karat.generators import plugged  # listed last
 
 __all__ = ["MODELS", "Model", "embedded", "extractors", "kea", "plugged", "yake"]

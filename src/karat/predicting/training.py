@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from karat.corpus import Corpus, Document
 from karat.errors import InputError, unknown
 from karat.formats import read
 from karat.formats.output import writing
-from karat.generators.plugged import trainable
-from karat.generators.settings import GENERATORS, Settings, torch_or_error
-from karat.predicting.base import MODELS, Model, settled
+from karat.generators.settings import GENERATORS, SHAPES, Learning, Settings, torch_or_error
+from karat.predicting.base import MODELS, Asked, Model, Predict, settled
 from karat.predicting.candidates import named
 from karat.predicting.finding import wanted
 
@@ -63,7 +62,19 @@ def trainer(name: str) -> Callable[[Train], Train]:
 def trainers() -> dict[str, Model]:
     """The models that can be trained, by name."""
     import_module("karat.predicting.models")
-    return TRAINERS | {name: trainable(name) for name in GENERATORS}
+    return TRAINERS | {name: _trainable(name) for name in GENERATORS}
+
+
+def _trainable(name: str) -> Model:
+    """The options of a generator's training, as a model whose options can be settled."""
+
+    def make(_asked: Asked, **_options: Any) -> Predict:
+        raise NotImplementedError(name)
+
+    kinds = (SHAPES[name], Learning)
+    make.__annotations__ = {key: hint for kind in kinds for key, hint in get_type_hints(kind).items()}
+    options = {each.name: each.default for kind in kinds for each in fields(kind)}
+    return Model(name, f"The training of {name}.", (), make, options)
 
 
 def train(
