@@ -27,4 +27,4 @@ def log_distribution(logits: Tensor, gate: Tensor, attention: Tensor, copied: Te
     write = torch.sigmoid(gate)[:, None]  # [k, 1]
     head = functional.softmax(logits, dim=1) * write  # [k, w]
     whole = torch.cat([head, head.new_zeros(len(head), own)], 1)  # [k, w + own]
-    return (whole.scatter_add(1, copied, attention * (1 - write)) + TINY).log()
+    return whole.scatter_add_(1, copied, attention * (1 - write)).add_(TINY).log()

@@ -96,9 +96,8 @@ class _Rows:
         place = (self.last - written).clamp(min=0)[:, None]
         known = own.gather(1, place)[:, 0] if own.shape[1] else self.last
         found, state = self.model.step(self.state, torch.where(self.last < written, self.last, known))  # [r, v]
-        allowed = found.clone()
-        allowed[:, FORBIDDEN] = -torch.inf
-        parents, words = self._drawn(allowed, step) if self.draws is not None else self._best(allowed)  # [b, w]
+        found[:, FORBIDDEN] = -torch.inf
+        parents, words = self._drawn(found, step) if self.draws is not None else self._best(found)  # [b, w]
         rows = (parents + torch.arange(len(self.open), device=self.device)[:, None] * self.how.beam).view(-1)
         last = words.reshape(-1)
         logs = found[rows, last]
@@ -117,15 +116,18 @@ class _Rows:
             return torch.zeros_like(self.open)[:, None], allowed.argmax(1)[:, None]
         documents, size = len(self.open), self.how.beam // self.how.groups
         allowed = allowed.view(documents, self.how.beam, -1)  # [b, w, v]
-        chosen = torch.zeros_like(allowed[:, 0])  # [b, v] how often a word was chosen by earlier groups
+        chosen = torch.zeros_like(allowed[:, 0]) if self.how.groups > 1 else self.scores  # [b, v] how often a word was chosen by earlier groups
         parents, words = [], []
         for first in range(0, self.how.beam, size):
-            total = self.scores[:, first : first + size, None] + allowed[:, first : first + size]  # [b, s, v]
-            total = total - self.how.penalty * chosen[:, None]
-            place = total.flatten(1).topk(size, dim=1).indices  # [b, s]
-            parents.append(place // allowed.shape[2] + first)
-            words.append(place % allowed.shape[2])
-            chosen.scatter_add_(1, words[-1], torch.ones_like(words[-1], dtype=chosen.dtype))
+            some = allowed[:, first : first + size]  # [b, s, v]
+            if first:
+                some = some - self.how.penalty * chosen[:, None]
+            logs, best = some.topk(min(size, some.shape[2]), dim=2)  # [b, s, s]: no row has more among the best
+            place = (self.scores[:, first : first + size, None] + logs).flatten(1).topk(size, dim=1).indices  # [b, s]
+            parents.append(place // best.shape[2] + first)
+            words.append(best.flatten(1).gather(1, place))
+            if first + size < self.how.beam:
+                chosen.scatter_add_(1, words[-1], torch.ones_like(words[-1], dtype=chosen.dtype))
         return torch.cat(parents, 1), torch.cat(words, 1)
 
     def _drawn(self, allowed: Tensor, step: int) -> tuple[Tensor, Tensor]:

@@ -147,7 +147,8 @@ class Transformer(Generator):
         source = self.read(batch)
         memory = {"source": source, "pointed": self.pointed(source), "mask": batch.mask, "copied": batch.copied}
         for at, layer in enumerate(self.decoder):
-            memory[f"keys{at}"], memory[f"values{at}"] = layer.other.keys_values(source)
+            keys, values = layer.other.keys_values(source)
+            memory[f"keys{at}"], memory[f"values{at}"] = keys.contiguous(), values.contiguous()
         none = source.new_zeros(len(source), self.shape.heads, 0, self.shape.size // self.shape.heads)
         past = {f"{name}{at}": none for at in range(len(self.decoder)) for name in ("keys", "values")}
         return State(memory | {"own": batch.own}, past)
