@@ -323,3 +323,37 @@ def test_extractors_do_without_torch() -> None:
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env=dict(os.environ))
+
+
+def test_without_torch_the_extra_is_named(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(karat.KaratError, match=r"karat\[neural\]"):
+        karat.predict(VALID, str(trained))
+    with pytest.raises(karat.KaratError, match=r"karat\[neural\]"):
+        karat.train(CORPUS, TINY, output=tmp_path / "m", steps=1)
+
+
+def test_kea_is_told_that_a_setting_is_not_its_own(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--minutes is for generators"):
+        karat.train(CORPUS, "kea", output=tmp_path / "kea.json", minutes=1)
+
+
+def test_a_broken_off_prediction_goes_on(trained: Path, tmp_path: Path) -> None:
+    """What is there of an earlier attempt is kept, and the rest is predicted as it would have been."""
+    from karat.predicting.finding import wanted
+    from karat.predicting.running import Options, predicted
+
+    whole = tmp_path / "whole.jsonl"
+    predicted(CORPUS, wanted(str(trained)), Options(), output=str(whole))
+    lines = whole.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 32
+    from karat.formats.unfinished import unfinished
+    from karat.predicting.base import Asked
+    from karat.predicting.fingerprint import fingerprint
+
+    part = tmp_path / "part.jsonl"
+    with unfinished(str(part), fingerprint(wanted(str(trained)), Asked(), CORPUS)) as work:
+        work.add(line.rstrip(b"\n") for line in lines[:10])
+    found = predicted(CORPUS, wanted(str(trained)), Options(), output=str(part))
+    assert "went on after 10 documents that were there already" in found.notes
+    assert part.read_bytes() == whole.read_bytes()

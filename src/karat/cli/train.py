@@ -33,7 +33,7 @@ Examples:
   karat train kea train.jsonl -o kea.json
   karat predict kea,model=kea.json test.jsonl -o run.jsonl
   karat train kea,longest=4 train.jsonl --language french -o kea-fr.json.gz
-  karat train copyrnn train.jsonl.gz --valid valid.jsonl.gz -o DIR --minutes 10
+  karat train copyrnn train.jsonl --valid valid.jsonl -o DIR --minutes 10
   karat predict DIR test.jsonl -o run.jsonl
   karat train transformer,size=256,layers=4 train.jsonl --epochs 3 -o DIR
 

@@ -116,7 +116,8 @@ class _Rows:
             return torch.zeros_like(self.open)[:, None], allowed.argmax(1)[:, None]
         documents, size = len(self.open), self.how.beam // self.how.groups
         allowed = allowed.view(documents, self.how.beam, -1)  # [b, w, v]
-        chosen = torch.zeros_like(allowed[:, 0]) if self.how.groups > 1 else self.scores  # [b, v] how often a word was chosen by earlier groups
+        # how often a word was chosen by earlier groups, [b, v]
+        chosen = torch.zeros_like(allowed[:, 0]) if self.how.groups > 1 else self.scores
         parents, words = [], []
         for first in range(0, self.how.beam, size):
             some = allowed[:, first : first + size]  # [b, s, v]
