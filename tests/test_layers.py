@@ -42,7 +42,7 @@ LAYERS = [
     ["naming"],
     ["calibration"],
     ["profiles"],
-    ["predicting"],
+    ["predicting", "generators"],
     ["report"],
     ["reporting"],
     ["cli"],

@@ -6,6 +6,7 @@ import inspect
 import json
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -21,6 +22,7 @@ Examples:
   karat list metrics -f json
   karat list models
   karat list models keybert
+  karat list models DIR1 DIR2
 """
 
 
@@ -28,14 +30,15 @@ Examples:
 @click.argument(
     "what", metavar="WHAT", type=click.Choice(["protocols", "metrics", "similarities", "formats", "models"])
 )
-@click.argument("name", required=False, shell_complete=completion.listed)
+@click.argument("names", nargs=-1, metavar="[NAME...]", shell_complete=completion.listed)
 @click.option("-f", "--format", "format_", type=click.Choice(["table", "json"]), default="table")
-def list_(what: str, name: str | None, format_: str) -> None:
+def list_(what: str, names: tuple[str, ...], format_: str) -> None:
     """List protocols, metrics, similarities, formats or models.
 
     WHAT is one of these words.
     With the NAME of a protocol: its options, what each says, and what else
-    they could say. With the NAME of a model: what its options do.
+    they could say. With the NAME of a model: what its options do; with
+    directories of trained generators, models tells of these.
     """
     lists = {
         "protocols": _protocols,
@@ -45,17 +48,26 @@ def list_(what: str, name: str | None, format_: str) -> None:
         "models": _models,
     }
     entries = lists[what]()
-    if name is not None:
-        if name not in entries:
-            raise unknown("similarity" if what == "similarities" else what[:-1], name, entries)
-        entries = {name: entries[name]}
+    if names:
+        entries = {name: _entry(what, name, entries) for name in names}
     if format_ == "json":
         write_out(json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
-    elif what == "protocols" and name is not None:
-        write_out("\n".join(_one_protocol(name, entries[name])) + "\n")
+    elif what == "protocols" and names:
+        write_out("\n\n".join("\n".join(_one_protocol(name, entries[name])) for name in names) + "\n")
     else:
-        lines = [*_lines(entries), *(_about(entries[name]) if name is not None else [])]
+        lines = [*_lines(entries), *(line for name in names for line in _about(entries[name]))]
         write_out("\n".join(lines) + "\n")
+
+
+def _entry(what: str, name: str, entries: dict[str, Any]) -> dict[str, Any]:
+    """What there is to say of a name; of models, also of a directory with a trained one."""
+    if name in entries:
+        return dict(entries[name])
+    if what == "models" and Path(name).is_dir():
+        from karat.generators.plugged import described
+
+        return described(name)
+    raise unknown("similarity" if what == "similarities" else what[:-1], name, entries)
 
 
 def _protocols() -> dict[str, Any]:

@@ -2,22 +2,74 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from karat.cli import completion
-from karat.cli.shared import Files, check_file, corpus_argument, fields_option, from_option, progress, quiet_option
+from karat.cli.shared import (
+    Files,
+    check_file,
+    claim,
+    combine,
+    corpus_argument,
+    fields_option,
+    from_option,
+    progress,
+    quiet_option,
+)
+from karat.errors import InputError
+
+if TYPE_CHECKING:
+    from karat.generators.loop import Told
 
 EPILOG = """\b
 Examples:
   karat train kea train.jsonl -o kea.json
   karat predict kea,model=kea.json test.jsonl -o run.jsonl
   karat train kea,longest=4 train.jsonl --language french -o kea-fr.json.gz
+  karat train copyrnn train.jsonl --valid valid.jsonl -o DIR --minutes 10
+  karat predict DIR test.jsonl -o run.jsonl
+  karat train transformer,size=256,layers=4 train.jsonl --epochs 3 -o DIR
 
-The table shows what was learned: the odds say how many times as likely it is
-for a keyphrase as for another candidate to be in that range.
+The table shows what was learned. Of kea, the odds say how many times as likely
+it is for a keyphrase as for another candidate to be in that range; of a
+generator, the loss a word in training and on the validation documents. A
+generator that was killed goes on with the same command and --resume.
 """
+
+_generator_options = combine(
+    click.option(
+        "--valid", metavar="CORPUS", help="Generators: validation documents.", shell_complete=completion.paths
+    ),
+    click.option("--minutes", type=float, metavar="M", help="Generators: how long to train (default 10)."),
+    click.option("--steps", type=int, metavar="N", help="Generators: how many updates of the weights."),
+    click.option("--epochs", type=float, metavar="N", help="Generators: how many times to see each document."),
+    click.option("--batch", type=int, metavar="N", help="Generators: documents of a batch (default 16)."),
+    click.option("--accumulate", type=int, metavar="N", help="Generators: batches of an update (default 1)."),
+    click.option(
+        "--precision",
+        type=click.Choice(["fp32", "bf16"]),
+        help="Generators: numbers that are computed with (default fp32).",
+    ),
+    click.option("--device", metavar="NAME", help="Generators: cpu, cuda, cuda:1 (default: the best there is)."),
+    click.option("--seed", type=click.IntRange(0), metavar="N", help="Generators: of weights and order (default 0)."),
+    click.option(
+        "--stop",
+        metavar="loss|METRIC:N",
+        help="Generators: stop after N validations without a better loss or metric, as f1@5:present:3.",
+    ),
+    click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Generators: processes (default 1)."),
+    click.option("--resume", is_flag=True, default=None, help="Generators: go on with a training that was broken off."),
+)
+_SETTINGS = (
+    "minutes", "steps", "epochs", "batch", "accumulate", "precision", "device", "seed", "stop", "jobs", "resume",
+)  # fmt: skip
 
 
 def _names(incomplete: str) -> list[str]:
@@ -38,8 +90,8 @@ def _names(incomplete: str) -> list[str]:
     "-o",
     "--output",
     required=True,
-    metavar="FILE",
-    help="File to write the trained model to, JSON; .gz packs it.",
+    metavar="FILE|DIR",
+    help="Where the trained model goes: of kea a file, JSON, packed by .gz; of a generator a directory.",
     shell_complete=completion.paths,
 )
 @click.option(
@@ -49,26 +101,76 @@ def _names(incomplete: str) -> list[str]:
     help="Language of the documents, as french (default english).",
     shell_complete=completion.languages,
 )
+@_generator_options
 @from_option
 @fields_option
 @quiet_option
-def train(model: str, corpus: str, output: str, language: str, quiet: bool, **options: Any) -> None:
+def train(model: str, corpus: str, output: str, language: str, valid: str | None, quiet: bool, **options: Any) -> None:
     """Train a model on documents whose keyphrases are known.
 
     MODEL is kea (Witten 1999): candidates that resemble the keyphrases of
-    CORPUS in frequency and place. `karat predict kea,model=FILE` then finds
-    such candidates in other documents.
+    CORPUS in frequency and place; or a generator, which writes keyphrases word
+    by word: copyrnn (recurrent) or transformer. `karat predict
+    kea,model=FILE` or `karat predict DIR` then predicts with it.
     """
-    check_file(output)
+    from karat.generators.settings import GENERATORS
     from karat.predicting import training
     from karat.report.trainings import as_table
 
+    name = model.partition(",")[0].strip()
+    if name in GENERATORS:
+        _check_folder(output)
+    else:
+        check_file(output)
+    settings = {key: value for key in _SETTINGS if (value := options.pop(key)) is not None}
     files = Files.of(options)
     documents = files.corpus(corpus)
+    checked = None if valid is None else files.corpus(valid)
     files.check()
-    with progress(quiet) as done:
-        found = training.train(documents, model, output=output, language=language, progress=done)
+    with progress(quiet) as done, _training_progress(quiet, name in GENERATORS) as tell:
+        found = training.train(
+            documents, model, output=output, language=language, valid=checked, progress=done, tell=tell, **settings
+        )
     click.echo(as_table(found))
+    if name in GENERATORS:
+        click.echo(f"\nNext: karat predict {output} CORPUS -o RUN.jsonl; karat score CORPUS RUN.jsonl")
     if not quiet:
         for note in found.notes:
             click.echo(f"note: {note}", err=True)
+
+
+def _check_folder(output: str) -> None:
+    if Path(output).is_file():
+        raise InputError(f"{output}: is a file; a generator is trained into a directory")
+    if not Path(output).absolute().parent.is_dir():
+        raise InputError(f"{Path(output).absolute().parent}: there is no such folder")
+    claim(output)
+
+
+@contextmanager
+def _training_progress(quiet: bool, generator: bool) -> Iterator[Callable[[Told], None] | None]:
+    """What is called with how far a training is: one line on a terminal, elsewhere a line for each validation."""
+    if quiet or not generator:
+        yield None
+        return
+    terminal, shown = sys.stderr.isatty(), 0.0
+
+    def tell(told: Told) -> None:
+        nonlocal shown
+        checked = "" if told.valid is None else f", validation {told.valid:.3f}"
+        text = (
+            f"step {told.step:,} of {told.steps:,}: loss {told.loss:.3f}{checked}, {told.rate:,.1f} documents/s, "
+            f"{told.left // 60:.0f}:{told.left % 60:02.0f} left"
+        )
+        if terminal and time.monotonic() - shown > 0.2:
+            shown = time.monotonic()
+            click.echo(f"\r\033[K{text}", err=True, nl=False)
+        elif not terminal and (told.valid is not None or told.step == 1 or time.monotonic() - shown > 60):
+            shown = time.monotonic()
+            click.echo(text, err=True)
+
+    try:
+        yield tell
+    finally:
+        if terminal:
+            click.echo("\r\033[K", err=True, nl=False)

@@ -33,6 +33,7 @@ class Asked:
     stem: bool = False  # give stems instead of phrases as they stand in the text
     redundancy: bool = False  # leave out a phrase that is inside a better one
     title_weight: float = 1.0  # how many times a title counts
+    threads: int = 1  # of a model that uses threads instead of processes
 
 
 Notes = Callable[["Asked", Sequence[Document]], list[str]]  # what is to be said of predicting some documents
@@ -57,6 +58,8 @@ class Model:
     make: Make
     options: Mapping[str, Any]
     notes: Notes = no_notes
+    window: int = 32  # documents that it is called with at a time
+    threads: bool = False  # whether several jobs are threads of one process, not processes
 
     def made(self, asked: Asked) -> Predict:
         """The model as it is called."""
@@ -66,14 +69,16 @@ class Model:
 MODELS: dict[str, Model] = {}
 
 
-def model(name: str, *, needs: tuple[Need, ...] = (), notes: Notes = no_notes) -> Callable[[Make], Make]:
+def model(
+    name: str, *, needs: tuple[Need, ...] = (), notes: Notes = no_notes, window: int = 32, threads: bool = False
+) -> Callable[[Make], Make]:
     """Registers what makes a model; its keyword arguments with defaults become the model's options."""
 
     def register(make: Make) -> Make:
         summary = (inspect.getdoc(make) or "").split("\n")[0]
         parameters = inspect.signature(make).parameters.values()
         options = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-        MODELS[name] = Model(name, summary, needs, make, options, notes)
+        MODELS[name] = Model(name, summary, needs, make, options, notes, window, threads)
         return make
 
     return register

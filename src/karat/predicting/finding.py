@@ -23,6 +23,7 @@ import msgspec
 from karat.corpus import Document, Phrase, Prediction, text_of_id
 from karat.errors import InputError, KaratError, unknown
 from karat.formats.base import brief, quoted
+from karat.generators.checkpoint import read_card
 from karat.predicting.base import MODELS, Asked, Model, Predict, settled
 
 GROUP = "karat.models"
@@ -31,7 +32,7 @@ DEFAULT = "multipartiterank"
 
 PlugIn = Callable[..., Iterable[Any]]  # (documents, option=...) -> as many results
 
-_COMMON = frozenset(field.name for field in fields(Asked))
+_COMMON = frozenset(field.name for field in fields(Asked)) - {"threads"}
 
 
 class ContractError(InputError):
@@ -83,6 +84,9 @@ def wanted(model: str | PlugIn, options: Mapping[str, Any] | None = None) -> Wan
         if not equals or not option:
             raise InputError(f"{model}: {setting!r} is no option; write NAME,option=value")
         given[option.strip()] = value.strip()
+    folder = os.path.expanduser(name)
+    if os.path.isdir(folder) and name not in own_models():
+        return Wanted(read_card(folder).model, {"model": folder} | given | dict(options or {}))
     return Wanted(name, given | dict(options or {}))
 
 

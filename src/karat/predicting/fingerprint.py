@@ -20,6 +20,7 @@ from karat.predicting.base import Asked
 from karat.predicting.finding import PlugIn, Wanted
 from karat.predicting.reading import files_of
 
+_APART = ("frequencies", "threads")  # the one is looked at apart, the other changes nothing
 _MODELS = ("vectors:", "package:")  # before the path or the package of an embedder
 
 
@@ -29,7 +30,7 @@ def fingerprint(wanted: Wanted, asked: Asked, corpus: Corpus) -> str:
     It covers the documents, the model with its options and the files that these name, the source of a plug-in, and
     what is asked of every model.
     """
-    common = {field.name: getattr(asked, field.name) for field in fields(asked) if field.name != "frequencies"}
+    common = {field.name: getattr(asked, field.name) for field in fields(asked) if field.name not in _APART}
     counts = None if asked.frequencies is None else (asked.frequencies.documents, dict(asked.frequencies.counts))
     options = {name: _of_value(value) for name, value in wanted.options.items()}
     function = wanted.plug_in()

@@ -5,4 +5,7 @@ from __future__ import annotations
 from karat.predicting import embedded, extractors, kea, yake
 from karat.predicting.base import MODELS, Model
 
-__all__ = ["MODELS", "Model", "embedded", "extractors", "kea", "yake"]
+# isort: split
+from karat.generators import plugged  # listed last
+
+__all__ = ["MODELS", "Model", "embedded", "extractors", "kea", "plugged", "yake"]

@@ -38,7 +38,7 @@ from karat.reformulating.asking import Forecast
 from karat.results import Displayed
 from karat.text.languages import other_language
 
-CHUNK = 32  # documents that a model is called with at a time
+CHUNK = 32  # documents that are read at a time where no model says how many it wants
 SAMPLED = 200  # characters of a document that its language is told from
 MOST_SAMPLES = 2000  # documents whose language is looked at
 
@@ -211,6 +211,7 @@ def _asked(corpus: Corpus, model: Wanted, options: Options) -> tuple[Asked, list
         stem=options.stem,
         redundancy=options.redundancy,
         title_weight=options.title_weight,
+        threads=options.jobs if found.threads else 1,
     )
     return asked, notes
 
@@ -347,7 +348,7 @@ def _why(batch: Batch[Document], i: int) -> str | None:
     return found
 
 
-def _pieces(corpus: Corpus, skip: int) -> Iterator[Batch[Document]]:
+def _pieces(corpus: Corpus, skip: int, window: int = CHUNK) -> Iterator[Batch[Document]]:
     """The documents after the first ones, some at a time; an id that comes twice is an error."""
     seen: set[str] = set()
     at = 0
@@ -357,8 +358,8 @@ def _pieces(corpus: Corpus, skip: int) -> Iterator[Batch[Document]]:
                 raise InputError(f"{corpus.origin}: two documents have the id {quoted(identifier)}; ids are to differ")
             if identifier is not None:
                 seen.add(identifier)
-        for start in range(max(0, skip - at), len(batch), CHUNK):
-            yield batch.pick(range(start, min(start + CHUNK, len(batch))))
+        for start in range(max(0, skip - at), len(batch), window):
+            yield batch.pick(range(start, min(start + window, len(batch))))
         at += len(batch)
 
 
@@ -384,7 +385,9 @@ def _gathered(
         _advance(options, len(kept))
     if work is not None and work.of_another:
         notes = [*notes, f"{work.part} was of another model, other options or other documents: begun anew"]
-    for done in ordered_map(_Work(model, asked), _pieces(corpus, len(kept)), options.jobs):
+    found = model.find()
+    pieces = _pieces(corpus, len(kept), found.window)
+    for done in ordered_map(_Work(model, asked), pieces, 1 if found.threads else options.jobs):
         if work is not None:
             work.add(_encode(entry.prediction) for entry in done.entries)
         documents += len(done.entries)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from karat.corpus import Corpus, Document
 from karat.errors import InputError, unknown
 from karat.formats import read
 from karat.formats.output import writing
-from karat.predicting.base import MODELS, Model, settled
+from karat.generators.settings import GENERATORS, SHAPES, Learning, Settings, torch_or_error
+from karat.predicting.base import MODELS, Asked, Model, Predict, settled
 from karat.predicting.candidates import named
 from karat.predicting.finding import wanted
 
@@ -61,7 +62,19 @@ def trainer(name: str) -> Callable[[Train], Train]:
 def trainers() -> dict[str, Model]:
     """The models that can be trained, by name."""
     import_module("karat.predicting.models")
-    return TRAINERS
+    return TRAINERS | {name: _trainable(name) for name in GENERATORS}
+
+
+def _trainable(name: str) -> Model:
+    """The options of a generator's training, as a model whose options can be settled."""
+
+    def make(_asked: Asked, **_options: Any) -> Predict:
+        raise NotImplementedError(name)
+
+    kinds = (SHAPES[name], Learning)
+    make.__annotations__ = {key: hint for kind in kinds for key, hint in get_type_hints(kind).items()}
+    options = {each.name: each.default for kind in kinds for each in fields(kind)}
+    return Model(name, f"The training of {name}.", (), make, options)
 
 
 def train(
@@ -71,23 +84,66 @@ def train(
     output: str | Path,
     language: str = "english",
     options: Mapping[str, Any] | None = None,
+    valid: str | Path | Corpus | None = None,
     progress: Callable[[int], object] | None = None,
+    tell: Callable[[Any], None] | None = None,
+    **settings: Any,
 ) -> Trained:
     """Trains a model on documents with references and writes it to a file; `karat.predict` takes that as its model.
 
-    A model is named as for the command, `kea,longest=4`, or with `options`.
+    A model is named as for the command, `kea,longest=4`, or with `options`. A generator is written to a directory; the
+    other keywords are those of `karat.generators.settings.Settings`: minutes, steps, epochs, batch and so on.
     """
     asked = wanted(model, options)
-    if asked.name not in trainers():
+    there = trainers()
+    if asked.name not in there:
         if asked.name in MODELS:
-            raise InputError(f"{asked.name} learns nothing: it predicts as it is (trained are {', '.join(TRAINERS)})")
-        raise unknown("model to train", asked.name, TRAINERS)
-    found = settled(TRAINERS[asked.name], asked.options)
+            raise InputError(f"{asked.name} learns nothing: it predicts as it is (trained are {', '.join(there)})")
+        raise unknown("model to train", asked.name, there)
+    found = settled(there[asked.name], asked.options)
     documents = corpus if isinstance(corpus, Corpus) else read(corpus)
+    if asked.name in GENERATORS:
+        checked = read(valid) if isinstance(valid, str | Path) else valid
+        return _generator(documents, found, output, named(language), checked, progress, tell, settings)
+    if settings or valid is not None:
+        name = next(iter(settings), "valid")
+        raise InputError(f"--{name} is for generators ({', '.join(GENERATORS)}), not for {asked.name}")
     learned: Learned = found.make(_told(documents, progress), named(language), **found.options)  # type: ignore[assignment]
     with writing(output) as file:
         file.write(learned.content)
     return Trained(asked.name, str(output), learned.documents, learned.rows, learned.notes)
+
+
+def _generator(
+    corpus: Corpus,
+    model: Model,
+    output: str | Path,
+    language: str,
+    valid: Corpus | None,
+    progress: Callable[[int], object] | None,
+    tell: Callable[[Any], None] | None,
+    settings: Mapping[str, Any],
+) -> Trained:
+    """A generator, trained into a directory."""
+    strange = next((name for name in settings if name not in Settings.__dataclass_fields__), None)
+    if strange is not None:
+        raise unknown("setting of a training", strange, Settings.__dataclass_fields__)
+    checked = Settings(**settings)
+    torch_or_error(f"training {model.name}")
+    from karat.generators.loop import train_generator
+
+    found = train_generator(
+        corpus,
+        model.name,
+        output,
+        language=language,
+        options=dict(model.options),
+        settings=checked,
+        valid=valid,
+        tell=tell,
+        progress=progress,
+    )
+    return Trained(model.name, str(output), found.card.documents, found.log, found.notes)
 
 
 def _told(documents: Iterable[Document], progress: Callable[[int], object] | None) -> Iterator[Document]:

@@ -1,0 +1,76 @@
+"""What a generator is for training and decoding: `encode`, `step`, `reorder`, and a loss.
+
+A state has rows. Greedy decoding has a row for each document, a beam as many as it is wide, sampling one for each
+sample; a model with parallel slots has one for each slot and reads the slot's code in `encode`; one with a level of
+phrases above that of words keeps the phrase's state in `past` and moves it on where the last word was a separator.
+`step` is differentiable, so that what was sampled can be rewarded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from karat.generators.examples import Arrays
+from karat.generators.words import PAD
+
+
+class Batch(NamedTuple):
+    """Examples as tensors; without targets where there is nothing to learn."""
+
+    source: Tensor  # [b, n] numbers in the table
+    copied: Tensor  # [b, n] numbers for copying
+    own: Tensor  # [b, l] numbers in the table of the words beyond the head
+    inputs: Tensor  # [b, m] what is written before each target, as numbers in the table
+    targets: Tensor  # [b, m] numbers for copying
+
+    @property
+    def mask(self) -> Tensor:
+        """Which tokens of the source are there, [b, n]."""
+        return self.source != PAD
+
+    @classmethod
+    def of(cls, arrays: Arrays, device: str | torch.device = "cpu") -> Batch:
+        """The examples on a device."""
+        return cls(*(torch.from_numpy(each).to(device, torch.int64) for each in arrays))
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where decoding is: what is known of the documents, and what was written. Each tensor has a row for each row."""
+
+    memory: dict[str, Tensor]
+    past: dict[str, Tensor]
+
+
+class Generator(nn.Module):
+    """A model that writes. Words are numbers for copying: below `written` the head, above it a document's."""
+
+    written: int
+
+    def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """(the summed negative log-probability of all targets, how many there are)."""
+        found = self.log_probabilities(batch)
+        return -found.sum(), (batch.targets != PAD).sum()
+
+    def log_probabilities(self, batch: Batch) -> Tensor:
+        """The log-probability of each target given those before it, [b, m]; 0 where there is none."""
+        raise NotImplementedError
+
+    def encode(self, batch: Batch) -> State:
+        """The documents of a batch, before anything is written."""
+        raise NotImplementedError
+
+    def step(self, state: State, last: Tensor) -> tuple[Tensor, State]:
+        """(log-probabilities of the next word [rows, written + l], the state after); `last` is in the table."""
+        raise NotImplementedError
+
+    def reorder(self, state: State, rows: Tensor, *, documents: bool) -> State:
+        """The state of some rows; unless `documents`, each row goes on with a row of its own document."""
+        memory = (
+            {name: each.index_select(0, rows) for name, each in state.memory.items()} if documents else state.memory
+        )
+        return State(memory, {name: each.index_select(0, rows) for name, each in state.past.items()})

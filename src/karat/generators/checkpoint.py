@@ -1,0 +1,194 @@
+"""A trained generator on disk: a directory of plain files, none of them pickled.
+
+`model.json` says what it is, `words.txt` is its table of words, `weights.safetensors` its weights. What is needed to
+go on with the training is in `state.safetensors`, complete in one file so that a kill leaves the old state or the new
+one; `state.json` says in words what it is. Each file is written beside its place and renamed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from karat import __version__
+from karat.errors import InputError, unknown
+from karat.formats.files import open_bytes
+from karat.formats.output import write_beside
+from karat.generators.settings import GENERATORS, SHAPES, Learning, torch_or_error
+from karat.generators.words import Words
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from karat.generators.base import Generator
+
+FORMAT = "karat generator 1"
+MODEL, WORDS, WEIGHTS, LOG = "model.json", "words.txt", "weights.safetensors", "log.jsonl"
+STATE, PLACE, EXAMPLES = "state.safetensors", "state.json", "examples.i32"
+
+
+class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What `model.json` says."""
+
+    format: str
+    model: str
+    karat: str
+    language: str
+    options: dict[str, Any]  # of the model: its shape and how it learns
+    settings: dict[str, Any]  # of the training
+    corpus: dict[str, Any]  # name, hash, documents
+    valid: dict[str, Any] | None = None
+    steps: int  # that the training has as a whole
+    step: int = 0  # that the weights are of
+    documents: int = 0  # seen until then
+    parameters: int = 0
+    loss: float | None = None  # on the validation documents
+
+
+def is_checkpoint(path: str | Path) -> bool:
+    """Whether a path is a directory with a `model.json`."""
+    try:
+        return (Path(path) / MODEL).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def read_card(folder: str | Path) -> Card:
+    """What a trained model is. Raises InputError if there is none, or if it is of another version."""
+    path = Path(folder) / MODEL
+    if not Path(folder).is_dir():
+        raise InputError(f"{folder}: there is no such directory; karat train copyrnn CORPUS -o DIR makes one")
+    if not path.is_file():
+        raise InputError(
+            f"{folder}: has no {MODEL}, so that it is no trained model; karat train copyrnn CORPUS -o DIR makes one"
+        )
+    with open_bytes(str(path)) as file:
+        content = file.read()
+    try:
+        head = msgspec.json.decode(content)
+        if isinstance(head, dict) and head.get("format", FORMAT) != FORMAT:
+            raise InputError(
+                f"{path}: is of another version ({str(head['format'])[:40]!r}, and this karat reads {FORMAT!r})"
+            )
+        card = msgspec.json.decode(content, type=Card)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: does not say what the model is ({str(error)[:120]})") from None
+    if card.model not in GENERATORS:
+        raise unknown("generator", card.model, GENERATORS)
+    return card
+
+
+def write_card(folder: Path, card: Card) -> None:
+    """Writes `model.json`."""
+    write_beside(folder / MODEL, msgspec.json.format(msgspec.json.encode(card), indent=1) + b"\n")
+
+
+def read_words(folder: str | Path) -> Words:
+    """The table of words of a trained model."""
+    path = Path(folder) / WORDS
+    with open_bytes(str(path)) as file:
+        content = file.read()
+    try:
+        return Words.of_text(content.decode())
+    except (InputError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is no table of words: {error}") from None
+
+
+def parted(name: str, options: Mapping[str, Any]) -> tuple[Any, Learning]:
+    """(the shape, how it learns) of the options of a model, with defaults for what is not given."""
+    shape = SHAPES[name]
+    own = {each.name for each in fields(shape)}
+    try:
+        return (
+            shape(**{key: value for key, value in options.items() if key in own}),
+            Learning(**{key: value for key, value in options.items() if key not in own}),
+        )
+    except TypeError as error:
+        raise InputError(f"{name}: these are not its options ({error})") from None
+
+
+def build(name: str, options: Mapping[str, Any], words: Words) -> Generator:
+    """A model of this shape, with new weights."""
+    from karat.generators.models import CLASSES
+
+    shape, _ = parted(name, options)
+    return CLASSES[name](shape, len(words), words.written)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A trained model, ready to write."""
+
+    card: Card
+    words: Words
+    model: Generator
+
+
+def load(folder: str | Path, device: str = "cpu") -> Loaded:
+    """The trained model in a directory.
+
+    Raises InputError if the directory is none of a trained model, or if a weight is missing or of another shape.
+    """
+    card = read_card(folder)
+    torch_or_error(f"{folder}: a {card.model}")
+    words = read_words(folder)
+    model = build(card.model, card.options, words)
+    tensors = read_tensors(Path(folder) / WEIGHTS)[0]
+    fill(model, tensors, Path(folder) / WEIGHTS)
+    return Loaded(card, words, model.to(device).eval())
+
+
+def fill(model: Generator, tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Gives a model its weights; InputError where they are not those of its shape."""
+    wanted = model.state_dict()
+    for name, tensor in wanted.items():
+        if name not in tensors:
+            raise InputError(f"{path}: the weight {name} is missing")
+        if tensors[name].shape != tensor.shape:
+            raise InputError(
+                f"{path}: the weight {name} is {list(tensors[name].shape)}, and the model has {list(tensor.shape)}"
+            )
+    strange = sorted(set(tensors) - set(wanted))
+    if strange:
+        raise InputError(f"{path}: has a weight {strange[0]}, which the model does not have")
+    model.load_state_dict(dict(tensors))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """(the tensors of a file, what is said of them)."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file; the training has not come so far, or it was removed")
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            told = (file.metadata() or {}).get("karat", "{}")
+            return {name: file.get_tensor(name) for name in file.keys()}, msgspec.json.decode(told)  # noqa: SIM118
+    except (SafetensorError, OSError, msgspec.DecodeError) as error:
+        raise InputError(f"{path}: is no file of weights, or is damaged ({str(error)[:120]})") from None
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], told: Mapping[str, Any] | None = None) -> None:
+    """Writes tensors to a file; the same ones give the same bytes."""
+    from safetensors.torch import save
+
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    metadata = None if told is None else {"karat": msgspec.json.encode(dict(told)).decode()}
+    write_beside(path, save(plain, metadata))
+
+
+def new_card(name: str, language: str, options: Mapping[str, Any], settings: Mapping[str, Any], **rest: Any) -> Card:
+    """The card of a model that is being trained."""
+    return Card(
+        format=FORMAT,
+        model=name,
+        karat=__version__,
+        language=language,
+        options=dict(options),
+        settings=dict(settings),
+        **rest,
+    )

@@ -1,0 +1,95 @@
+"""CopyRNN as it is trained on whole sequences, catSeq: recurrent, with attention and copying.
+
+Meng and others, "Deep Keyphrase Generation", ACL 2017; Yuan and others, "One Size Does Not Fit All", ACL 2020.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from karat.generators.base import Batch, Generator, State
+from karat.generators.copying import log_distribution, log_probability_of
+from karat.generators.settings import CopyRNNShape
+from karat.generators.words import PAD
+
+
+class CopyRNN(Generator):
+    """A bidirectional GRU reads, a GRU writes; below, d = embedding, h = 2 · hidden."""
+
+    def __init__(self, shape: CopyRNNShape, words: int, written: int) -> None:
+        super().__init__()
+        d, h = shape.embedding, 2 * shape.hidden
+        self.written, self.shape = written, shape
+        self.embed = nn.Embedding(words, d, padding_idx=PAD)
+        self.encoder = nn.GRU(d, shape.hidden, bidirectional=True, batch_first=True)
+        self.decoder = nn.GRU(d, h, batch_first=True)
+        self.key = nn.Linear(h, h, bias=False)
+        if shape.attention == "additive":
+            self.query, self.energy = nn.Linear(h, h), nn.Linear(h, 1, bias=False)
+        self.merge = nn.Linear(2 * h, d if shape.tied else h)
+        self.bias = nn.Parameter(torch.zeros(written))
+        if not shape.tied:
+            self.output = nn.Linear(h, written, bias=False)
+        self.gate = nn.Linear(2 * h + d, 1)
+        self.dropout = nn.Dropout(shape.dropout)
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -0.1, 0.1)
+        nn.init.zeros_(self.embed.weight[PAD].detach())
+
+    def read(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """(a state for each token, [b, n, h]; what the decoder begins with, [1, b, h])."""
+        words = self.dropout(self.embed(batch.source))  # [b, n, d]
+        packed = pack_padded_sequence(words, batch.mask.sum(1).cpu(), batch_first=True, enforce_sorted=False)
+        states, last = self.encoder(packed)  # last: [2, b, hidden]
+        states, _ = pad_packed_sequence(states, batch_first=True, total_length=batch.source.shape[1])  # [b, n, h]
+        return states, torch.cat([last[0], last[1]], 1)[None]
+
+    def attend(self, written: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
+        """The attention of decoder states [b, m, h] on the tokens [b, n, h], as shares [b, m, n]."""
+        if self.shape.attention == "general":
+            scores = written @ keys.transpose(1, 2)  # [b, m, n]
+        else:
+            both = self.query(written)[:, :, None] + keys[:, None]  # [b, m, n, h]
+            scores = self.energy(both.tanh_()).squeeze(3)  # [b, m, n]
+        return scores.masked_fill(~mask[:, None], -torch.inf).softmax(2)
+
+    def mixture(self, words: Tensor, written: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
+        """(logits of the head [k, w], gate [k]) of embedded last words [k, d], states and contexts [k, h]."""
+        both = torch.cat([written, context], 1)  # [k, 2h]
+        merged = self.dropout(self.merge(both))  # [k, d] or [k, h]
+        table = self.embed.weight[: self.written] if self.shape.tied else self.output.weight
+        gate = self.gate(torch.cat([both, words], 1)).squeeze(1)  # [k]
+        return torch.addmm(self.bias, merged, table.t()), gate
+
+    def log_probabilities(self, batch: Batch) -> Tensor:
+        """The log-probability of each target given those before it, [b, m]: all places at once."""
+        states, first = self.read(batch)
+        words = self.dropout(self.embed(batch.inputs))  # [b, m, d]
+        written, _ = self.decoder(words, first)  # [b, m, h]
+        attention = self.attend(written, self.key(states), batch.mask)  # [b, m, n]
+        context = attention @ states  # [b, m, h]
+        row, place = (batch.targets != PAD).nonzero(as_tuple=True)  # [k]: padding costs nothing from here on
+        logits, gate = self.mixture(words[row, place], written[row, place], context[row, place])
+        found = log_probability_of(
+            batch.targets[row, place], logits.float(), gate.float(), attention[row, place].float(), batch.copied[row]
+        )
+        return found.new_zeros(batch.targets.shape).index_put((row, place), found)
+
+    def encode(self, batch: Batch) -> State:
+        """The documents of a batch, before anything is written."""
+        states, first = self.read(batch)
+        memory = {"states": states, "keys": self.key(states), "mask": batch.mask, "copied": batch.copied}
+        return State(memory | {"own": batch.own}, {"written": first[0]})
+
+    def step(self, state: State, last: Tensor) -> tuple[Tensor, State]:
+        """(log-probabilities of the next word [rows, written + l], the state after)."""
+        memory = state.memory
+        words = self.dropout(self.embed(last))  # [r, d]
+        written, _ = self.decoder(words[:, None], state.past["written"][None].contiguous())  # [r, 1, h]
+        attention = self.attend(written, memory["keys"], memory["mask"])  # [r, 1, n]
+        context = (attention @ memory["states"])[:, 0]  # [r, h]
+        logits, gate = self.mixture(words, written[:, 0], context)
+        found = log_distribution(logits, gate, attention[:, 0], memory["copied"], memory["own"].shape[1])
+        return found, State(memory, {"written": written[:, 0]})

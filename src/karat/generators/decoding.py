@@ -1,0 +1,171 @@
+"""Decoding: greedy, beam, diverse beam and top-k sampling, for any generator.
+
+All of them go step by step with `width` rows for each document. What is chosen is chosen among words that can be
+text; scores and probabilities are those that the model gives, unchanged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from karat.errors import InputError
+from karat.generators.base import Batch, Generator
+from karat.generators.words import BOS, EOS, PAD, UNK
+
+Search = Literal["beam", "diverse", "topk"]
+FORBIDDEN = [PAD, UNK, BOS]
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How words are chosen: the best at each step (`beam=1`), the best sequences, diverse ones, or drawn ones."""
+
+    search: Search = "beam"
+    beam: int = 1  # sequences that are followed, or drawn
+    groups: int = 1  # of a diverse beam
+    penalty: float = 0.5  # of a word that an earlier group has chosen at the same place
+    topk: int = 10  # words that are drawn from
+    temperature: float = 1.0
+    seed: int = 0
+    longest: int = 60  # words of a sequence
+
+    def __post_init__(self) -> None:
+        if min(self.beam, self.groups, self.topk, self.longest) < 1:
+            raise InputError("beam, groups, topk and longest are 1 or more")
+        if self.beam % self.groups or (self.groups > 1 and self.search != "diverse"):
+            raise InputError(f"a diverse beam of {self.beam} cannot be parted into {self.groups} equal groups")
+        if not self.temperature > 0:
+            raise InputError(f"temperature is more than 0, not {self.temperature:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A sequence of numbers for copying, `<eos>` last unless it was cut off, and their log-probabilities."""
+
+    words: list[int]
+    logs: list[float]
+
+    @property
+    def score(self) -> float:
+        """The log-probability of the whole sequence."""
+        return sum(self.logs)
+
+
+@torch.no_grad()
+def decode(model: Generator, batch: Batch, how: Decoding) -> list[list[Written]]:
+    """The sequences of each document, the best first: by log-probability a word, which does not favour short ones."""
+    if model.training:
+        raise ValueError("a model in training drops out; call eval() first")
+    return _Rows(model, batch, how).run()
+
+
+class _Rows:
+    """The rows that are decoded: `beam` sequences of each document that is still open."""
+
+    def __init__(self, model: Generator, batch: Batch, how: Decoding) -> None:
+        self.model, self.how = model, how
+        self.device = batch.source.device
+        self.open = torch.arange(len(batch.source), device=self.device)  # [b] documents
+        every = self.open.repeat_interleave(how.beam)
+        self.state = model.reorder(model.encode(batch), every, documents=True)
+        self.scores = torch.zeros(len(batch.source), how.beam, device=self.device)  # [b, w]
+        if how.search != "topk":  # at first all rows of a group are the same: one of them goes on
+            self.scores.view(len(self.open), how.groups, -1)[:, :, 1:] = -torch.inf
+        self.words = torch.zeros(len(every), 0, dtype=torch.int64, device=self.device)  # [b · w, t]
+        self.logs = torch.zeros(len(every), 0, device=self.device)
+        self.last = torch.full((len(every),), BOS, device=self.device)
+        self.done: list[list[Written]] = [[] for _ in self.open]
+        self.draws = _draws(batch, how) if how.search == "topk" else None
+
+    def run(self) -> list[list[Written]]:
+        """All sequences of all documents."""
+        for step in range(self.how.longest):
+            if not len(self.open):
+                break
+            self._step(step)
+        self._take(torch.isfinite(self.scores).view(-1))
+        ranked = [sorted(found, key=lambda each: -each.score / len(each.words)) for found in self.done]
+        return [found[: self.how.beam] for found in ranked]
+
+    def _step(self, step: int) -> None:
+        own, written = self.state.memory["own"], self.model.written
+        place = (self.last - written).clamp(min=0)[:, None]
+        known = own.gather(1, place)[:, 0] if own.shape[1] else self.last
+        found, state = self.model.step(self.state, torch.where(self.last < written, self.last, known))  # [r, v]
+        found[:, FORBIDDEN] = -torch.inf
+        parents, words = self._drawn(found, step) if self.draws is not None else self._best(found)  # [b, w]
+        rows = (parents + torch.arange(len(self.open), device=self.device)[:, None] * self.how.beam).view(-1)
+        last = words.reshape(-1)
+        logs = found[rows, last]
+        self.scores = (self.scores.view(-1)[rows] + logs).view(len(self.open), -1)
+        self.words = torch.cat([self.words[rows], last[:, None]], 1)
+        self.logs = torch.cat([self.logs[rows], logs[:, None]], 1)
+        straight = torch.equal(rows, torch.arange(len(rows), device=self.device))
+        self.state = state if straight else self.model.reorder(state, rows, documents=False)
+        self.last = last
+        self._take((last == EOS) & torch.isfinite(self.scores).view(-1))
+        self._close()
+
+    def _best(self, allowed: Tensor) -> tuple[Tensor, Tensor]:
+        """(the row that each goes on from, its next word), [b, w]: the best of each group, one after the other."""
+        if self.how.beam == 1:
+            return torch.zeros_like(self.open)[:, None], allowed.argmax(1)[:, None]
+        documents, size = len(self.open), self.how.beam // self.how.groups
+        allowed = allowed.view(documents, self.how.beam, -1)  # [b, w, v]
+        # how often a word was chosen by earlier groups, [b, v]
+        chosen = torch.zeros_like(allowed[:, 0]) if self.how.groups > 1 else self.scores
+        parents, words = [], []
+        for first in range(0, self.how.beam, size):
+            some = allowed[:, first : first + size]  # [b, s, v]
+            if first:
+                some = some - self.how.penalty * chosen[:, None]
+            logs, best = some.topk(min(size, some.shape[2]), dim=2)  # [b, s, s]: no row has more among the best
+            place = (self.scores[:, first : first + size, None] + logs).flatten(1).topk(size, dim=1).indices  # [b, s]
+            parents.append(place // best.shape[2] + first)
+            words.append(best.flatten(1).gather(1, place))
+            if first + size < self.how.beam:
+                chosen.scatter_add_(1, words[-1], torch.ones_like(words[-1], dtype=chosen.dtype))
+        return torch.cat(parents, 1), torch.cat(words, 1)
+
+    def _drawn(self, allowed: Tensor, step: int) -> tuple[Tensor, Tensor]:
+        """(each row itself, a word that is drawn from its best ones), [b, w]."""
+        assert self.draws is not None
+        best, words = allowed.topk(min(self.how.topk, allowed.shape[1]), dim=1)  # [r, k]
+        below = (best / self.how.temperature).softmax(1).cumsum(1)  # [r, k]
+        drawn = self.draws[self.open, :, step].reshape(-1, 1)  # [r, 1]
+        place = (below < drawn).sum(1, keepdim=True).clamp(max=words.shape[1] - 1)
+        parents = torch.arange(self.how.beam, device=self.device).expand(len(self.open), -1)
+        return parents, words.gather(1, place).view(len(self.open), -1)
+
+    def _take(self, ended: Tensor) -> None:
+        """Keeps the sequences of rows that have ended, which go on no more."""
+        for row in ended.nonzero()[:, 0].tolist():
+            document = int(self.open[row // self.how.beam])
+            self.done[document].append(Written(self.words[row].tolist(), self.logs[row].tolist()))
+        self.scores.view(-1)[ended] = -torch.inf
+
+    def _close(self) -> None:
+        """Leaves documents that have as many sequences as are wanted, or none that goes on."""
+        many = torch.tensor([len(self.done[at]) for at in self.open.tolist()], device=self.device)
+        left = ((many < self.how.beam) & torch.isfinite(self.scores).any(1)).nonzero()[:, 0]
+        if len(left) == len(self.open):
+            return
+        rows = (left[:, None] * self.how.beam + torch.arange(self.how.beam, device=self.device)).view(-1)
+        self.open, self.scores = self.open[left], self.scores[left]
+        self.words, self.logs, self.last = self.words[rows], self.logs[rows], self.last[rows]
+        self.state = self.model.reorder(self.state, rows, documents=True)
+
+
+def _draws(batch: Batch, how: Decoding) -> Tensor:
+    """Numbers from 0 to 1 for each document, row and step; they follow from the seed and the document alone."""
+    found = []
+    for source in batch.source.cpu():
+        tokens = source[source != PAD]
+        mixed = int((tokens * torch.arange(1, len(tokens) + 1)).sum()) * 1_000_003 + len(tokens)
+        random = torch.Generator().manual_seed((mixed * 31 + how.seed) % (1 << 62))
+        found.append(torch.rand(how.beam, how.longest, generator=random))
+    return torch.stack(found).to(batch.source.device)

@@ -1,0 +1,177 @@
+"""Examples: what a generator learns from, as integers in a file that is mapped into memory.
+
+The file holds int32 numbers: a head, then for each document the numbers of its tokens, their numbers for copying and
+its targets, and at the end an index of int64 columns. Only the index and what a batch needs is ever in memory. The
+order of an epoch follows from the seed and the number of the epoch alone.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.corpus import Document
+from karat.errors import InputError
+from karat.formats.output import writing_beside
+from karat.generators.words import BOS, PAD, UNK, Stems, Targets, Words, source_tokens, split_references, targets_of
+
+Ints = NDArray[np.int32]
+
+MAGIC = 0x6B617261  # the first number of a file
+VERSION = 1
+COLUMNS = 5  # of the index: where the source is, its length, where the target is, its length, which document
+BUCKET = 64  # batches whose documents are sorted by length together
+
+
+class Arrays(NamedTuple):
+    """Some examples beside each other; `PAD` fills rows up."""
+
+    source: Ints  # [b, n] numbers in the table
+    copied: Ints  # [b, n] numbers for copying
+    own: Ints  # [b, l] the numbers in the table of the words beyond the head
+    inputs: Ints  # [b, m] what is written before each target, as numbers in the table
+    targets: Ints  # [b, m] what is to be written, as numbers for copying
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What became of the documents of a corpus."""
+
+    documents: int = 0  # that have an example
+    empty: int = 0  # without references or without text
+    unwritable: int = 0  # whose references can neither be written nor copied
+    present: int = 0
+    absent: int = 0
+    shared: int = 0  # that are also among the documents to compare with
+
+
+def content_of(document: Document) -> bytes:
+    """A short hash of a document's tokens, by which the same document is known elsewhere."""
+    return blake2b("\0".join(source_tokens(document)).encode(), digest_size=12).digest()
+
+
+def write_examples(
+    path: Path,
+    documents: Iterable[Document],
+    words: Words,
+    *,
+    language: str,
+    targets: Targets,
+    longest: int,
+    others: frozenset[bytes] = frozenset(),
+    progress: Callable[[int], object] | None = None,
+) -> Counts:
+    """Writes the examples of documents to a file, one document after the other; gives what became of them.
+
+    `longest` is how many tokens of a document are read; `others` are documents of another corpus, which are counted.
+    """
+    stems = Stems(language)
+    index = array("q")
+    made = empty = unwritable = shared = there = missing = 0
+    with writing_beside(path) as file:
+        file.write(np.array([MAGIC, VERSION, 0, 0], dtype=np.int32).tobytes())
+        at = 4
+        for place, document in enumerate(documents):
+            if progress is not None and not place % 100:
+                progress(100)
+            if others and content_of(document) in others:
+                shared += 1
+            tokens = source_tokens(document)[:longest]
+            present, absent = split_references(document, tokens, stems)
+            if not tokens or not (present or absent):
+                empty += 1
+                continue
+            source = words.numbered(tokens)
+            found = list(targets_of(present, absent, words, source, targets))
+            if not found:
+                unwritable += 1
+                continue
+            made, there, missing = made + 1, there + len(present), missing + len(absent)
+            numbers = np.array([*source.read, *source.copied, *(n for each in found for n in each)], dtype=np.int32)
+            file.write(numbers.tobytes())
+            start = at + 2 * len(tokens)
+            for target in found:
+                index.extend((at, len(tokens), start, len(target), place))
+                start += len(target)
+            at = start
+        if at % 2:
+            file.write(b"\0\0\0\0")  # the index begins at a multiple of 8 bytes
+        file.write(index.tobytes())
+        file.write(np.array([len(index) // COLUMNS, MAGIC], dtype=np.int64).tobytes())
+    return Counts(made, empty, unwritable, there, missing, shared)
+
+
+class Examples:
+    """The examples in a file. Raises InputError if the file is none of examples."""
+
+    def __init__(self, path: Path, written: int) -> None:
+        self.written = written
+        size = path.stat().st_size
+        whole = size >= 32 and size % 4 == 0
+        self._numbers: Ints = np.memmap(path, dtype=np.int32, mode="r") if whole else np.zeros(4, np.int32)
+        if self._numbers[0] != MAGIC or self._numbers[1] != VERSION or self._numbers[-2] != MAGIC:
+            raise InputError(f"{path}: holds no examples of this version; remove it, and train without --resume")
+        count = int(self._numbers[-4])
+        self.index = self._numbers[-4 - 2 * COLUMNS * count : -4].view(np.int64).reshape(count, COLUMNS)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def batches(self, size: int, seed: int, epoch: int) -> list[NDArray[np.int64]]:
+        """The batches of an epoch: documents of like length together, all in an order that seed and epoch give."""
+        random = np.random.default_rng([seed, epoch])
+        order = random.permutation(len(self))
+        found = []
+        for start in range(0, len(order), size * BUCKET):
+            bucket = order[start : start + size * BUCKET]
+            bucket = bucket[np.lexsort((self.index[bucket, 3], self.index[bucket, 1]))]
+            found += [bucket[at : at + size] for at in range(0, len(bucket), size)]
+        return [found[at] for at in random.permutation(len(found))]
+
+    def arrays(self, rows: Sequence[int] | NDArray[np.int64]) -> Arrays:
+        """These examples beside each other."""
+        numbers = self._numbers
+        sources, copies, targets = [], [], []
+        for source, length, target, many, _ in self.index[np.asarray(rows)].tolist():
+            sources.append(numbers[source : source + length])
+            copies.append(numbers[source + length : source + 2 * length])
+            targets.append(numbers[target : target + many])
+        return beside(sources, copies, targets, self.written)
+
+
+def beside(sources: Sequence[Ints], copies: Sequence[Ints], targets: Sequence[Ints], written: int) -> Arrays:
+    """Documents and their targets as arrays."""
+    source, copied, target = _padded(sources), _padded(copies), _padded(targets)
+    own = np.full((len(source), max(int(copied.max(initial=0)) + 1 - written, 0)), UNK, dtype=np.int32)
+    row, column = np.nonzero(copied >= written)
+    own[row, copied[row, column] - written] = source[row, column]
+    before = np.concatenate([np.full((len(target), 1), BOS, dtype=np.int32), target[:, :-1]], axis=1)
+    return Arrays(source, copied, own, in_table(before, own, written), target)
+
+
+def in_table(numbers: Ints, own: Ints, written: int) -> Ints:
+    """Numbers for copying [b, m] as numbers in the table."""
+    if not own.shape[1]:
+        return numbers
+    return np.where(numbers < written, numbers, np.take_along_axis(own, np.maximum(numbers - written, 0), axis=1))
+
+
+def _padded(rows: Sequence[Ints]) -> Ints:
+    found = np.full((len(rows), max(map(len, rows), default=0)), PAD, dtype=np.int32)
+    for at, row in enumerate(rows):
+        found[at, : len(row)] = row
+    return found
+
+
+def windows(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
+    """Which documents go together, short ones first."""
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    for at in range(0, len(order), size):
+        yield order[at : at + size]

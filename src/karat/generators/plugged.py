@@ -1,0 +1,94 @@
+"""The generators among karat's models: by name with `model=DIR`, and their training; torch is imported late."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from karat.errors import InputError
+from karat.generators.checkpoint import WEIGHTS, read_card
+from karat.generators.settings import torch_or_error
+from karat.predicting.base import Asked, Predict, model
+
+WINDOW = 512  # documents that are sorted by length together
+
+
+def _made(
+    name: str, asked: Asked, folder: str, search: str, beam: int, groups: int, penalty: float, **rest: Any
+) -> Predict:
+    if not folder:
+        raise InputError(
+            f"{name} needs a trained model: karat train {name} CORPUS -o DIR makes one; write {name},model=DIR"
+        )
+    card = read_card(folder)
+    if card.model != name:
+        raise InputError(
+            f"{folder}: is a {card.model}, not a {name}; write {card.model},model={folder}, or {folder} alone"
+        )
+    torch = torch_or_error(f"{folder}: a {name}")
+    from karat.generators.checkpoint import load
+    from karat.generators.decoding import Decoding
+    from karat.generators.writing import Writer
+
+    torch.set_num_threads(asked.threads)
+    how = Decoding(search, beam, groups if search == "diverse" else 1, penalty, **rest)  # type: ignore[arg-type]
+    return Writer(load(folder), asked.n, how).predict
+
+
+@model("copyrnn", needs=("training",), window=WINDOW, threads=True)
+def copyrnn(
+    asked: Asked,
+    *,
+    model: str = "",
+    search: Literal["beam", "diverse", "topk"] = "beam",
+    beam: int = 1,
+    groups: int = 1,
+    penalty: float = 0.5,
+    topk: int = 10,
+    temperature: float = 1.0,
+    seed: int = 0,
+    longest: int = 60,
+) -> Predict:
+    """Writes keyphrases, present and absent ones: a recurrent network that copies (Meng 2017, Yuan 2020)."""
+    options = {"topk": topk, "temperature": temperature, "seed": seed, "longest": longest}
+    return _made("copyrnn", asked, model, search, beam, groups, penalty, **options)
+
+
+@model("transformer", needs=("training",), window=WINDOW, threads=True)
+def transformer(
+    asked: Asked,
+    *,
+    model: str = "",
+    search: Literal["beam", "diverse", "topk"] = "beam",
+    beam: int = 1,
+    groups: int = 1,
+    penalty: float = 0.5,
+    topk: int = 10,
+    temperature: float = 1.0,
+    seed: int = 0,
+    longest: int = 60,
+) -> Predict:
+    """Writes keyphrases, present and absent ones: a Transformer that copies (Vaswani 2017, See 2017)."""
+    options = {"topk": topk, "temperature": temperature, "seed": seed, "longest": longest}
+    return _made("transformer", asked, model, search, beam, groups, penalty, **options)
+
+
+def described(folder: str | Path) -> dict[str, Any]:
+    """A trained generator: model, corpus, documents seen, validation loss, size; `summary` says it in a line."""
+    card = read_card(folder)
+    weights = Path(folder) / WEIGHTS
+    size = f"{weights.stat().st_size / 1e6:,.1f} MB" if weights.is_file() else "no weights yet"
+    loss = "none" if card.loss is None else f"{card.loss:.3f}"
+    seen = f"{card.documents:,} documents of {card.corpus['name']} seen (step {card.step:,} of {card.steps:,})"
+    return {
+        "summary": f"{card.model}, trained: {seen}; validation loss {loss}; {card.parameters:,} weights, {size}",
+        "model": card.model,
+        "corpus": card.corpus["name"],
+        "documents": card.documents,
+        "step": card.step,
+        "steps": card.steps,
+        "loss": card.loss,
+        "parameters": card.parameters,
+        "language": card.language,
+        "options": dict(card.options),
+    }

@@ -1,0 +1,115 @@
+"""How a generator is trained: typed options, without torch, so that they can be listed where it is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from karat.errors import InputError, missing_extra
+
+GENERATORS = ("copyrnn", "transformer")
+PRECISIONS = ("fp32", "bf16")
+MINUTES = 10.0  # where nothing says how long
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How long, how and where a generator is trained; the flags of the command say what each means."""
+
+    minutes: float | None = None
+    steps: int | None = None
+    epochs: float | None = None
+    batch: int = 16
+    accumulate: int = 1
+    precision: str = "fp32"
+    device: str = "auto"
+    seed: int = 0
+    stop: str | None = None
+    resume: bool = False
+    jobs: int = 1
+
+    def __post_init__(self) -> None:
+        told = [name for name in ("minutes", "steps", "epochs") if getattr(self, name) is not None]
+        if len(told) > 1:
+            raise InputError(f"--{told[0]} and --{told[1]} both say how long: give one of them")
+        for name in ("minutes", "steps", "epochs", "batch", "accumulate", "jobs"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise InputError(f"--{name} is more than 0, not {value:g}")
+        if self.precision not in PRECISIONS:
+            raise InputError(f"--precision is {' or '.join(PRECISIONS)}, not {self.precision}")
+        self.stopping()
+
+    def stopping(self) -> tuple[str, int] | None:
+        """(`loss` or a metric, how many validations without a better value end the training); None without --stop."""
+        if self.stop is None:
+            return None
+        metric, _, patience = self.stop.rpartition(":")
+        if self.stop == "loss":
+            return "loss", 4
+        if not metric or not patience.isdecimal() or int(patience) < 1:
+            raise InputError(f"--stop {self.stop}: write loss, loss:4 or METRIC:4, as f1@5:present:4")
+        return metric, int(patience)
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """What a model is trained with beside its shape: vocabularies, targets and the rate."""
+
+    read: int = 20_000  # words of the table
+    written: int = 9_000  # of these, words of keyphrases
+    targets: Literal["one2seq", "one2one"] = "one2seq"
+    longest: int = 400  # tokens of a document
+    rate: float = 0.001
+    schedule: Literal["linear", "halve", "constant"] = "linear"
+    warmup: int = 100  # steps
+    clip: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.targets not in ("one2seq", "one2one") or self.schedule not in ("linear", "halve", "constant"):
+            raise InputError("targets are one2seq or one2one; a schedule is linear, halve or constant")
+        if min(self.read, self.written, self.longest) < 2:
+            raise InputError("read, written and longest are 2 or more: a vocabulary of one word says nothing")
+        if self.written > self.read:
+            raise InputError(f"written words are the head of those that are read: {self.written} of {self.read}")
+        if not self.rate > 0 or not self.clip > 0 or self.warmup < 0:
+            raise InputError("rate and clip are more than 0, warmup is 0 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class CopyRNNShape:
+    """The size of a CopyRNN; `general` attention is quicker than the published, `additive` one."""
+
+    embedding: int = 100
+    hidden: int = 150  # each way; the decoder has twice as much
+    attention: Literal["additive", "general"] = "additive"
+    tied: bool = True  # words are written by the vectors they are read by
+    dropout: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerShape:
+    """The size of a Transformer; the published one is 512, 6 + 6 layers, 8 heads, 2048."""
+
+    size: int = 128
+    layers: int = 2  # of the encoder, and as many of the decoder
+    heads: int = 4
+    inner: int = 512
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.heads < 1 or self.size % (2 * self.heads):
+            raise InputError(f"size is a multiple of twice the heads, not {self.size} with {self.heads} heads")
+
+
+SHAPES: dict[str, Any] = {"copyrnn": CopyRNNShape, "transformer": TransformerShape}
+
+
+def torch_or_error(what: str) -> Any:
+    """The module torch; raises MissingExtraError where it is not installed."""
+    try:
+        import safetensors  # noqa: F401
+        import torch
+    except ImportError:
+        raise missing_extra(what, "neural") from None
+    return torch

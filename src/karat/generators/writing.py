@@ -1,0 +1,46 @@
+"""A trained generator that writes keyphrases for documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from karat.corpus import Document, Prediction
+from karat.generators.base import Batch
+from karat.generators.checkpoint import Loaded
+from karat.generators.decoding import Decoding, Written, decode
+from karat.generators.examples import beside, windows
+from karat.generators.phrases import prediction_of
+from karat.generators.words import Stems, source_tokens
+
+ROWS = 64  # that are decoded at a time
+
+
+class Writer:
+    """Predicts with a trained generator."""
+
+    def __init__(self, loaded: Loaded, n: int, how: Decoding | None = None) -> None:
+        self.loaded, self.n, self.how = loaded, n, how or Decoding()
+        self.longest = int(loaded.card.options.get("longest", 400))
+        self.stems = Stems(loaded.card.language)
+
+    def predict(self, documents: Sequence[Document]) -> list[Prediction]:
+        """A prediction for each document, in order; they are decoded by length."""
+        words, model = self.loaded.words, self.loaded.model
+        device = next(model.parameters()).device
+        sources = [words.numbered(source_tokens(each)[: self.longest]) for each in documents]
+        found: list[list[Written]] = [[] for _ in documents]
+        there = [at for at, source in enumerate(sources) if source.read]
+        for some in windows([len(sources[at].read) for at in there], max(1, ROWS // self.how.beam)):
+            rows = [there[at] for at in some]
+            read, copied = (
+                [np.array(getattr(sources[at], name), np.int32) for at in rows] for name in ("read", "copied")
+            )
+            batch = Batch.of(beside(read, copied, [np.zeros(1, np.int32)] * len(rows), words.written), device)
+            for at, written in zip(rows, decode(model, batch, self.how), strict=True):
+                found[at] = written
+        return [
+            prediction_of(document, source, written, words, self.stems, self.n)
+            for document, source, written in zip(documents, sources, found, strict=True)
+        ]
