@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from karat.errors import InputError, missing_extra
+from karat.errors import InputError
+from karat.libraries import library
 
 GENERATORS = ("copyrnn", "transformer")
 PRECISIONS = ("fp32", "bf16")
@@ -107,9 +108,5 @@ SHAPES: dict[str, Any] = {"copyrnn": CopyRNNShape, "transformer": TransformerSha
 
 def torch_or_error(what: str) -> Any:
     """The module torch; raises MissingExtraError where it is not installed."""
-    try:
-        import safetensors  # noqa: F401
-        import torch
-    except ImportError:
-        raise missing_extra(what, "neural") from None
-    return torch
+    library("safetensors", what)
+    return library("torch", what)
