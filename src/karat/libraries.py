@@ -16,7 +16,6 @@ EXTRAS = {
     "torch": "neural",
     "transformers": "neural",
     "sentencepiece": "neural",
-    "safetensors": "neural",
     "httpx": "llm",
     "spacy": "spacy",
     "pypdf": "pdf",
