@@ -106,6 +106,11 @@ CASES: dict[str, tuple[str, tuple[str, ...], Callable[[Path], Any]]] = {
         ("predict", "firstphrases", "corpus.jsonl", "-o", "new.xlsx"),
         lambda folder: workbook(Predicted("corpus", "model", 0, ())),
     ),
+    "safetensors": (
+        "training copyrnn",
+        ("train", "copyrnn", "corpus.jsonl", "-o", "{folder}/new"),
+        lambda folder: karat.train(folder / "corpus.jsonl", "copyrnn", output=folder / "new"),
+    ),
     "pandas": ("to_pandas()", (), lambda folder: scored(folder).to_pandas()),
     "polars": ("to_polars()", (), lambda folder: scored(folder).to_polars()),
 }

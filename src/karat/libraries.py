@@ -16,6 +16,7 @@ EXTRAS = {
     "torch": "neural",
     "transformers": "neural",
     "sentencepiece": "neural",
+    "safetensors": "neural",
     "httpx": "llm",
     "spacy": "spacy",
     "pypdf": "pdf",

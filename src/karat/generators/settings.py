@@ -108,4 +108,5 @@ SHAPES: dict[str, Any] = {"copyrnn": CopyRNNShape, "transformer": TransformerSha
 
 def torch_or_error(what: str) -> Any:
     """The module torch; raises MissingExtraError where it is not installed."""
+    library("safetensors", what)
     return library("torch", what)
