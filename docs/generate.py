@@ -167,7 +167,9 @@ def _settable(found: Similarity) -> Iterator[str]:
 
 def models() -> str:
     """A table of the models: what each does, what it needs, what it can be told."""
-    import karat.predicting.models  # noqa: F401  registers them
+    from karat.predicting.finding import own_models
+
+    own_models()  # registers them, in their order
     from karat.predicting.base import MODELS
 
     rows = (

@@ -7,8 +7,8 @@ import pytest
 
 from karat import InputError
 from karat.corpus import Document
-from karat.generators.examples import Examples, content_of, windows, write_examples
-from karat.generators.words import BOS, EOS, PAD, PEOS, UNK, count_words
+from karat.generators.examples import ALIKE, Examples, content_of, windows, write_examples
+from karat.generators.words import BOS, EOS, PAD, PEOS, SEP, UNK, count_words
 
 DOCUMENTS = [
     Document(id=str(n), text=f"deep nets of {'very ' * n}odd word{n}", keyphrases=["deep nets", f"word{n}", "bees"])
@@ -33,7 +33,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     assert own[0, read.own["word3"] - WORDS.written] == UNK
     assert inputs[0, 0] == BOS
     ids = WORDS.ids
-    wanted = [ids["deep"], ids["nets"], 4, read.own["word3"], PEOS, ids["bees"], EOS]
+    wanted = [ids["deep"], ids["nets"], SEP, read.own["word3"], PEOS, ids["bees"], EOS]
     assert targets[0, : len(wanted)].tolist() == wanted
     assert inputs[0, 4] == UNK  # the copied word, as the model reads it
 
@@ -51,8 +51,12 @@ def test_the_order_of_an_epoch_follows_from_seed_and_epoch(tmp_path: Path) -> No
     assert first == [each.tolist() for each in found.batches(8, 1, 0)]
     assert first != [each.tolist() for each in found.batches(8, 1, 1)]
     assert sorted(row for batch in first for row in batch) == list(range(50))
-    lengths = [np.ptp(found.index[each, 1]) for each in found.batches(8, 1, 0)]
-    assert max(lengths) <= 8  # of 50 different lengths, eight neighbours are together
+    lengths = [found.index[each, 1] // ALIKE for each in found.batches(8, 1, 0)]
+    assert max(map(np.ptp, lengths)) <= 1  # of 50 different lengths, neighbours are together
+    widths = [
+        found.index[each, 3] for each, alike in zip(found.batches(8, 1, 0), lengths, strict=True) if not np.ptp(alike)
+    ]
+    assert all(np.all(np.diff(each) >= 0) for each in widths)  # ... and of these, targets of like length
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:

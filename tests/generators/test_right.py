@@ -15,8 +15,8 @@ import torch  # noqa: E402
 from karat import Corpus, Run, score  # noqa: E402
 from karat.generators import checkpoint  # noqa: E402
 from karat.generators.base import Batch, Generator  # noqa: E402
-from karat.generators.copying import log_distribution, log_probability_of  # noqa: E402
-from karat.generators.decoding import Decoding, decode  # noqa: E402
+from karat.generators.copying import distribution, log_probability_of  # noqa: E402
+from karat.generators.decoding import FORBIDDEN, Decoding, decode  # noqa: E402
 from karat.generators.examples import Examples, in_table, write_examples  # noqa: E402
 from karat.generators.words import BOS, EOS, PAD, Words, count_words  # noqa: E402
 from karat.generators.writing import Writer  # noqa: E402
@@ -100,9 +100,9 @@ def test_the_short_loss_equals_that_of_the_whole_distribution(which: str, exampl
         short = model.log_probabilities(batch)
         state, found = model.encode(batch), []
         for at in range(batch.inputs.shape[1]):
-            logs, state = model.step(state, batch.inputs[:, at])
-            assert torch.allclose(logs.exp().sum(1), torch.ones(4), atol=1e-5)
-            found.append(logs.gather(1, batch.targets[:, at : at + 1])[:, 0])
+            shares, state = model.step(state, batch.inputs[:, at])
+            assert torch.allclose(shares.sum(1), torch.ones(4), atol=1e-5)
+            found.append(shares.log().gather(1, batch.targets[:, at : at + 1])[:, 0])
     whole = torch.stack(found, 1).masked_fill(batch.targets == PAD, 0)
     assert torch.allclose(short, whole, atol=1e-4)  # and so does each cached step
 
@@ -111,7 +111,7 @@ def test_the_probability_of_a_target_is_that_of_the_distribution_by_hand() -> No
     logits = torch.tensor([[1.0, 2.0, 0.5]]).log()  # shares 2/7, 4/7, 1/7
     attention, copied = torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[1, 3, 1]])
     gate = torch.tensor([0.0])  # one half
-    whole = log_distribution(logits, gate, attention, copied, 1).exp()[0].tolist()
+    whole = distribution(logits, gate, attention[:, None], copied, 1)[0].tolist()
     assert whole == pytest.approx([1 / 7, 2 / 7 + 0.375, 1 / 14, 0.125], abs=1e-6)
     for target, wanted in enumerate(whole):
         found = log_probability_of(torch.tensor([target]), logits, gate, attention, copied)
@@ -126,9 +126,9 @@ def test_a_beam_of_one_equals_greedy_by_hand(which: str, examples: Examples) -> 
     state, last = model.encode(batch), BOS
     while len(words) < 10 and last != EOS:
         given = last if last < model.written else int(batch.own[0, last - model.written])
-        logs, state = model.step(state, torch.tensor([given]))
-        logs[:, :3] = -torch.inf
-        last = int(logs.argmax())
+        shares, state = model.step(state, torch.tensor([given]))
+        shares[:, FORBIDDEN] = 0
+        last = int(shares.argmax())
         words.append(last)
     assert found.words == words
 
@@ -158,13 +158,13 @@ def test_a_wide_beam_finds_the_best_of_all_sequences(which: str, examples: Examp
     model, batch = made(which), batch_of(examples, 2)
     size = model.written + batch.own.shape[1]
     [found] = decode(model, batch, Decoding(beam=size, longest=2))
-    firsts = torch.tensor([word for word in range(3, size) if word != EOS])
+    firsts = torch.tensor([word for word in range(size) if word not in (EOS, *FORBIDDEN)])
     known = torch.cat([torch.arange(model.written), batch.own[0]])[firsts]
     with torch.no_grad():
-        logs, state = model.step(model.encode(batch), torch.tensor([BOS]))
-        many = model.reorder(state, torch.zeros_like(firsts), documents=True)
-        pairs = logs[0, firsts][:, None] + model.step(many, known)[0]
-    pairs[:, :3] = -torch.inf
+        shares, state = model.step(model.encode(batch), torch.tensor([BOS]))
+        many = model.reorder(state, torch.zeros_like(firsts))
+        pairs = shares[0, firsts][:, None] * model.step(many, known)[0]
+    pairs[:, FORBIDDEN] = 0
     first, second = divmod(int(pairs.argmax()), size)
     assert next(each.words for each in found if len(each.words) == 2) == [int(firsts[first]), second]
 

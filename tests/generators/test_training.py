@@ -263,7 +263,10 @@ def test_documents_without_text_have_no_phrases(trained: Path) -> None:
     [
         (lambda folder: (folder / "model.json").unlink(), "has no model.json"),
         (lambda folder: _replace(folder, '"karat generator 1"', '"karat generator 9"'), "of another version"),
-        (lambda folder: _replace(folder, '"hidden": 8', '"hidden": 9'), r"is \[24, 8\], and the model has \[27, 8\]"),
+        (
+            lambda folder: _replace(folder, '"hidden": 8', '"hidden": 9'),
+            r"is \[2, 8, 24\], and the model has \[2, 9, 27\]",
+        ),
         (lambda folder: _drop(folder, "gate.bias"), "the weight gate.bias is missing"),
         (lambda folder: (folder / "weights.safetensors").write_bytes(b"{}"), "damaged"),
         (lambda folder: (folder / "words.txt").write_text("a\nb\n"), "no table of words"),

@@ -1,9 +1,9 @@
 """What a generator is for training and decoding: `encode`, `step`, `reorder`, and a loss.
 
-A state has rows. Greedy decoding has a row for each document, a beam as many as it is wide, sampling one for each
-sample; a model with parallel slots has one for each slot and reads the slot's code in `encode`; one with a level of
-phrases above that of words keeps the phrase's state in `past` and moves it on where the last word was a separator.
-`step` is differentiable, so that what was sampled can be rewarded.
+A state has the memory of each document, and the past of each row. Greedy decoding has a row for each document, a beam
+as many as it is wide, sampling one for each sample; a model with parallel slots has one for each slot and reads the
+slot's code in `step` at first; one with a level of phrases above that of words keeps the phrase's state in `past` and
+moves it on where the last word was a separator. `step` is differentiable, so that what was sampled can be rewarded.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where decoding is: what is known of the documents, and what was written. Each tensor has a row for each row."""
+    """Where decoding is. The rows of a document are beside each other, and each document has as many."""
 
-    memory: dict[str, Tensor]
-    past: dict[str, Tensor]
+    memory: dict[str, Tensor]  # what is known of each document, [b, ...]
+    past: dict[str, Tensor]  # what was written in each row, [r, ...]
 
 
 class Generator(nn.Module):
@@ -61,16 +61,16 @@ class Generator(nn.Module):
         raise NotImplementedError
 
     def encode(self, batch: Batch) -> State:
-        """The documents of a batch, before anything is written."""
+        """The documents of a batch, before anything is written: one row for each."""
         raise NotImplementedError
 
     def step(self, state: State, last: Tensor) -> tuple[Tensor, State]:
-        """(log-probabilities of the next word [rows, written + l], the state after); `last` is in the table."""
+        """(the probabilities of the next word [r, written + l], the state after); `last` [r] is in the table."""
         raise NotImplementedError
 
-    def reorder(self, state: State, rows: Tensor, *, documents: bool) -> State:
-        """The state of some rows; unless `documents`, each row goes on with a row of its own document."""
-        memory = (
-            {name: each.index_select(0, rows) for name, each in state.memory.items()} if documents else state.memory
-        )
+    def reorder(self, state: State, rows: Tensor, documents: Tensor | None = None) -> State:
+        """The state of these rows, and of these documents; without `documents`, of the same ones."""
+        memory = state.memory
+        if documents is not None:
+            memory = {name: each.index_select(0, documents) for name, each in memory.items()}
         return State(memory, {name: each.index_select(0, rows) for name, each in state.past.items()})

@@ -22,9 +22,12 @@ def log_probability_of(targets: Tensor, logits: Tensor, gate: Tensor, attention:
     return torch.where(there, torch.logaddexp(written, found), found)
 
 
-def log_distribution(logits: Tensor, gate: Tensor, attention: Tensor, copied: Tensor, own: int) -> Tensor:
-    """The log-probabilities of the extended vocabulary [k, w + own]; `own` is how many words are beyond the head."""
-    write = torch.sigmoid(gate)[:, None]  # [k, 1]
-    head = functional.softmax(logits, dim=1) * write  # [k, w]
-    whole = torch.cat([head, head.new_zeros(len(head), own)], 1)  # [k, w + own]
-    return whole.scatter_add_(1, copied, attention * (1 - write)).add_(TINY).log()
+def distribution(logits: Tensor, gate: Tensor, attention: Tensor, copied: Tensor, own: int) -> Tensor:
+    """The probabilities of the extended vocabulary [b · w, v + own]; `own` is how many words are beyond the head.
+
+    `logits` [b · w, v], `gate` [b · w], `attention` [b, w, n]; `copied` [b, n] is the same for all rows of a document.
+    """
+    write = torch.sigmoid(gate)[:, None]  # [b · w, 1]
+    whole = functional.pad(functional.softmax(logits, dim=1) * write, (0, own))  # [b · w, v + own]
+    places = copied[:, None].expand(attention.shape).flatten(0, 1)  # [b · w, n]
+    return whole.scatter_add_(1, places, attention.flatten(0, 1) * (1 - write))

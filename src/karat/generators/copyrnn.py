@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from karat.generators.additive import additive_scores
 from karat.generators.base import Batch, Generator, State
-from karat.generators.copying import log_distribution, log_probability_of
+from karat.generators.copying import distribution, log_probability_of
+from karat.generators.dropout import Dropout
+from karat.generators.gru import GRU
 from karat.generators.settings import CopyRNNShape
 from karat.generators.words import PAD
 
@@ -23,37 +25,37 @@ class CopyRNN(Generator):
         d, h = shape.embedding, 2 * shape.hidden
         self.written, self.shape = written, shape
         self.embed = nn.Embedding(words, d, padding_idx=PAD)
-        self.encoder = nn.GRU(d, shape.hidden, bidirectional=True, batch_first=True)
-        self.decoder = nn.GRU(d, h, batch_first=True)
+        self.encoder = GRU(d, shape.hidden, directions=2)
+        self.decoder = GRU(d, h)
         self.key = nn.Linear(h, h, bias=False)
         if shape.attention == "additive":
-            self.query, self.energy = nn.Linear(h, h), nn.Linear(h, 1, bias=False)
+            self.query, self.energy = nn.Linear(h, h), nn.Parameter(torch.empty(h))
         self.merge = nn.Linear(2 * h, d if shape.tied else h)
         self.bias = nn.Parameter(torch.zeros(written))
         if not shape.tied:
             self.output = nn.Linear(h, written, bias=False)
         self.gate = nn.Linear(2 * h + d, 1)
-        self.dropout = nn.Dropout(shape.dropout)
+        self.dropout = Dropout(shape.dropout)
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -0.1, 0.1)
         nn.init.zeros_(self.embed.weight[PAD].detach())
 
     def read(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """(a state for each token, [b, n, h]; what the decoder begins with, [1, b, h])."""
+        """(a state for each token, [b, n, h]; what the decoder begins with, [b, h])."""
         words = self.dropout(self.embed(batch.source))  # [b, n, d]
-        packed = pack_padded_sequence(words, batch.mask.sum(1).cpu(), batch_first=True, enforce_sorted=False)
-        states, last = self.encoder(packed)  # last: [2, b, hidden]
-        states, _ = pad_packed_sequence(states, batch_first=True, total_length=batch.source.shape[1])  # [b, n, h]
-        return states, torch.cat([last[0], last[1]], 1)[None]
+        return self.encoder(words, mask=batch.mask)
 
-    def attend(self, written: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
-        """The attention of decoder states [b, m, h] on the tokens [b, n, h], as shares [b, m, n]."""
+    def attend(self, written: Tensor, keys: Tensor, mask: Tensor, counts: list[int] | None = None) -> Tensor:
+        """The attention of decoder states [b, m, h] on the tokens [b, n, h], as shares [b, m, n].
+
+        Of a document's states, those beyond `counts` are padding.
+        """
         if self.shape.attention == "general":
             scores = written @ keys.transpose(1, 2)  # [b, m, n]
-        else:
-            both = self.query(written)[:, :, None] + keys[:, None]  # [b, m, n, h]
-            scores = self.energy(both.tanh_()).squeeze(3)  # [b, m, n]
-        return scores.masked_fill(~mask[:, None], -torch.inf).softmax(2)
+            return scores.masked_fill(~mask[:, None], -torch.inf).softmax(2)
+        many = counts or [written.shape[1]] * len(written)
+        lengths = mask.sum(1).tolist()
+        return additive_scores(self.query(written), keys, self.energy, lengths, many).softmax(2)
 
     def mixture(self, words: Tensor, written: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
         """(logits of the head [k, w], gate [k]) of embedded last words [k, d], states and contexts [k, h]."""
@@ -68,7 +70,8 @@ class CopyRNN(Generator):
         states, first = self.read(batch)
         words = self.dropout(self.embed(batch.inputs))  # [b, m, d]
         written, _ = self.decoder(words, first)  # [b, m, h]
-        attention = self.attend(written, self.key(states), batch.mask)  # [b, m, n]
+        counts = (batch.targets != PAD).sum(1).tolist()
+        attention = self.attend(written, self.key(states), batch.mask, counts)  # [b, m, n]
         context = attention @ states  # [b, m, h]
         row, place = (batch.targets != PAD).nonzero(as_tuple=True)  # [k]: padding costs nothing from here on
         logits, gate = self.mixture(words[row, place], written[row, place], context[row, place])
@@ -81,15 +84,16 @@ class CopyRNN(Generator):
         """The documents of a batch, before anything is written."""
         states, first = self.read(batch)
         memory = {"states": states, "keys": self.key(states), "mask": batch.mask, "copied": batch.copied}
-        return State(memory | {"own": batch.own}, {"written": first[0]})
+        return State(memory | {"own": batch.own}, {"written": first})
 
     def step(self, state: State, last: Tensor) -> tuple[Tensor, State]:
-        """(log-probabilities of the next word [rows, written + l], the state after)."""
+        """(the probabilities of the next word [r, written + l], the state after); w rows of each document."""
         memory = state.memory
         words = self.dropout(self.embed(last))  # [r, d]
-        written, _ = self.decoder(words[:, None], state.past["written"][None].contiguous())  # [r, 1, h]
-        attention = self.attend(written, memory["keys"], memory["mask"])  # [r, 1, n]
-        context = (attention @ memory["states"])[:, 0]  # [r, h]
-        logits, gate = self.mixture(words, written[:, 0], context)
-        found = log_distribution(logits, gate, attention[:, 0], memory["copied"], memory["own"].shape[1])
-        return found, State(memory, {"written": written[:, 0]})
+        written = self.decoder.step(words, state.past["written"])  # [r, h]
+        rows = written.unflatten(0, (len(memory["keys"]), -1))  # [b, w, h]
+        attention = self.attend(rows, memory["keys"], memory["mask"])  # [b, w, n]
+        context = (attention @ memory["states"]).flatten(0, 1)  # [r, h]
+        logits, gate = self.mixture(words, written, context)
+        found = distribution(logits, gate, attention, memory["copied"], memory["own"].shape[1])
+        return found, State(memory, {"written": written})

@@ -14,10 +14,10 @@ from torch import Tensor
 
 from karat.errors import InputError
 from karat.generators.base import Batch, Generator
-from karat.generators.words import BOS, EOS, PAD, UNK
+from karat.generators.words import BOS, EOS, PAD, TEXT, UNK
 
 Search = Literal["beam", "diverse", "topk"]
-FORBIDDEN = [PAD, UNK, BOS]
+FORBIDDEN = [PAD, UNK, BOS, TEXT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class _Rows:
         self.device = batch.source.device
         self.open = torch.arange(len(batch.source), device=self.device)  # [b] documents
         every = self.open.repeat_interleave(how.beam)
-        self.state = model.reorder(model.encode(batch), every, documents=True)
+        self.state = model.reorder(model.encode(batch), every)
         self.scores = torch.zeros(len(batch.source), how.beam, device=self.device)  # [b, w]
         if how.search != "topk":  # at first all rows of a group are the same: one of them goes on
             self.scores.view(len(self.open), how.groups, -1)[:, :, 1:] = -torch.inf
@@ -92,50 +92,57 @@ class _Rows:
         return [found[: self.how.beam] for found in ranked]
 
     def _step(self, step: int) -> None:
-        own, written = self.state.memory["own"], self.model.written
-        place = (self.last - written).clamp(min=0)[:, None]
-        known = own.gather(1, place)[:, 0] if own.shape[1] else self.last
-        found, state = self.model.step(self.state, torch.where(self.last < written, self.last, known))  # [r, v]
-        found[:, FORBIDDEN] = -torch.inf
+        found, state = self.model.step(self.state, self._last_in_table())  # [r, v]
+        found[:, FORBIDDEN] = 0
         parents, words = self._drawn(found, step) if self.draws is not None else self._best(found)  # [b, w]
-        rows = (parents + torch.arange(len(self.open), device=self.device)[:, None] * self.how.beam).view(-1)
-        last = words.reshape(-1)
-        logs = found[rows, last]
-        self.scores = (self.scores.view(-1)[rows] + logs).view(len(self.open), -1)
-        self.words = torch.cat([self.words[rows], last[:, None]], 1)
-        self.logs = torch.cat([self.logs[rows], logs[:, None]], 1)
-        straight = torch.equal(rows, torch.arange(len(rows), device=self.device))
-        self.state = state if straight else self.model.reorder(state, rows, documents=False)
-        self.last = last
+        last, rows = words.reshape(-1), None
+        if self.how.beam > 1:
+            rows = (parents + torch.arange(len(self.open), device=self.device)[:, None] * self.how.beam).view(-1)
+            self.scores, self.words, self.logs = self.scores.view(-1)[rows], self.words[rows], self.logs[rows]
+            state = self.model.reorder(state, rows)
+        logs = (found[rows, last] if rows is not None else found.gather(1, words)[:, 0]).log()
+        self.state, self.last = state, last
+        self.scores = (self.scores.view(-1) + logs).view(len(self.open), -1)
+        self.words = torch.cat([self.words, last[:, None]], 1)
+        self.logs = torch.cat([self.logs, logs[:, None]], 1)
         self._take((last == EOS) & torch.isfinite(self.scores).view(-1))
         self._close()
 
-    def _best(self, allowed: Tensor) -> tuple[Tensor, Tensor]:
+    def _last_in_table(self) -> Tensor:
+        """The last word of each row as a number in the table, [r]."""
+        own, written = self.state.memory["own"], self.model.written
+        if not own.shape[1]:
+            return self.last
+        places = (self.last - written).clamp(min=0).view(len(own), -1)  # [b, w]
+        return torch.where(self.last < written, self.last, own.gather(1, places).view(-1))
+
+    def _best(self, found: Tensor) -> tuple[Tensor, Tensor]:
         """(the row that each goes on from, its next word), [b, w]: the best of each group, one after the other."""
         if self.how.beam == 1:
-            return torch.zeros_like(self.open)[:, None], allowed.argmax(1)[:, None]
+            return torch.zeros_like(self.open)[:, None], found.argmax(1)[:, None]
         documents, size = len(self.open), self.how.beam // self.how.groups
-        allowed = allowed.view(documents, self.how.beam, -1)  # [b, w, v]
-        # how often a word was chosen by earlier groups, [b, v]
-        chosen = torch.zeros_like(allowed[:, 0]) if self.how.groups > 1 else self.scores
+        found = found.view(documents, self.how.beam, -1)  # [b, w, v]
+        # by how much the logarithm of a word falls, as earlier groups have chosen it, [b, v]
+        fallen = torch.zeros_like(found[:, 0]) if self.how.groups > 1 else self.scores
         parents, words = [], []
         for first in range(0, self.how.beam, size):
-            some = allowed[:, first : first + size]  # [b, s, v]
+            some = found[:, first : first + size]  # [b, s, v]
             if first:
-                some = some - self.how.penalty * chosen[:, None]
-            logs, best = some.topk(min(size, some.shape[2]), dim=2)  # [b, s, s]: no row has more among the best
-            place = (self.scores[:, first : first + size, None] + logs).flatten(1).topk(size, dim=1).indices  # [b, s]
+                some = some * torch.exp(-fallen)[:, None]
+            most, best = some.topk(min(size, some.shape[2]), dim=2)  # [b, s, s]: no row has more among the best
+            scores = self.scores[:, first : first + size, None] + most.log()
+            place = scores.flatten(1).topk(size, dim=1).indices  # [b, s]
             parents.append(place // best.shape[2] + first)
             words.append(best.flatten(1).gather(1, place))
             if first + size < self.how.beam:
-                chosen.scatter_add_(1, words[-1], torch.ones_like(words[-1], dtype=chosen.dtype))
+                fallen.scatter_add_(1, words[-1], torch.full_like(words[-1], self.how.penalty, dtype=fallen.dtype))
         return torch.cat(parents, 1), torch.cat(words, 1)
 
-    def _drawn(self, allowed: Tensor, step: int) -> tuple[Tensor, Tensor]:
+    def _drawn(self, found: Tensor, step: int) -> tuple[Tensor, Tensor]:
         """(each row itself, a word that is drawn from its best ones), [b, w]."""
         assert self.draws is not None
-        best, words = allowed.topk(min(self.how.topk, allowed.shape[1]), dim=1)  # [r, k]
-        below = (best / self.how.temperature).softmax(1).cumsum(1)  # [r, k]
+        best, words = found.topk(min(self.how.topk, found.shape[1]), dim=1)  # [r, k]
+        below = (best.log() / self.how.temperature).softmax(1).cumsum(1)  # [r, k]
         drawn = self.draws[self.open, :, step].reshape(-1, 1)  # [r, 1]
         place = (below < drawn).sum(1, keepdim=True).clamp(max=words.shape[1] - 1)
         parents = torch.arange(self.how.beam, device=self.device).expand(len(self.open), -1)
@@ -157,7 +164,7 @@ class _Rows:
         rows = (left[:, None] * self.how.beam + torch.arange(self.how.beam, device=self.device)).view(-1)
         self.open, self.scores = self.open[left], self.scores[left]
         self.words, self.logs, self.last = self.words[rows], self.logs[rows], self.last[rows]
-        self.state = self.model.reorder(self.state, rows, documents=True)
+        self.state = self.model.reorder(self.state, rows, left)
 
 
 def _draws(batch: Batch, how: Decoding) -> Tensor:

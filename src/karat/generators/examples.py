@@ -27,6 +27,7 @@ Ints = NDArray[np.int32]
 MAGIC = 0x6B617261  # the first number of a file
 VERSION = 1
 COLUMNS = 5  # of the index: where the source is, its length, where the target is, its length, which document
+ALIKE = 16  # tokens by which lengths of documents may differ before those of their targets count
 BUCKET = 64  # batches whose documents are sorted by length together
 
 
@@ -131,7 +132,7 @@ class Examples:
         found = []
         for start in range(0, len(order), size * BUCKET):
             bucket = order[start : start + size * BUCKET]
-            bucket = bucket[np.lexsort((self.index[bucket, 3], self.index[bucket, 1]))]
+            bucket = bucket[np.lexsort((self.index[bucket, 3], self.index[bucket, 1] // ALIKE))]
             found += [bucket[at : at + size] for at in range(0, len(bucket), size)]
         return [found[at] for at in random.permutation(len(found))]
 

@@ -28,6 +28,7 @@ from karat.generators import checkpoint
 from karat.generators.base import Batch, Generator
 from karat.generators.checkpoint import EXAMPLES, LOG, PLACE, STATE, WEIGHTS, WORDS, Card
 from karat.generators.examples import Counts, Examples, content_of, write_examples
+from karat.generators.memory import kept_memory
 from karat.generators.settings import MINUTES, Settings
 from karat.generators.words import Words, count_words
 from karat.generators.workers import World
@@ -265,6 +266,10 @@ class Training:
         """Trains to the end; gives what came of it."""
         if (self.folder / STATE).is_file():
             self._restore()
+        with kept_memory():
+            return self._loop()
+
+    def _loop(self) -> Finished:
         steps = self.card.steps
         every = min(math.ceil(steps / VALIDATIONS), MOST_BETWEEN)
         begun = saved = time.monotonic()
@@ -471,7 +476,8 @@ class Training:
             elif wanted.epochs is not None:
                 steps = math.ceil(wanted.epochs * epoch)
             else:
-                steps = self._steps_in(60 * (wanted.minutes or MINUTES))
+                with kept_memory():
+                    steps = self._steps_in(60 * (wanted.minutes or MINUTES))
             self.card = msgspec.structs.replace(self.card, steps=steps)
             if self.world.rank == 0:
                 checkpoint.write_card(self.folder, self.card)

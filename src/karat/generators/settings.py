@@ -84,7 +84,7 @@ class CopyRNNShape:
     embedding: int = 100
     hidden: int = 150  # each way; the decoder has twice as much
     attention: Literal["additive", "general"] = "additive"
-    tied: bool = True  # words are written by the vectors they are read by
+    tied: bool = False  # words are written by the vectors they are read by, which are fewer weights
     dropout: float = 0.1
 
 

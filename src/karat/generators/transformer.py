@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from karat.generators.base import Batch, Generator, State
-from karat.generators.copying import log_distribution, log_probability_of
+from karat.generators.copying import distribution, log_probability_of
+from karat.generators.dropout import Dropout
 from karat.generators.settings import TransformerShape
 from karat.generators.words import PAD
 
@@ -23,7 +24,7 @@ class Attention(nn.Module):
 
     def __init__(self, shape: TransformerShape) -> None:
         super().__init__()
-        self.heads, self.dropout = shape.heads, shape.dropout
+        self.heads = shape.heads
         self.query, self.out = nn.Linear(shape.size, shape.size), nn.Linear(shape.size, shape.size)
         self.key_value = nn.Linear(shape.size, 2 * shape.size)
 
@@ -40,9 +41,8 @@ class Attention(nn.Module):
         self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool = False
     ) -> Tensor:
         """What states [b, m, d] find in keys and values [b, a, n, e], [b, m, d]."""
-        dropout = self.dropout if self.training else 0.0
         query = self.split(self.query(states))  # [b, a, m, e]
-        found = functional.scaled_dot_product_attention(query, keys, values, mask, dropout, causal)  # [b, a, m, e]
+        found = functional.scaled_dot_product_attention(query, keys, values, mask, 0.0, causal)  # [b, a, m, e]
         return self.out(found.transpose(1, 2).flatten(2))
 
 
@@ -55,11 +55,11 @@ class Layer(nn.Module):
         self.own = Attention(shape)
         self.other = Attention(shape) if writes else None
         self.inner, self.outer = nn.Linear(shape.size, shape.inner), nn.Linear(shape.inner, shape.size)
-        self.dropout = nn.Dropout(shape.dropout)
+        self.dropout = Dropout(shape.dropout)
 
     def network(self, states: Tensor) -> Tensor:
         """The last part of the layer."""
-        return states + self.dropout(self.outer(self.dropout(self.inner(self.norms[-1](states)).relu())))
+        return states + self.dropout(self.outer(self.dropout(self.inner(self.norms[-1](states)).relu_())))
 
     def read(self, states: Tensor, mask: Tensor) -> Tensor:
         """The layer of an encoder, [b, n, d]."""
@@ -69,14 +69,18 @@ class Layer(nn.Module):
     def write(
         self, states: Tensor, source: tuple[Tensor, Tensor], mask: Tensor, past: tuple[Tensor, Tensor] | None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """(the layer of a decoder [b, m, d], its keys and values so far); without a past, all places at once."""
+        """(the layer of a decoder [r, m, d], its keys and values so far); without a past, all places at once.
+
+        With a past m is 1, and a document can have several rows, which look at the same source.
+        """
         normed = self.norms[0](states)
-        keys, values = self.own.keys_values(normed)  # [b, a, m, e]
+        keys, values = self.own.keys_values(normed)  # [r, a, m, e]
         if past is not None:
             keys, values = torch.cat([past[0], keys], 2), torch.cat([past[1], values], 2)
         states = states + self.dropout(self.own(normed, keys, values, None, causal=past is None))
         assert self.other is not None
-        states = states + self.dropout(self.other(self.norms[1](states), *source, mask))
+        rows = self.norms[1](states).reshape(len(mask), -1, states.shape[2])  # [b, w · m, d]
+        states = states + self.dropout(self.other(rows, *source, mask)).view(states.shape)
         return self.network(states), (keys, values)
 
 
@@ -94,7 +98,7 @@ class Transformer(Generator):
         self.pointer, self.pointed = nn.Linear(d, d), nn.Linear(d, d, bias=False)
         self.gate = nn.Linear(2 * d, 1)
         self.bias = nn.Parameter(torch.zeros(written))
-        self.dropout = nn.Dropout(shape.dropout)
+        self.dropout = Dropout(shape.dropout)
         for name, parameter in self.named_parameters():
             if parameter.dim() > 1 and not name.startswith("embed"):
                 nn.init.xavier_uniform_(parameter)
@@ -154,7 +158,7 @@ class Transformer(Generator):
         return State(memory | {"own": batch.own}, past)
 
     def step(self, state: State, last: Tensor) -> tuple[Tensor, State]:
-        """(log-probabilities of the next word [rows, written + l], the state after)."""
+        """(the probabilities of the next word [r, written + l], the state after); w rows of each document."""
         memory, past = state.memory, {}
         states = self.embedded(last[:, None], state.past["keys0"].shape[2])  # [r, 1, d]
         for at, layer in enumerate(self.decoder):
@@ -163,8 +167,9 @@ class Transformer(Generator):
             states, (past[keys], past[values]) = layer.write(
                 states, (memory[keys], memory[values]), memory["mask"][:, None, None], before
             )
-        states = self.write_norm(states)
-        attention = self.point(states, memory["pointed"], memory["mask"])  # [r, 1, n]
-        logits, gate = self.mixture(states[:, 0], (attention @ memory["source"])[:, 0])
-        found = log_distribution(logits, gate, attention[:, 0], memory["copied"], memory["own"].shape[1])
+        states = self.write_norm(states)[:, 0]  # [r, d]
+        rows = states.unflatten(0, (len(memory["source"]), -1))  # [b, w, d]
+        attention = self.point(rows, memory["pointed"], memory["mask"])  # [b, w, n]
+        logits, gate = self.mixture(states, (attention @ memory["source"]).flatten(0, 1))
+        found = distribution(logits, gate, attention, memory["copied"], memory["own"].shape[1])
         return found, State(memory, past)

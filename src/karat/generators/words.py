@@ -17,8 +17,8 @@ from karat.corpus import Document
 from karat.errors import InputError
 from karat.text.stems import stemmer
 
-SPECIAL = ("<pad>", "<unk>", "<bos>", "<eos>", "<sep>", "<peos>", "<digit>")
-PAD, UNK, BOS, EOS, SEP, PEOS, DIGIT = range(len(SPECIAL))
+SPECIAL = ("<pad>", "<unk>", "<bos>", "<text>", "<eos>", "<sep>", "<peos>", "<digit>")
+PAD, UNK, BOS, TEXT, EOS, SEP, PEOS, DIGIT = range(len(SPECIAL))
 
 Targets = Literal["one2seq", "one2one"]
 MOST_COUNTED = 2_000_000  # distinct words that are held while words are counted
@@ -50,13 +50,13 @@ def _parts(document: Document) -> tuple[str, str]:
 
 
 def source_tokens(document: Document) -> list[str]:
-    """The tokens of title and text, `<eos>` between them.
+    """The tokens of title and text, `<text>` between them.
 
     >>> source_tokens(Document(title="Bees", text="They fly."))
-    ['bees', '<eos>', 'they', 'fly', '.']
+    ['bees', '<text>', 'they', 'fly', '.']
     """
     title, text = _parts(document)
-    return [*tokens(title), SPECIAL[EOS], *tokens(text)] if title else tokens(text)
+    return [*tokens(title), SPECIAL[TEXT], *tokens(text)] if title else tokens(text)
 
 
 # ---------------------------------------------------------------------------------------------- text again
@@ -68,7 +68,7 @@ class Surface:
     def __init__(self, document: Document) -> None:
         title, text = _parts(document)
         self._text = f"{title}\n{text}" if title else text
-        self._spans = [(0, len(title))] if title else []  # where `<eos>` would be: found by nothing
+        self._spans = [(0, len(title))] if title else []  # where `<text>` would be: found by nothing
         at = 0 if not title else len(title) + 1
         places = [(match.start() + at, match.end() + at) for match in _TOKEN.finditer(text)]
         self._spans = [match.span() for match in _TOKEN.finditer(title)] + self._spans + places

@@ -93,6 +93,8 @@ def wanted(model: str | PlugIn, options: Mapping[str, Any] | None = None) -> Wan
 def own_models() -> dict[str, Model]:
     """The models that karat brings along, by name."""
     import_module("karat.predicting.models")
+    for name in ("copyrnn", "transformer"):  # listed last, whichever module was imported first
+        MODELS[name] = MODELS.pop(name)
     return MODELS
 
 
