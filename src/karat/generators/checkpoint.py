@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from karat import __version__
 from karat.errors import InputError, unknown
 from karat.formats.files import open_bytes
 from karat.formats.output import write_beside
-from karat.generators.settings import GENERATORS, SHAPES, Learning, torch_or_error
+from karat.generators.settings import GENERATORS, Learning, torch_or_error
 from karat.generators.words import Words
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def read_words(folder: str | Path) -> Words:
 
 def parted(name: str, options: Mapping[str, Any]) -> tuple[Any, Learning]:
     """(the shape, how it learns) of the options of a model, with defaults for what is not given."""
-    shape = SHAPES[name]
+    shape = GENERATORS[name].shape
     own = {each.name for each in fields(shape)}
     try:
         return (
@@ -113,10 +114,10 @@ def parted(name: str, options: Mapping[str, Any]) -> tuple[Any, Learning]:
 
 def build(name: str, options: Mapping[str, Any], words: Words) -> Generator:
     """A model of this shape, with new weights."""
-    from karat.generators.models import CLASSES
-
     shape, _ = parted(name, options)
-    return CLASSES[name](shape, len(words), words.written)
+    module, _, network = GENERATORS[name].network.partition(":")
+    made: Generator = getattr(import_module(module), network)(shape, len(words), words.written)
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,46 @@ from typing import Any, Literal
 
 from karat.errors import InputError
 from karat.generators.checkpoint import WEIGHTS, read_card
-from karat.generators.settings import torch_or_error
-from karat.predicting.base import Asked, Predict, model
+from karat.generators.settings import GENERATORS, torch_or_error
+from karat.predicting.base import Asked, Predict
+from karat.predicting.base import model as registered
 
 WINDOW = 512  # documents that are sorted by length together
 
 
-def _made(
-    name: str, asked: Asked, folder: str, search: str, beam: int, groups: int, penalty: float, **rest: Any
-) -> Predict:
+def _register(name: str) -> None:
+    """Makes a kind of generator one of karat's models; all of them decode with the same options."""
+
+    def make(
+        asked: Asked,
+        *,
+        model: str = "",
+        search: Literal["beam", "diverse", "topk"] = "beam",
+        beam: int = 1,
+        groups: int = 1,
+        penalty: float = 0.5,
+        topk: int = 10,
+        temperature: float = 1.0,
+        seed: int = 0,
+        longest: int = 60,
+    ) -> Predict:
+        torch = _check(name, model)
+        from karat.generators.checkpoint import load
+        from karat.generators.decoding import Decoding
+        from karat.generators.writing import Writer
+
+        torch.set_num_threads(asked.threads)
+        how = Decoding(
+            search, beam, groups if search == "diverse" else 1, penalty, topk, temperature, seed=seed, longest=longest
+        )
+        return Writer(load(model), asked.n, how).predict
+
+    make.__doc__ = GENERATORS[name].summary
+    registered(name, needs=("training",), window=WINDOW, threads=True)(make)
+
+
+def _check(name: str, folder: str) -> Any:
+    """The module torch; raises InputError unless the directory is of a trained model of this kind."""
     if not folder:
         raise InputError(
             f"{name} needs a trained model: karat train {name} CORPUS -o DIR makes one; write {name},model=DIR"
@@ -25,52 +56,11 @@ def _made(
         raise InputError(
             f"{folder}: is a {card.model}, not a {name}; write {card.model},model={folder}, or {folder} alone"
         )
-    torch = torch_or_error(f"{folder}: a {name}")
-    from karat.generators.checkpoint import load
-    from karat.generators.decoding import Decoding
-    from karat.generators.writing import Writer
-
-    torch.set_num_threads(asked.threads)
-    how = Decoding(search, beam, groups if search == "diverse" else 1, penalty, **rest)  # type: ignore[arg-type]
-    return Writer(load(folder), asked.n, how).predict
+    return torch_or_error(f"{folder}: a {name}")
 
 
-@model("copyrnn", needs=("training",), window=WINDOW, threads=True)
-def copyrnn(
-    asked: Asked,
-    *,
-    model: str = "",
-    search: Literal["beam", "diverse", "topk"] = "beam",
-    beam: int = 1,
-    groups: int = 1,
-    penalty: float = 0.5,
-    topk: int = 10,
-    temperature: float = 1.0,
-    seed: int = 0,
-    longest: int = 60,
-) -> Predict:
-    """Writes keyphrases, present and absent ones: a recurrent network that copies (Meng 2017, Yuan 2020)."""
-    options = {"topk": topk, "temperature": temperature, "seed": seed, "longest": longest}
-    return _made("copyrnn", asked, model, search, beam, groups, penalty, **options)
-
-
-@model("transformer", needs=("training",), window=WINDOW, threads=True)
-def transformer(
-    asked: Asked,
-    *,
-    model: str = "",
-    search: Literal["beam", "diverse", "topk"] = "beam",
-    beam: int = 1,
-    groups: int = 1,
-    penalty: float = 0.5,
-    topk: int = 10,
-    temperature: float = 1.0,
-    seed: int = 0,
-    longest: int = 60,
-) -> Predict:
-    """Writes keyphrases, present and absent ones: a Transformer that copies (Vaswani 2017, See 2017)."""
-    options = {"topk": topk, "temperature": temperature, "seed": seed, "longest": longest}
-    return _made("transformer", asked, model, search, beam, groups, penalty, **options)
+for _name in GENERATORS:
+    _register(_name)
 
 
 def described(folder: str | Path) -> dict[str, Any]:

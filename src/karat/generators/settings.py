@@ -8,7 +8,6 @@ from typing import Any, Literal
 from karat.errors import InputError
 from karat.libraries import library
 
-GENERATORS = ("copyrnn", "transformer")
 PRECISIONS = ("fp32", "bf16")
 MINUTES = 10.0  # where nothing says how long
 
@@ -103,7 +102,27 @@ class TransformerShape:
             raise InputError(f"size is a multiple of twice the heads, not {self.size} with {self.heads} heads")
 
 
-SHAPES: dict[str, Any] = {"copyrnn": CopyRNNShape, "transformer": TransformerShape}
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of generator: what its sizes are, where its network is, and what it is in a sentence."""
+
+    shape: Any  # a dataclass, whose fields are options
+    network: str  # module:class, imported when it is needed, as it needs torch
+    summary: str
+
+
+GENERATORS = {
+    "copyrnn": Kind(
+        CopyRNNShape,
+        "karat.generators.copyrnn:CopyRNN",
+        "Writes keyphrases, present and absent ones: a recurrent network that copies (Meng 2017, Yuan 2020).",
+    ),
+    "transformer": Kind(
+        TransformerShape,
+        "karat.generators.transformer:Transformer",
+        "Writes keyphrases, present and absent ones: a Transformer that copies (Vaswani 2017, See 2017).",
+    ),
+}
 
 
 def torch_or_error(what: str) -> Any:

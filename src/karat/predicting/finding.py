@@ -24,6 +24,7 @@ from karat.corpus import Document, Phrase, Prediction, text_of_id
 from karat.errors import InputError, KaratError, unknown
 from karat.formats.base import brief, quoted
 from karat.generators.checkpoint import read_card
+from karat.generators.settings import GENERATORS
 from karat.predicting.base import MODELS, Asked, Model, Predict, settled
 
 GROUP = "karat.models"
@@ -93,7 +94,7 @@ def wanted(model: str | PlugIn, options: Mapping[str, Any] | None = None) -> Wan
 def own_models() -> dict[str, Model]:
     """The models that karat brings along, by name."""
     import_module("karat.predicting.models")
-    for name in ("copyrnn", "transformer"):  # listed last, whichever module was imported first
+    for name in GENERATORS:  # listed last, whichever module was imported first
         MODELS[name] = MODELS.pop(name)
     return MODELS
 

@@ -13,7 +13,7 @@ from karat.corpus import Corpus, Document
 from karat.errors import InputError, unknown
 from karat.formats import read
 from karat.formats.output import writing
-from karat.generators.settings import GENERATORS, SHAPES, Learning, Settings, torch_or_error
+from karat.generators.settings import GENERATORS, Learning, Settings, torch_or_error
 from karat.predicting.base import MODELS, Asked, Model, Predict, settled
 from karat.predicting.candidates import named
 from karat.predicting.finding import wanted
@@ -71,7 +71,7 @@ def _trainable(name: str) -> Model:
     def make(_asked: Asked, **_options: Any) -> Predict:
         raise NotImplementedError(name)
 
-    kinds = (SHAPES[name], Learning)
+    kinds = (GENERATORS[name].shape, Learning)
     make.__annotations__ = {key: hint for kind in kinds for key, hint in get_type_hints(kind).items()}
     options = {each.name: each.default for kind in kinds for each in fields(kind)}
     return Model(name, f"The training of {name}.", (), make, options)
