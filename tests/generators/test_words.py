@@ -27,7 +27,7 @@ DOCUMENT = Document(
     text="Web 2.0 for zebras. We study multi-core\n CPUs and C++ (in 1999).",
     keyphrases=["multi-core CPUs", "3D printing", "Web 2.0", "scheduling", "zebras", "quantum foam", "version 3"],
 )
-WORDS = Words((*SPECIAL, "multi", "-", "core", "cpus", "printing", "scheduling", "web", ".", "3d", "for", "study"), 17)
+WORDS = Words((*SPECIAL, "multi", "-", "core", "cpus", "printing", "scheduling", "web", ".", "3d", "for", "study"), 18)
 
 
 def test_tokens_are_in_lower_case_and_numbers_are_alike() -> None:
@@ -44,9 +44,9 @@ def test_a_title_ends_with_a_mark_that_no_phrase_crosses() -> None:
 
 def test_words_beyond_the_head_have_numbers_of_their_own_in_a_document() -> None:
     source = WORDS.numbered(["study", "zebras", "multi", "for", "zebras"])
-    assert source.read == [18, 1, 8, 17, 1]  # `zebras` is in no vocabulary
-    assert source.copied == [17, 18, 8, 19, 18]  # `study` and `for` are read, not written
-    assert source.own == {"study": 17, "zebras": 18, "for": 19}
+    assert source.read == [19, 1, 9, 18, 1]  # `zebras` is in no vocabulary
+    assert source.copied == [18, 19, 9, 20, 19]  # `study` and `for` are read, not written
+    assert source.own == {"study": 18, "zebras": 19, "for": 20}
 
 
 def test_present_references_come_by_first_place_and_then_the_absent_ones() -> None:
@@ -61,16 +61,16 @@ def test_a_sequence_has_all_phrases_that_can_be_written_or_copied() -> None:
     source = WORDS.numbered(source_tokens(DOCUMENT))
     present, absent = split_references(DOCUMENT, source_tokens(DOCUMENT), Stems("english"))
     [target] = targets_of(present, absent, WORDS, source, "one2seq")
-    printing, cores, web = [16, 12], [8, 9, 10, 11], [14, DIGIT, 15, DIGIT]
+    printing, cores, web = [17, 13], [9, 10, 11, 12], [15, DIGIT, 16, DIGIT]
     zebras = [source.own["zebras"]]
-    assert target == [*printing, SEP, *cores, SEP, *web, SEP, *zebras, PEOS, 13, EOS]
+    assert target == [*printing, SEP, *cores, SEP, *web, SEP, *zebras, PEOS, 14, EOS]
 
 
 def test_one2one_has_a_target_for_each_phrase() -> None:
     source = WORDS.numbered(source_tokens(DOCUMENT))
     assert list(targets_of([["printing"]], [["scheduling"], ["foam"]], WORDS, source, "one2one")) == [
-        [12, EOS],
         [13, EOS],
+        [14, EOS],
     ]
 
 

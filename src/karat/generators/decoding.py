@@ -14,10 +14,10 @@ from torch import Tensor
 
 from karat.errors import InputError
 from karat.generators.base import Batch, Generator
-from karat.generators.words import BOS, EOS, PAD, TEXT, UNK
+from karat.generators.words import BOS, EOS, NULL, PAD, TEXT, UNK
 
 Search = Literal["beam", "diverse", "topk"]
-FORBIDDEN = [PAD, UNK, BOS, TEXT]
+FORBIDDEN = [PAD, UNK, BOS, TEXT, NULL]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from karat.corpus import Document
 from karat.errors import InputError
 from karat.text.stems import stemmer
 
-SPECIAL = ("<pad>", "<unk>", "<bos>", "<text>", "<eos>", "<sep>", "<peos>", "<digit>")
-PAD, UNK, BOS, TEXT, EOS, SEP, PEOS, DIGIT = range(len(SPECIAL))
+SPECIAL = ("<pad>", "<unk>", "<bos>", "<text>", "<null>", "<eos>", "<sep>", "<peos>", "<digit>")
+PAD, UNK, BOS, TEXT, NULL, EOS, SEP, PEOS, DIGIT = range(len(SPECIAL))
 
 Targets = Literal["one2seq", "one2one"]
 MOST_COUNTED = 2_000_000  # distinct words that are held while words are counted
