@@ -80,7 +80,7 @@ def test_additive_scores_and_gradients_are_those_of_the_printed_formula() -> Non
     there = torch.zeros(2, 4, 5, dtype=torch.bool)
     for at, (n, m) in enumerate(zip(lengths, counts, strict=True)):
         there[at, :m, :n] = True
-    found = additive_scores(*ours, lengths, counts)
+    found = additive_scores(ours[0], ours[1], ours[2], lengths, counts)
     assert torch.isinf(found[1, :, 3:]).all()
     found, wanted = (torch.where(there, each, 0) for each in (found, plain_scores(*theirs)))
     assert torch.allclose(found, wanted, atol=1e-12)

@@ -147,7 +147,7 @@ def test_two_processes_do_as_one_with_twice_the_batch(tmp_path: Path) -> None:
 
 def test_training_stops_when_validation_gets_no_better(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     losses = iter([3.0, 2.0, 2.5, 2.6, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
-    monkeypatch.setattr(loop.Training, "_valid_loss", lambda _: next(losses))
+    monkeypatch.setattr(loop, "loss_on", lambda *_: next(losses))
     found = karat.train(CORPUS, TINY, output=tmp_path / "m", steps=20, batch=8, valid=VALID, stop="loss:2")
     card = checkpoint.read_card(tmp_path / "m")
     assert [row["valid"] for row in found.rows] == [3.0, 2.0, 2.5, 2.6]

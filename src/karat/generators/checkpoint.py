@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from karat import __version__
 from karat.errors import InputError, unknown
 from karat.formats.files import open_bytes
 from karat.formats.output import write_beside
@@ -24,12 +23,14 @@ from karat.generators.words import Words
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from torch.optim import Optimizer
 
     from karat.generators.base import Generator
 
 FORMAT = "karat generator 1"
 MODEL, WORDS, WEIGHTS, LOG = "model.json", "words.txt", "weights.safetensors", "log.jsonl"
-STATE, PLACE, EXAMPLES = "state.safetensors", "state.json", "examples.i32"
+STATE, PLACE, EXAMPLES, VALID_EXAMPLES = "state.safetensors", "state.json", "examples.i32", "valid.i32"
+FILES = frozenset((MODEL, WORDS, WEIGHTS, LOG, STATE, PLACE, EXAMPLES, VALID_EXAMPLES))
 
 
 class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -182,14 +183,37 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], told: Mapping[str, 
     write_beside(path, save(plain, metadata))
 
 
-def new_card(name: str, language: str, options: Mapping[str, Any], settings: Mapping[str, Any], **rest: Any) -> Card:
-    """The card of a model that is being trained."""
-    return Card(
-        format=FORMAT,
-        model=name,
-        karat=__version__,
-        language=language,
-        options=dict(options),
-        settings=dict(settings),
-        **rest,
-    )
+# ---------------------------------------------------------------------------------------------- the state of a training
+
+_MOMENTS = ("exp_avg", "exp_avg_sq")  # what Adam keeps of each weight
+
+
+def write_state(folder: Path, model: Generator, optimiser: Optimizer, told: Mapping[str, Any]) -> None:
+    """Writes all that is needed to go on with a training; `told` is what is not a tensor."""
+    tensors = {f"weight.{name}": each for name, each in model.state_dict().items()}
+    for name, parameter in model.named_parameters():
+        for key in _MOMENTS:
+            tensors[f"{key}.{name}"] = optimiser.state[parameter][key]
+    write_tensors(folder / STATE, tensors, told)
+
+
+def read_state(folder: Path, model: Generator, optimiser: Optimizer) -> dict[str, Any]:
+    """Gives model and optimiser what a state has; gives what is not a tensor."""
+    import torch
+
+    tensors, told = read_tensors(folder / STATE)
+    by: dict[str, dict[str, Tensor]] = {kind: {} for kind in ("weight", *_MOMENTS)}
+    for name, tensor in tensors.items():
+        kind, _, rest = name.partition(".")
+        by.setdefault(kind, {})[rest] = tensor
+    fill(model, by["weight"], folder / STATE)
+    names = [name for name, _ in model.named_parameters()]
+    missing = next((name for name in names for key in _MOMENTS if name not in by[key]), None)
+    if missing is not None:
+        raise InputError(f"{folder / STATE}: what the optimiser keeps of {missing} is missing")
+    state = {
+        at: {"step": torch.tensor(float(told["step"])), **{key: by[key][name] for key in _MOMENTS}}
+        for at, name in enumerate(names)
+    }
+    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+    return told

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,27 +19,23 @@ import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from karat.corpus import Corpus, Document
 from karat.errors import InputError
-from karat.formats.output import LOCK, NEW, claimed, write_beside, writing_errors
+from karat.formats.output import claimed, write_beside
 from karat.generators import checkpoint
 from karat.generators.base import Batch, Generator
-from karat.generators.checkpoint import EXAMPLES, LOG, PLACE, STATE, WEIGHTS, WORDS, Card
-from karat.generators.examples import Counts, Examples, content_of, write_examples
+from karat.generators.checkpoint import EXAMPLES, LOG, PLACE, STATE, VALID_EXAMPLES, WEIGHTS, Card, Loaded
+from karat.generators.examples import Examples
 from karat.generators.memory import kept_memory
+from karat.generators.prepare import VALIDATED, Task, prepare
 from karat.generators.settings import MINUTES, Settings
-from karat.generators.words import Words, count_words
+from karat.generators.validation import loss_on, score_on
 from karat.generators.workers import World
 
-VALIDATED = 512  # documents of the validation corpus that are looked at
 VALIDATIONS = 10  # in a training
 MOST_BETWEEN = 4000  # steps between two validations
 SAVED = 60.0  # seconds between two states
 TIMED = 20  # steps that are timed to see how many fit into the minutes
-VALID_EXAMPLES = "valid.i32"
-_OWN = frozenset((checkpoint.MODEL, WORDS, WEIGHTS, LOG, STATE, PLACE, EXAMPLES, VALID_EXAMPLES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +50,15 @@ class Told:
     valid: float | None = None  # the validation loss, when there is a new one
 
 
+Tell = Callable[[Told], None]
+
+
 @dataclass(frozen=True, slots=True)
 class Finished:
     """What came of a training."""
 
     card: Card
-    log: tuple[dict[str, Any], ...]
+    log: tuple[dict[str, Any], ...]  # a line for each validation
     notes: tuple[str, ...]
 
 
@@ -78,174 +77,51 @@ class Progress:
     pieces: int = 1  # that a batch is cut into, as it does not fit into memory whole
     log: list[dict[str, Any]] = field(default_factory=list)
 
-
-Tell = Callable[[Told], None]
+    def notes(self) -> Iterator[str]:
+        """What a reader should know of the training."""
+        if self.pieces > 1:
+            yield f"batches did not fit into memory and were cut into {self.pieces} pieces; the weights are the same"
+        if self.stopped:
+            yield f"stopped at step {self.step:,}: no better validation in the last {self.bad} times"
 
 
 def train_generator(
-    corpus: Corpus,
-    name: str,
-    output: str | Path,
-    *,
-    language: str,
-    options: dict[str, Any],
-    settings: Settings,
-    valid: Corpus | None = None,
-    tell: Tell | None = None,
-    progress: Callable[[int], object] | None = None,
+    task: Task, output: str | Path, tell: Tell | None = None, progress: Callable[[int], object] | None = None
 ) -> Finished:
     """Trains a generator into a directory; with `settings.resume`, goes on where an earlier training was."""
-    checkpoint.parted(name, options)
-    if settings.stop is not None and valid is None:
+    checkpoint.parted(task.model, task.options)
+    if task.settings.stop is not None and task.valid is None:
         raise InputError("--stop looks at validation documents: name some with --valid")
-    folder = Path(output)
+    folder, jobs = Path(output), task.settings.jobs
     with claimed(folder):
-        prepared = _prepare(corpus, name, folder, language, options, settings, valid, progress)
-        training = Training(folder, corpus, valid, tell, World(0, settings.jobs))
-        training.plan(settings)
-        if settings.jobs > 1:
+        notes = prepare(task, folder, progress)
+        training = Training(folder, task, tell, World(0, jobs))
+        training.plan()
+        if jobs > 1:
             from karat.generators.workers import on_processes
 
-            on_processes(settings.jobs, _work, (folder, corpus, valid), tell)
-            finished = _finished(folder)
+            on_processes(jobs, _work, (folder, task), tell)
+            told = msgspec.convert(checkpoint.read_tensors(folder / STATE)[1], Progress)
+            finished = Finished(checkpoint.read_card(folder), tuple(told.log), tuple(told.notes()))
         else:
             finished = training.run()
-    return Finished(finished.card, finished.log, (*prepared, *finished.notes))
+    return Finished(finished.card, finished.log, (*notes, *finished.notes))
 
 
-def _work(world: World, folder: Path, corpus: Corpus, valid: Corpus | None, tell: Tell | None) -> None:
+def _work(world: World, folder: Path, task: Task, tell: Tell | None) -> None:
     """The training as one of several processes does it."""
-    Training(folder, corpus, valid, tell, world).run()
-
-
-def _finished(folder: Path) -> Finished:
-    _, told = checkpoint.read_tensors(folder / STATE)
-    place = msgspec.convert(told, Progress)
-    return Finished(checkpoint.read_card(folder), tuple(place.log), tuple(_notes(place)))
-
-
-def _notes(place: Progress) -> Iterator[str]:
-    if place.pieces > 1:
-        yield f"batches did not fit into memory and were cut into {place.pieces} pieces; the weights are the same"
-    if place.stopped:
-        yield f"stopped at step {place.step:,}: no better validation in the last {place.bad} times"
-
-
-# ---------------------------------------------------------------------------------------------- before the first step
-
-
-def _prepare(
-    corpus: Corpus,
-    name: str,
-    folder: Path,
-    language: str,
-    options: dict[str, Any],
-    settings: Settings,
-    valid: Corpus | None,
-    progress: Callable[[int], object] | None,
-) -> list[str]:
-    """Fills the directory with all that a training needs; gives notes. On resuming, checks that all is as it was."""
-    names = [each.name for each in folder.iterdir()] if folder.is_dir() else []
-    strange = sorted(name for name in names if name not in _OWN and not name.endswith((NEW, LOCK)))
-    if strange or (folder.exists() and not folder.is_dir()):
-        raise InputError(f"{folder}: is there already and is no directory of a training ({(strange or ['a file'])[0]})")
-    kept = {
-        key: value for key, value in asdict(settings).items() if key not in ("resume", "minutes", "steps", "epochs")
-    }
-    if checkpoint.is_checkpoint(folder):
-        if not settings.resume:
-            raise InputError(
-                f"{folder}: a trained model is there already; go on with --resume, or name another directory"
-            )
-        _check_same(folder, corpus, name, language, options, settings, kept)
-        return []
-    with writing_errors(folder, folder.parent):
-        folder.mkdir(exist_ok=True)
-    _, learning = checkpoint.parted(name, options)
-    digest = blake2b(digest_size=16)
-    words = count_words(_hashed(corpus, digest), learning.read, learning.written)
-    write_beside(folder / WORDS, words.as_text().encode())
-    others = frozenset(map(content_of, valid)) if valid is not None else frozenset()
-    how: dict[str, Any] = {"language": language, "targets": learning.targets, "longest": learning.longest}
-    counts = write_examples(folder / EXAMPLES, corpus, words, others=others, progress=progress, **how)
-    notes = list(_notes_on(counts))
-    if valid is not None:
-        some = (document for document, _ in zip(valid, range(VALIDATED), strict=False))
-        checked = write_examples(folder / VALID_EXAMPLES, some, words, **how)
-        if not checked.documents:
-            raise InputError("no validation document has references that can be written or copied")
-    if not counts.documents:
-        raise InputError("no document has references that can be written or copied")
-    card = checkpoint.new_card(
-        name,
-        language,
-        options,
-        kept,
-        corpus={"name": corpus.name, "hash": digest.hexdigest(), "documents": counts.documents},
-        valid=None if valid is None else {"name": valid.name, "documents": checked.documents},
-        steps=0,
-    )
-    checkpoint.write_card(folder, card)
-    return notes
-
-
-def _hashed(corpus: Corpus, digest: Any) -> Iterator[Document]:
-    for document in corpus:
-        digest.update(msgspec.msgpack.encode(document))
-        yield document
-
-
-def _notes_on(counts: Counts) -> Iterator[str]:
-    if counts.shared:
-        yield f"{counts.shared:,} of the training documents are also validation documents: validation looks too good"
-    if counts.empty:
-        yield f"{counts.empty:,} documents without text or references were left out"
-    if counts.unwritable:
-        yield f"{counts.unwritable:,} documents were left out: their references can neither be written nor copied"
-    if not counts.present:
-        yield "all references are absent from their documents: nothing can be learned of copying"
-
-
-def _check_same(
-    folder: Path, corpus: Corpus, name: str, language: str, options: dict[str, Any], settings: Settings, kept: Any
-) -> None:
-    """Raises InputError unless a training that is to go on is of the same corpus, model and settings."""
-    card = checkpoint.read_card(folder)
-    digest = blake2b(digest_size=16)
-    for _ in _hashed(corpus, digest):
-        pass
-    here = {"model": name, "language": language, **options, **kept, "corpus": digest.hexdigest()}
-    there = {
-        "model": card.model,
-        "language": card.language,
-        **card.options,
-        **card.settings,
-        "corpus": card.corpus["hash"],
-    }
-    if settings.steps is not None and card.steps:
-        here["steps"], there["steps"] = settings.steps, card.steps
-    for key, value in here.items():
-        if key != "device" and there.get(key) != value:
-            raise InputError(
-                f"{folder}: was trained with another {key} ({there.get(key)}, not {value}); name another directory"
-            )
-
-
-# ---------------------------------------------------------------------------------------------- the loop
+    Training(folder, task, tell, world).run()
 
 
 class Training:
     """A training in its directory; `run` is the loop."""
 
-    def __init__(
-        self, folder: Path, corpus: Corpus, valid: Corpus | None, tell: Tell | None, world: World | None = None
-    ) -> None:
-        self.folder, self.corpus, self.valid, self.tell = folder, corpus, valid, tell
-        self.world = world or World()
+    def __init__(self, folder: Path, task: Task, tell: Tell | None, world: World) -> None:
+        self.folder, self.task, self.tell, self.world = folder, task, tell, world
         self.card = checkpoint.read_card(folder)
         self.settings = Settings(**self.card.settings)
         _, self.learning = checkpoint.parted(self.card.model, self.card.options)
-        self.words: Words = checkpoint.read_words(folder)
+        self.words = checkpoint.read_words(folder)
         self.device = _device(self.settings.device)
         self.examples = Examples(folder / EXAMPLES, self.words.written)
         path = folder / VALID_EXAMPLES
@@ -253,41 +129,40 @@ class Training:
         self.size = self.settings.batch * self.world.size  # documents of a batch, on all processes
         self.many = len(self.examples.batches(self.size, 0, 0))  # batches of an epoch
         self._epoch: tuple[int, list[NDArray[np.int64]]] = (-1, [])
-        self.place = Progress()
         self._begin()
 
     def _begin(self) -> None:
         """The model and its optimiser as they are before the first step."""
         torch.manual_seed(self.settings.seed)
+        self.place = Progress()
         self.model: Generator = checkpoint.build(self.card.model, self.card.options, self.words).to(self.device)
         self.optimiser = torch.optim.Adam(self.model.parameters(), self.learning.rate, fused=True)
 
     def run(self) -> Finished:
-        """Trains to the end; gives what came of it."""
+        """Trains to the end, from the last state on; gives what came of it."""
         if (self.folder / STATE).is_file():
-            self._restore()
-        with kept_memory():
-            return self._loop()
-
-    def _loop(self) -> Finished:
-        steps = self.card.steps
+            self.place = msgspec.convert(checkpoint.read_state(self.folder, self.model, self.optimiser), Progress)
+        steps, place = self.card.steps, self.place
         every = min(math.ceil(steps / VALIDATIONS), MOST_BETWEEN)
         begun = saved = time.monotonic()
-        first = self.place.step
-        while self.place.step < steps and not self.place.stopped:
-            loss, tokens = self._step(self.place.step)
-            self.place.step += 1
-            self.place.total, self.place.tokens = self.place.total + loss, self.place.tokens + tokens
-            value = None
-            if self.place.step % every == 0 or self.place.step == steps:
-                value = self._validate()
-                self._keep()
-                saved = time.monotonic()
-            elif time.monotonic() - saved > SAVED:
-                self._save()
-                saved = time.monotonic()
-            self._say(loss / tokens, value, first, time.monotonic() - begun)
-        return Finished(self.card, tuple(self.place.log), tuple(_notes(self.place)))
+        first = place.step
+        with kept_memory():
+            while place.step < steps and not place.stopped:
+                loss, tokens = self._step(place.step)
+                place.step += 1
+                place.total, place.tokens = place.total + loss, place.tokens + tokens
+                valid = None
+                if place.step % every == 0 or place.step == steps:
+                    valid = self._validate()
+                    self._keep()
+                    saved = time.monotonic()
+                elif time.monotonic() - saved > SAVED:
+                    self._save()
+                    saved = time.monotonic()
+                self._say(loss / tokens, valid, place.step - first, time.monotonic() - begun)
+        return Finished(self.card, tuple(place.log), tuple(place.notes()))
+
+    # ------------------------------------------------------------------------------------------ a step
 
     def _step(self, step: int) -> tuple[float, int]:
         """One update of the weights; gives (summed loss, words). What does not fit into memory is cut into halves."""
@@ -349,139 +224,91 @@ class Training:
     def _who(self, batches: list[NDArray[np.int64]]) -> str:
         """The documents of some batches, in brackets."""
         places = {int(self.examples.index[row, 4]) for rows in batches for row in rows}
-        named = [str(document.id) for at, document in enumerate(self.corpus) if at in places]
+        named = [str(document.id) for at, document in enumerate(self.task.corpus) if at in places]
         return f" (documents {', '.join(named[:8])}{' and others' if len(named) > 8 else ''})"
 
-    # ------------------------------------------------------------------------------------------ validation
+    # ------------------------------------------------------------------------------------------ between steps
 
     def _validate(self) -> float | None:
-        """Notes how good the model is; says whether it is to stop. All processes come to the same end."""
-        loss = self._valid_loss()
-        line = {
-            "step": self.place.step,
-            "documents": self.place.documents,
-            "loss": round(self.place.total / self.place.tokens, 5),
-            "valid": None if loss is None else round(loss, 5),
-            "rate": self._rate(self.place.step - 1),
+        """Notes how good the model is, and whether it is to stop; all processes come to the same end.
+
+        Gives the validation loss, None where there are no validation documents.
+        """
+        place, stopping = self.place, self.settings.stopping()
+        loss = None if self.checked is None else loss_on(self.model, self.checked, self.device)
+        line: dict[str, Any] = {
+            "step": place.step,
+            "documents": place.documents,
+            "loss": round(place.total / place.tokens, 5),
         }
-        stopping = self.settings.stopping()
-        value = loss
+        line |= {"valid": None if loss is None else round(loss, 5), "rate": self._rate(place.step - 1)}
+        worse = loss  # the smaller, the better
         if stopping is not None and stopping[0] != "loss":
-            line[stopping[0]] = value = -self._score(stopping[0])
-            line[stopping[0]] = -value
-        self.place.log.append(line)
-        self.place.total, self.place.tokens = 0.0, 0
-        if value is None or self.place.best is None or value < self.place.best:
-            self.place.best, self.place.bad = value, 0
+            assert self.task.valid is not None
+            documents = list(islice(self.task.valid, VALIDATED))
+            line[stopping[0]] = score_on(Loaded(self.card, self.words, self.model), documents, stopping[0])
+            worse = -line[stopping[0]]
+        place.log.append(line)
+        place.total, place.tokens = 0.0, 0
+        if worse is None or place.best is None or worse < place.best:
+            place.best, place.bad = worse, 0
         else:
-            self.place.bad += 1
-            self.place.halvings += self.learning.schedule == "halve"
-            self.place.stopped = stopping is not None and self.place.bad >= stopping[1]
+            place.bad += 1
+            place.halvings += self.learning.schedule == "halve"
+            place.stopped = stopping is not None and place.bad >= stopping[1]
         return loss
-
-    @torch.no_grad()
-    def _valid_loss(self) -> float | None:
-        """The loss a word on the validation documents."""
-        if self.checked is None:
-            return None
-        self.model.eval()
-        total, many = 0.0, 0
-        order = np.argsort(self.checked.index[:, 1], kind="stable")
-        for at in range(0, len(order), 32):
-            loss, count = self.model.loss(Batch.of(self.checked.arrays(order[at : at + 32]), self.device))
-            total, many = total + float(loss), many + int(count)
-        return total / many
-
-    def _score(self, metric: str) -> float:
-        """What a metric says of the model's predictions for the validation documents."""
-        from itertools import islice
-
-        from karat.evaluate import score
-        from karat.generators.writing import Writer
-
-        assert self.valid is not None
-        documents = list(islice(self.valid, VALIDATED))
-        self.model.eval()
-        loaded = checkpoint.Loaded(self.card, self.words, self.model)
-        from karat.corpus import Run
-
-        run = Run.of(Writer(loaded, n=50).predict(documents))
-        return float(score(Corpus.of(documents), run, metrics=[metric]).rows()[0]["value"] or 0.0)
-
-    # ------------------------------------------------------------------------------------------ files
 
     def _keep(self) -> None:
         """Writes the weights where they are the best so far, and the state."""
-        if self.world.rank == 0:
-            if not self.place.bad:
-                checkpoint.write_tensors(self.folder / WEIGHTS, self.model.state_dict())
-                self.card = msgspec.structs.replace(
-                    self.card,
-                    step=self.place.step,
-                    documents=self.place.documents,
-                    loss=self.place.log[-1]["valid"],
-                    parameters=sum(each.numel() for each in self.model.parameters()),
-                )
-                checkpoint.write_card(self.folder, self.card)
-            self._save()
-            write_beside(self.folder / LOG, b"".join(msgspec.json.encode(each) + b"\n" for each in self.place.log))
+        if self.world.rank:
+            return
+        if not self.place.bad:
+            checkpoint.write_tensors(self.folder / WEIGHTS, self.model.state_dict())
+            self.card = msgspec.structs.replace(
+                self.card,
+                step=self.place.step,
+                documents=self.place.documents,
+                loss=self.place.log[-1]["valid"],
+                parameters=sum(each.numel() for each in self.model.parameters()),
+            )
+            checkpoint.write_card(self.folder, self.card)
+        self._save()
+        write_beside(self.folder / LOG, b"".join(msgspec.json.encode(each) + b"\n" for each in self.place.log))
 
     def _save(self) -> None:
         """Writes all that is needed to go on."""
         if self.world.rank:
             return
-        tensors: dict[str, Tensor] = {f"weight.{name}": each for name, each in self.model.state_dict().items()}
-        for name, parameter in self.model.named_parameters():
-            for key in ("exp_avg", "exp_avg_sq"):
-                tensors[f"{key}.{name}"] = self.optimiser.state[parameter][key]
         told = asdict(self.place)
-        checkpoint.write_tensors(self.folder / STATE, tensors, told)
+        checkpoint.write_state(self.folder, self.model, self.optimiser, told)
         epoch, at = divmod(self.place.step * self.settings.accumulate, self.many)
-        said = {key: value for key, value in told.items() if key != "log"}
         random = "drawn anew in each step from the seed and the number of the step"
-        place = msgspec.json.encode({**said, "epoch": epoch, "batch": at, "random": random})
+        said = {**{key: value for key, value in told.items() if key != "log"}, "epoch": epoch, "batch": at}
+        place = msgspec.json.encode({**said, "random": random})
         write_beside(self.folder / PLACE, msgspec.json.format(place, indent=1) + b"\n")
 
-    def _restore(self) -> None:
-        """The model, its optimiser and the place as the state has them."""
-        tensors, told = checkpoint.read_tensors(self.folder / STATE)
-        by = {kind: _below(kind, tensors) for kind in ("weight", "exp_avg", "exp_avg_sq")}
-        checkpoint.fill(self.model, by["weight"], self.folder / STATE)
-        self.place = msgspec.convert(told, Progress)
-        state = {
-            at: {
-                "step": torch.tensor(float(self.place.step)),
-                **{key: by[key][name] for key in ("exp_avg", "exp_avg_sq")},
-            }
-            for at, (name, _) in enumerate(self.model.named_parameters())
-        }
-        groups = self.optimiser.state_dict()["param_groups"]
-        self.optimiser.load_state_dict({"state": state, "param_groups": groups})
-
-    def _say(self, loss: float, valid: float | None, first: int, seconds: float) -> None:
+    def _say(self, loss: float, valid: float | None, done: int, seconds: float) -> None:
         if self.tell is not None and self.world.rank == 0:
-            done = self.place.step - first
             documents = done * self.size * self.settings.accumulate / max(seconds, 1e-9)
             left = (self.card.steps - self.place.step) * seconds / done
             self.tell(Told(self.place.step, self.card.steps, loss, documents, left, valid))
 
     # ------------------------------------------------------------------------------------------ how many steps
 
-    def plan(self, wanted: Settings) -> int:
-        """How many steps the training has, written to its card; `--minutes` times some steps, which are thrown away."""
-        if not self.card.steps:
-            epoch = self.many / self.settings.accumulate
-            if wanted.steps is not None:
-                steps = wanted.steps
-            elif wanted.epochs is not None:
-                steps = math.ceil(wanted.epochs * epoch)
-            else:
-                with kept_memory():
-                    steps = self._steps_in(60 * (wanted.minutes or MINUTES))
-            self.card = msgspec.structs.replace(self.card, steps=steps)
-            if self.world.rank == 0:
-                checkpoint.write_card(self.folder, self.card)
-        return self.card.steps
+    def plan(self) -> None:
+        """Fixes how many steps the training has, in its card; `--minutes` times some steps, which are thrown away."""
+        wanted = self.task.settings
+        if self.card.steps:
+            return
+        if wanted.steps is not None:
+            steps = wanted.steps
+        elif wanted.epochs is not None:
+            steps = math.ceil(wanted.epochs * self.many / self.settings.accumulate)
+        else:
+            with kept_memory():
+                steps = self._steps_in(60 * (wanted.minutes or MINUTES))
+        self.card = msgspec.structs.replace(self.card, steps=steps)
+        checkpoint.write_card(self.folder, self.card)
 
     def _steps_in(self, seconds: float) -> int:
         """About how many steps fit into this time, of which validations take their part."""
@@ -495,19 +322,15 @@ class Training:
             done += 1
         each = (time.monotonic() - begun) / done
         begun = time.monotonic()
-        self._valid_loss()
+        if self.checked is not None:
+            loss_on(self.model, self.checked, self.device)
         free = seconds - VALIDATIONS * (time.monotonic() - begun)
-        self.place = Progress()
         self._begin()
         return max(int(free / each), VALIDATIONS)
 
 
 def _is_out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)
-
-
-def _below(kind: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name.removeprefix(f"{kind}."): each for name, each in tensors.items() if name.startswith(f"{kind}.")}
 
 
 def _device(name: str) -> torch.device:

@@ -131,18 +131,10 @@ def _generator(
     checked = Settings(**settings)
     torch_or_error(f"training {model.name}")
     from karat.generators.loop import train_generator
+    from karat.generators.prepare import Task
 
-    found = train_generator(
-        corpus,
-        model.name,
-        output,
-        language=language,
-        options=dict(model.options),
-        settings=checked,
-        valid=valid,
-        tell=tell,
-        progress=progress,
-    )
+    task = Task(model.name, dict(model.options), checked, language, corpus, valid)
+    found = train_generator(task, output, tell, progress)
     return Trained(model.name, str(output), found.card.documents, found.log, found.notes)
 
 

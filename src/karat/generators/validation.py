@@ -1,0 +1,38 @@
+"""How good a generator is while it is trained: its loss on validation documents, or what any metric says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from karat.corpus import Corpus, Document, Run
+from karat.generators.base import Batch, Generator
+from karat.generators.checkpoint import Loaded
+from karat.generators.examples import Examples
+from karat.generators.writing import Writer
+
+AT_ONCE = 32  # documents
+PHRASES = 50  # of a document that a metric sees, at most
+
+
+@torch.no_grad()
+def loss_on(model: Generator, examples: Examples, device: torch.device) -> float:
+    """The loss a word on these examples."""
+    model.eval()
+    total, many = 0.0, 0
+    order = np.argsort(examples.index[:, 1], kind="stable")
+    for at in range(0, len(order), AT_ONCE):
+        loss, count = model.loss(Batch.of(examples.arrays(order[at : at + AT_ONCE]), device))
+        total, many = total + float(loss), many + int(count)
+    return total / many
+
+
+def score_on(loaded: Loaded, documents: Sequence[Document], metric: str) -> float:
+    """What a metric says of greedy predictions for these documents; 0 where it says nothing."""
+    from karat.evaluate import score
+
+    loaded.model.eval()
+    run = Run.of(Writer(loaded, n=PHRASES).predict(documents))
+    return float(score(Corpus.of(documents), run, metrics=[metric]).rows()[0]["value"] or 0.0)
