@@ -44,6 +44,7 @@ KINDS = {
     "kpp": "how sure systems are, present and absent",
     "tokens": "probability of a token by its place",
     "risk": "what is wrong among the surest predictions",
+    "training": "what generators learn, by documents seen",
 }
 DESCRIBED = ("prmu", "recall", "positions", "missed")
 WITH_METRICS = ("protocols", "scores", "pr", "differences", "ranks")
@@ -63,13 +64,15 @@ Examples:
   karat plot ranks inspec.jsonl semeval.jsonl --runs runs -m f1@M -o ranks.pdf
   karat plot homogeneity corpus.jsonl t5.jsonl --pairs pairs.jsonl -o h.svg
   karat plot positions corpus.jsonl t5.jsonl > positions.json
+  karat plot training DIR OTHER -o learning.svg
 
 Each is computed as by the verb that prints it: protocols by `karat audit`,
 ranks by `karat compare`, prmu, recall, positions and missed by `karat
 describe`, reliability, kpp, tokens and risk by `karat confidence`, which
 needs runs that tell how sure the system is. scores, pr, differences and ranks
 are also drawn from .karat files; for ranks with --runs FOLDER all arguments
-are corpora. Without --protocol, protocols is of all published ones.
+are corpora. Without --protocol, protocols is of all published ones. training is
+of directories that `karat train` has made.
 """
 
 
@@ -79,7 +82,7 @@ def _kinds(_context: click.Context, _parameter: click.Parameter, incomplete: str
 
 @click.command(epilog=EPILOG)
 @click.argument("kind", shell_complete=_kinds)
-@click.argument("given", nargs=-1, required=True, metavar="CORPUS RUN...", shell_complete=completion.paths)
+@click.argument("given", nargs=-1, required=True, metavar="CORPUS RUN...|DIR...", shell_complete=completion.paths)
 @protocol_option
 @metric_option
 @click.option(
@@ -178,6 +181,8 @@ def _deliver(found: Found, kind: str, format_: str | None, output: str | None, d
 def _found(kind: str, given: tuple[str, ...], options: dict[str, Any]) -> Found:
     """What the verb of a kind finds."""
     files = Files.of(options)
+    if kind == "training":
+        return _courses(given, options)
     options["protocol"] = options.pop("protocols") or ("karat" if kind != "protocols" else ())
     options["metrics"] = list(options["metrics"]) or None
     pairs, folder = options.pop("pairs"), options.pop("runs")
@@ -193,6 +198,14 @@ def _found(kind: str, given: tuple[str, ...], options: dict[str, Any]) -> Found:
     if kind == "homogeneity":
         return _homogeneity(documents, pairs, systems, options)
     return _VERBS.get(kind, _confidence)(kind, documents, systems, options)
+
+
+def _courses(given: tuple[str, ...], options: dict[str, Any]) -> Found:
+    from karat.generators.curves import read_courses
+
+    if options["protocols"]:
+        raise InputError(f"--protocol {options['protocols'][0]}: a training is not drawn under a protocol")
+    return read_courses(given)
 
 
 def _of_results(kind: str, given: tuple[str, ...]) -> Found:

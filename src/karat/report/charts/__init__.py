@@ -15,9 +15,10 @@ from karat.calibration import Confidence
 from karat.comparing import Comparison
 from karat.errors import InputError, unknown
 from karat.formats.output import write_beside
+from karat.generators.curves import Courses
 from karat.overlapping import Overlap
 from karat.profiles import Description
-from karat.report.charts import agreement, confidences, portraits, scores
+from karat.report.charts import agreement, confidences, portraits, scores, trainings
 from karat.report.charts.base import Chart, Kind
 from karat.report.charts.drawing import FORMATS, as_json, config, content, format_of, pdf, png, svg
 from karat.results import Results
@@ -56,6 +57,7 @@ _LISTED = (
     Kind("kpp", "how sure systems are, present and absent", (Confidence,), confidences.kpp),
     Kind("tokens", "probability of a token by its place", (Confidence,), confidences.tokens),
     Kind("risk", "what is wrong among the surest predictions", (Confidence,), confidences.risk),
+    Kind("training", "what generators learn, by documents seen", (Courses,), trainings.learning),
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _LISTED}
 

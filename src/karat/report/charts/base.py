@@ -277,6 +277,7 @@ class Curves:
     told: Mapping[str, Mapping[int, str]]  # what stands beside some points, by their place
     zero: bool = True  # whether the axes begin at 0
     everyone: Sequence[str] = ()  # whose colours these are, where other panels have further curves
+    shares: bool = True  # whether the axes are of shares from 0 to 1
 
     def values(self, name: str) -> list[Spec]:
         """The points of one curve as values."""
@@ -334,7 +335,8 @@ class Curves:
         return layered(self.values(name), layers, (96, 80), short(name, 17))
 
     def _channel(self, field: str, title: str, zero: bool, ticks: int = 5) -> Spec:
-        axis = share_axis(title, tickCount=ticks, labelFlush=False)
+        axis: Spec = {"title": title, "format": ",.6~r"} if not self.shares else share_axis(title)
+        axis |= {"tickCount": ticks, "labelFlush": False}
         return {"field": field, "type": "quantitative", "scale": {"zero": zero}, "axis": axis}
 
 
