@@ -1,32 +1,45 @@
 """Documents a CPU second of the generators, on one thread: training, and decoding beside Hugging Face's `generate`.
 
     python -m benchmarks.generators [CORPUS] [--steps 20] [--batch 32] [--words 9000] [--repeat 3]
+    python -m benchmarks.generators --processes CORPUS [--steps 200]
 
-Training is of real examples where a corpus is named, else of made ones (190 tokens, targets of 14). Decoding is of made
-documents with weights that are drawn: `transformer` and a BART of the same size, both without an end, so that both
-write 20 words a document. Runs take turns, the fastest of each counts. Needs karat[neural].
+Training is of real examples where a corpus is named, else of made ones (190 tokens, targets of 14). Decoding is with
+weights that are drawn, by `transformer` and a BART of the same size. In *batches* both get 64 documents of 190 tokens
+and write 20 words for each. In *documents* both get 512 documents of the corpus, with the lengths they have, and stop
+for each where its keyphrases end: karat in its own order, BART 64 at a time as they come, and once more in karat's
+order. Runs take turns, the fastest of each counts. `--processes` trains on one process and on two, and compares the
+seconds on the clock. Needs karat[neural].
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
+from transformers import BartConfig, BartForConditionalGeneration, LogitsProcessor, LogitsProcessorList
 
 from karat.formats import read
-from karat.generators.base import Batch, Generator
+from karat.generators.base import Batch, State
 from karat.generators.checkpoint import build
 from karat.generators.decoding import Decoding, decode
 from karat.generators.examples import Arrays, Examples, beside, write_examples
-from karat.generators.words import EOS, SPECIAL, Words, count_words
+from karat.generators.loop import Told, train_generator
+from karat.generators.memory import kept_memory
+from karat.generators.prepare import Task
+from karat.generators.settings import Settings, TransformerShape
+from karat.generators.transformer import Transformer
+from karat.generators.words import EOS, SPECIAL, Stems, Words, count_words, source_tokens, split_references, targets_of
 
 SOURCE, TARGET, WRITTEN = 190, 14, 20  # words of a made document, of its target, and that are decoded
+ROWS, DOCUMENTS = 64, 512  # that are decoded at a time, and in all
 TRAINED = {
     "transformer (128, 2 + 2 layers)": ("transformer", {}),
     "copyrnn (100/150, general attention)": ("copyrnn", {"attention": "general"}),
@@ -73,17 +86,63 @@ def training(name: str, options: dict[str, Any], words: Words, batches: list[Arr
     return run
 
 
-def decoding(model: Generator, batch: Batch, beam: int) -> Callable[[], None]:
+class Ending(Transformer):
+    """A Transformer that ends each document where it is told, whatever its weights say."""
+
+    ends: Tensor  # of the documents of the next batch
+
+    def encode(self, batch: Batch) -> State:
+        """The documents, with their ends."""
+        state = super().encode(batch)
+        return State(state.memory | {"ends": self.ends}, state.past)
+
+    def step(self, state: State, last: Tensor) -> tuple[Tensor, State]:
+        """A step, in which what is to end does."""
+        found, after = super().step(state, last)
+        at = after.past["keys0"].shape[2]
+        ended = (state.memory["ends"] <= at).repeat_interleave(len(found) // len(state.memory["ends"]))
+        found[:, EOS] = torch.where(ended, 2.0, 0.0)
+        return found, after
+
+
+class Ends(LogitsProcessor):
+    """The same for `generate`."""
+
+    def __init__(self, ends: Tensor, beam: int) -> None:
+        self.ends = ends.repeat_interleave(beam)
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """The scores, in which what is to end does."""
+        ended = self.ends <= input_ids.shape[1]
+        scores[:, EOS] = torch.where(ended, 1e4, -torch.inf)
+        return scores
+
+
+Piece = tuple[Batch, Tensor]  # documents, and how many words each has
+
+
+def pieces(examples: list[tuple[list[int], int]], order: Sequence[int], size: int) -> list[Piece]:
+    """Documents (their words, how many are written for them) in this order, so many at a time."""
+    found = []
+    for at in range(0, len(order), size):
+        some = [examples[row] for row in order[at : at + size]]
+        sources = [np.array(words, np.int32) for words, _ in some]
+        arrays = beside(sources, sources, [np.zeros(1, np.int32)] * len(some), 1 << 30)
+        found.append((Batch.of(arrays), torch.tensor([end for _, end in some])))
+    return found
+
+
+def decoding(model: Ending, some: list[Piece], beam: int) -> Callable[[], None]:
     def run() -> None:
-        found = decode(model, batch, Decoding(beam=beam, longest=WRITTEN))
-        assert all(len(each.words) == WRITTEN for sequences in found for each in sequences)
+        for batch, ends in some:
+            model.ends = ends
+            found = decode(model, batch, Decoding(beam=beam, longest=60))
+            assert [len(sequences[0].words) for sequences in found] == ends.tolist()
 
     return run
 
 
-def bart(words: Words, batch: Batch, beam: int) -> Callable[[], None]:
-    from transformers import BartConfig, BartForConditionalGeneration
-
+def bart(words: Words, some: list[Piece], beam: int) -> Callable[[], None]:
     layers = {f"{part}_{what}": value for part in ("encoder", "decoder") for what, value in _SHAPE.items()}
     special = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": EOS, "decoder_start_token_id": 2}
     config = BartConfig(
@@ -97,16 +156,17 @@ def bart(words: Words, batch: Batch, beam: int) -> Callable[[], None]:
     model = BartForConditionalGeneration(config).eval()
 
     def run() -> None:
-        with torch.no_grad():
-            found = model.generate(
-                input_ids=batch.source,
-                attention_mask=batch.mask.long(),
-                num_beams=beam,
-                do_sample=False,
-                min_new_tokens=WRITTEN,
-                max_new_tokens=WRITTEN,
-            )
-        assert found.shape[1] == WRITTEN + 1
+        for batch, ends in some:
+            with torch.no_grad():
+                found = model.generate(
+                    input_ids=batch.source,
+                    attention_mask=batch.mask.long(),
+                    num_beams=beam,
+                    do_sample=False,
+                    max_new_tokens=60,
+                    logits_processor=LogitsProcessorList([Ends(ends, beam)]),
+                )
+            assert found.shape[1] == int(ends.max()) + 1
 
     return run
 
@@ -126,33 +186,93 @@ def fastest(runs: dict[str, Callable[[], None]], documents: int, repeat: int) ->
     return best
 
 
+def decode_both(words: Words, sets: dict[str, tuple[list[Piece], list[Piece]]], repeat: int) -> None:
+    """Prints how fast both decode; each set has the batches of karat and those of BART."""
+    model = Ending(TransformerShape(), len(words), words.written).eval()
+    for name, (own, other) in sets.items():
+        documents = sum(len(batch.source) for batch, _ in own)
+        for beam in (1, 5):
+            narrow = [_cut(each, max(1, ROWS // beam)) for each in (own, other)]
+            rates = fastest(
+                {"transformer": decoding(model, narrow[0], beam), "BART": bart(words, narrow[1], beam)},
+                documents,
+                repeat,
+            )
+            both = ", ".join(f"{which} {rate:.1f}" for which, rate in rates.items())
+            times = rates["transformer"] / rates["BART"]
+            print(f"decoding {name}, beam {beam}: {both} documents/CPU second, {times:.2f} times")
+
+
+def _cut(some: list[Piece], size: int) -> list[Piece]:
+    """Batches of at most so many documents."""
+    return [
+        (Batch(*(each[at : at + size] for each in batch)), ends[at : at + size])
+        for batch, ends in some
+        for at in range(0, len(ends), size)
+    ]
+
+
+def of_corpus(corpus: str, words: Words) -> dict[str, tuple[list[Piece], list[Piece]]]:
+    """512 documents as they come, and by length."""
+    random = np.random.default_rng(0)
+    table = count_words(read(corpus), 20_000, words.written - len(SPECIAL))
+    found = []
+    for document, _ in zip(read(corpus), range(DOCUMENTS), strict=False):
+        source = source_tokens(document)[:400]
+        numbers = random.integers(len(SPECIAL), words.written, len(source)).tolist()
+        present, absent = split_references(document, source, Stems("english"))
+        target = list(targets_of(present, absent, table, table.numbered(source), "one2seq"))
+        found.append((numbers, min(len(target[0]) if target else 2, 60)))
+    by_length = sorted(range(len(found)), key=lambda at: len(found[at][0]))
+    own, given = pieces(found, by_length, ROWS), pieces(found, range(len(found)), ROWS)
+    return {"documents": (own, given), "documents, both by length": (own, own)}
+
+
+def two_processes(corpus: str, steps: int, batch: int) -> None:
+    """Prints the seconds of a training on one process and on two, each with this batch."""
+    seconds = {}
+    for jobs in (1, 2):
+        with TemporaryDirectory() as folder:
+            ticks: list[float] = []
+            task = Task("copyrnn", {}, Settings(steps=steps, batch=batch, jobs=jobs), "english", read(corpus))
+            train_generator(task, Path(folder, "model"), partial(_tick, ticks))
+            seconds[jobs] = (ticks[-1] - ticks[9]) / (len(ticks) - 10) / (batch * jobs)
+            print(f"training on {jobs} processes: {1 / seconds[jobs]:.1f} documents a second")
+    print(f"two processes: {seconds[1] / seconds[2]:.2f} times")
+
+
+def _tick(ticks: list[float], _told: Told) -> None:
+    ticks.append(perf_counter())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("corpus", nargs="?")
+    parser.add_argument("--processes", action="store_true")
     for name, value in (("--steps", 20), ("--batch", 32), ("--words", 9000), ("--repeat", 3)):
         parser.add_argument(name, type=int, default=value)
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
+    if options.processes:
+        two_processes(options.corpus, options.steps, options.batch)
+        return
     words = made_words(options.words)
     batches = made_batches(words, options.batch, options.steps)
     table, examples = (words, batches)
     if options.corpus:
         table, examples = real_batches(options.corpus, options.batch, options.steps, options.words)
-    trained = {name: training(kind, shape, table, examples) for name, (kind, shape) in TRAINED.items()}
-    found = fastest(trained, sum(len(each.source) for each in examples), options.repeat)
+    with kept_memory():
+        trained = {name: training(kind, shape, table, examples) for name, (kind, shape) in TRAINED.items()}
+        found = fastest(trained, sum(len(each.source) for each in examples), options.repeat)
     for name, rate in found.items():
-        print(f"training {name:<40} {rate:8.1f} documents/CPU second")
-    model = build("transformer", {}, words).eval()
-    with torch.no_grad():
-        model.bias[EOS] = -1e4
-    batch = Batch.of(batches[0])
-    for beam in (1, 5):
-        both = {"transformer": decoding(model, batch, beam), "BART, generate": bart(words, batch, beam)}
-        rates = fastest(both, len(batch.source), options.repeat)
-        for name, rate in rates.items():
-            print(f"decoding {name + f', beam {beam}':<40} {rate:8.1f} documents/CPU second")
-        print(f"         {'times':<40} {rates['transformer'] / rates['BART, generate']:8.2f}")
+        print(f"training {name}: {rate:.1f} documents/CPU second")
+    made = np.random.default_rng(0).integers(len(SPECIAL), words.written, (ROWS, SOURCE)).tolist()
+    batch = pieces([(row, WRITTEN) for row in made], range(ROWS), ROWS)
+    sets = {"batches": (batch, batch)}
+    if options.corpus:
+        sets |= of_corpus(options.corpus, words)
+    decode_both(words, sets, options.repeat)
 
 
 if __name__ == "__main__":
