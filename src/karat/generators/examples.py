@@ -20,7 +20,20 @@ from numpy.typing import NDArray
 from karat.corpus import Document
 from karat.errors import InputError
 from karat.formats.output import writing_beside
-from karat.generators.words import BOS, PAD, UNK, Stems, Targets, Words, source_tokens, split_references, targets_of
+from karat.generators.words import (
+    BOS,
+    EOS,
+    PAD,
+    PEOS,
+    SEP,
+    UNK,
+    Stems,
+    Targets,
+    Words,
+    source_tokens,
+    split_references,
+    targets_of,
+)
 
 Ints = NDArray[np.int32]
 
@@ -110,10 +123,13 @@ def write_examples(
 
 
 class Examples:
-    """The examples in a file. Raises InputError if the file is none of examples."""
+    """The examples in a file. Raises InputError if the file is none of examples.
 
-    def __init__(self, path: Path, written: int) -> None:
-        self.written = written
+    Targets are in the file with `<peos>`; without `peos` they are read with `<sep>` or nothing instead.
+    """
+
+    def __init__(self, path: Path, written: int, peos: bool = True) -> None:
+        self.written, self.peos = written, peos
         size = path.stat().st_size
         whole = size >= 32 and size % 4 == 0
         self._numbers: Ints = np.memmap(path, dtype=np.int32, mode="r") if whole else np.zeros(4, np.int32)
@@ -143,7 +159,8 @@ class Examples:
         for source, length, target, many, _ in self.index[np.asarray(rows)].tolist():
             sources.append(numbers[source : source + length])
             copies.append(numbers[source + length : source + 2 * length])
-            targets.append(numbers[target : target + many])
+            found = numbers[target : target + many]
+            targets.append(found if self.peos else without_peos(found))
         return beside(sources, copies, targets, self.written)
 
 
@@ -155,6 +172,22 @@ def beside(sources: Sequence[Ints], copies: Sequence[Ints], targets: Sequence[In
     own[row, copied[row, column] - written] = source[row, column]
     before = np.concatenate([np.full((len(target), 1), BOS, dtype=np.int32), target[:, :-1]], axis=1)
     return Arrays(source, copied, own, in_table(before, own, written), target)
+
+
+def without_peos(target: Ints) -> Ints:
+    """A target whose present and absent phrases are separated as all others are.
+
+    >>> without_peos(np.array([20, SEP, 21, PEOS, 22, EOS], np.int32)).tolist() == [20, SEP, 21, SEP, 22, EOS]
+    True
+    >>> without_peos(np.array([20, PEOS, EOS], np.int32)).tolist() == [20, EOS]
+    True
+    """
+    [places] = (target == PEOS).nonzero()
+    if not len(places):
+        return target
+    at = int(places[0])
+    between = [SEP] if at and target[at + 1] != EOS else []
+    return np.concatenate([target[:at], np.array(between, np.int32), target[at + 1 :]])
 
 
 def in_table(numbers: Ints, own: Ints, written: int) -> Ints:

@@ -28,7 +28,7 @@ from karat.generators.checkpoint import EXAMPLES, LOG, PLACE, STATE, VALID_EXAMP
 from karat.generators.examples import Examples
 from karat.generators.memory import kept_memory
 from karat.generators.prepare import VALIDATED, Task, prepare
-from karat.generators.settings import MINUTES, Settings
+from karat.generators.settings import GENERATORS, MINUTES, Settings
 from karat.generators.validation import loss_on, score_on
 from karat.generators.workers import World
 
@@ -123,9 +123,10 @@ class Training:
         _, self.learning = checkpoint.parted(self.card.model, self.card.options)
         self.words = checkpoint.read_words(folder)
         self.device = _device(self.settings.device)
-        self.examples = Examples(folder / EXAMPLES, self.words.written)
+        peos = self.learning.peos or GENERATORS[self.card.model].peos
+        self.examples = Examples(folder / EXAMPLES, self.words.written, peos)
         path = folder / VALID_EXAMPLES
-        self.checked = Examples(path, self.words.written) if path.is_file() else None
+        self.checked = Examples(path, self.words.written, peos) if path.is_file() else None
         self.size = self.settings.batch * self.world.size  # documents of a batch, on all processes
         self.many = len(self.examples.batches(self.size, 0, 0))  # batches of an epoch
         self._epoch: tuple[int, list[NDArray[np.int64]]] = (-1, [])

@@ -59,6 +59,7 @@ class Learning:
     read: int = 20_000  # words of the table
     written: int = 9_000  # of these, words of keyphrases
     targets: Literal["one2seq", "one2one"] = "one2seq"
+    peos: bool = False  # whether one2seq has a mark of its own between present and absent keyphrases
     longest: int = 400  # tokens of a document
     rate: float = 0.001
     schedule: Literal["linear", "halve", "constant"] = "linear"
@@ -109,6 +110,7 @@ class Kind:
     shape: Any  # a dataclass, whose fields are options
     network: str  # module:class, imported when it is needed, as it needs torch
     summary: str
+    peos: bool = False  # whether it has to see which keyphrases are present, whatever the option `peos` says
 
 
 GENERATORS = {
