@@ -35,7 +35,11 @@ class GRU(nn.Module):
             given = torch.stack([given[:, 0], given[:, 1].flip(0)], 1)
             absent = None if absent is None else torch.cat([absent, absent.flip(0)], 1)  # [n, k, b, 1]
         state = rows.new_zeros(k, b, self.size) if first is None else first.view(b, k, -1).transpose(0, 1)
-        found = _Recurrence.apply(given, absent, state, self.weight, self.bias)  # [n, k, b, size]
+        exact = self.weight.dtype  # whatever autocast has made of the rest
+        with torch.autocast(rows.device.type, enabled=False):
+            found = _Recurrence.apply(
+                given.to(exact), absent, state.to(exact), self.weight, self.bias
+            )  # [n, k, b, size]
         last = found[-1].transpose(0, 1).flatten(1)  # [b, k · size]
         if k == 2:
             found = torch.stack([found[:, 0], found[:, 1].flip(0)], 1)
