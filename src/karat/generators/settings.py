@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from karat.corpus import Document
 from karat.errors import InputError
 from karat.libraries import library
 
@@ -88,6 +90,32 @@ class CopyRNNShape:
 
 
 @dataclass(frozen=True, slots=True)
+class CorrRNNShape(CopyRNNShape):
+    """The size of a CorrRNN: that of a CopyRNN with additive attention, which the coverage is a part of."""
+
+    def __post_init__(self) -> None:
+        if self.attention != "additive":
+            raise InputError(
+                f"the attention of corrrnn is additive, as its coverage is inside it, not {self.attention}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ExHiRDShape:
+    """The size of an ExHiRD; with `soft` exclusion it learns to exclude (-s), else only its search does (-h)."""
+
+    embedding: int = 100
+    hidden: int = 150  # each way, in two layers; the decoders have twice as much
+    exclusion: Literal["hard", "soft"] = "hard"
+    window: int = 4  # phrases whose first words a soft exclusion makes less probable
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.window < 1:
+            raise InputError(f"window is 1 or more phrases, not {self.window}")
+
+
+@dataclass(frozen=True, slots=True)
 class TransformerShape:
     """The size of a Transformer; the published one is 512, 6 + 6 layers, 8 heads, 2048."""
 
@@ -109,6 +137,13 @@ class Kind:
     shape: Any  # a dataclass, whose fields are options
     network: str  # module:class, imported when it is needed, as it needs torch
     summary: str
+    notes: Callable[[Iterable[Document]], list[str]] = lambda _: []  # what is to be said of training or predicting
+
+
+def _untitled(documents: Iterable[Document]) -> list[str]:
+    if all(each.title for each in documents):
+        return []
+    return ["tgnet takes the first sentence of a document without a title as its title"]
 
 
 GENERATORS = {
@@ -116,6 +151,22 @@ GENERATORS = {
         CopyRNNShape,
         "karat.generators.copyrnn:CopyRNN",
         "Writes keyphrases, present and absent ones: a recurrent network that copies (Meng 2017, Yuan 2020).",
+    ),
+    "corrrnn": Kind(
+        CorrRNNShape,
+        "karat.generators.corrrnn:CorrRNN",
+        "A copyrnn that knows what it has looked at and written: coverage and review (Chen 2018).",
+    ),
+    "tgnet": Kind(
+        CopyRNNShape,
+        "karat.generators.tgnet:TGNet",
+        "A copyrnn whose encoder reads the title apart and into every token (Chen 2019).",
+        _untitled,
+    ),
+    "exhird": Kind(
+        ExHiRDShape,
+        "karat.generators.exhird:ExHiRD",
+        "Writes keyphrases in two levels, phrases and words, and excludes first words it has used (Chen 2020).",
     ),
     "transformer": Kind(
         TransformerShape,

@@ -143,7 +143,8 @@ def _generator(
         tell=tell,
         progress=progress,
     )
-    return Trained(model.name, str(output), found.card.documents, found.log, found.notes)
+    notes = (*found.notes, *GENERATORS[model.name].notes(corpus))
+    return Trained(model.name, str(output), found.card.documents, found.log, notes)
 
 
 def _told(documents: Iterable[Document], progress: Callable[[int], object] | None) -> Iterator[Document]:
