@@ -238,7 +238,7 @@ class Parrot(Generator):
     def step(self, state: State, last: Tensor) -> tuple[Tensor, State]:
         begins = torch.zeros(self.written).index_fill(0, torch.tensor([SEP, PEOS]), 0.001)
         begins[10:20] = 0.5 ** torch.arange(1, 11)
-        goes_on = begins.index_fill(0, torch.tensor([SEP]), 1.0)
+        goes_on = (begins * 0.01).index_fill(0, torch.tensor([SEP]), 1.0)
         marks = (last == BOS) | (last == SEP) | (last == PEOS)
         found = torch.where(marks[:, None], begins, goes_on)
         return found / found.sum(1, keepdim=True), state
