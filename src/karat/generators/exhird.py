@@ -24,11 +24,13 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from karat.generators.base import Batch, Generator, State
 from karat.generators.copying import distribution, log_probabilities_of, log_probability_of
 from karat.generators.dropout import Dropout
-from karat.generators.gru import GRU
+from karat.generators.gru import GRU, gated
+from karat.generators.products import Shared
 from karat.generators.settings import ExHiRDShape
 from karat.generators.words import BOS, EOS, PAD, PEOS, SEP
 
@@ -62,21 +64,40 @@ class ExHiRD(Generator):
         memory = {"states": states, "mask": batch.mask, "copied": batch.copied, "own": batch.own}
         return State(memory, {"phrase": last, "word": last, "merged": torch.zeros_like(last)})
 
-    def move(self, state: State, words: Tensor, begins: Tensor) -> tuple[Tensor, State]:
-        """(the attention [b, w, n], the state after) of embedded last words [r, d]; `begins` [k] are rows."""
-        past, states = state.past, state.memory["states"]
+    def products(self, states: Tensor) -> dict[str, Shared]:
+        """What is multiplied with at each place."""
+        fed = self.word.input.weight[
+            :, self.shape.embedding :
+        ]  # [3h, h]: of a; that of words is for all places at once
+        every = {"phrase": self.phrase.weight, "word": self.word.weight, "fed": fed.t()[None]}
+        every |= {"last": self.phrase.input.weight.t()[None], "query": self.query.weight.t()[None]}
+        every |= {"merge": self.merge.weight.t()[None], "scores": states.transpose(1, 2), "states": states}
+        return {name: Shared(matrix) for name, matrix in every.items()}
+
+    def given(self, words: Tensor) -> Tensor:
+        """What the word level gets from embedded last words [..., d], [..., 3h]."""
+        return functional.linear(words, self.word.input.weight[:, : self.shape.embedding], self.word.input.bias)
+
+    def move(
+        self, by: dict[str, Shared], past: dict[str, Tensor], given: Tensor, begins: Tensor, absent: Tensor
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """(the attention [b, w, n], the past after) of what comes from the last words [r, 3h].
+
+        `begins` [k] are the rows where a phrase begins, `absent` [b, 1, n] tokens that are padding.
+        """
         phrase, word, merged = past["phrase"], past["word"], past["merged"]  # [r, h]
         if len(begins):
-            new = self.phrase.step(merged[begins], phrase[begins])  # [k, h]
+            before = phrase[begins]  # [k, h]
+            last, kept = by["last"](merged[begins]), by["phrase"](before)  # [k, 3h]
+            new = gated(last + self.phrase.input.bias, kept + self.phrase.bias[0], before)  # [k, h]
             phrase, word = phrase.index_copy(0, begins, new), word.index_copy(0, begins, new)
             merged = merged.index_fill(0, begins, 0.0)
-        word = self.word.step(torch.cat([words, merged], 1), word)  # [r, h]
-        query = self.query(torch.cat([word, phrase], 1)).unflatten(0, (len(states), -1))  # [b, w, h]
-        scores = query @ states.transpose(1, 2)  # [b, w, n]
-        attention = scores.masked_fill(~state.memory["mask"][:, None], -torch.inf).softmax(2)
-        context = (attention @ states).flatten(0, 1)  # [r, h]
-        merged = torch.tanh(self.merge(torch.cat([word, context], 1)))  # [r, h]
-        return attention, State(state.memory, {"phrase": phrase, "word": word, "merged": merged})
+        word = gated(given + by["fed"](merged), by["word"](word) + self.word.bias[0], word)  # [r, h]
+        query = by["query"](torch.cat([word, phrase], 1)).unflatten(0, (len(absent), -1))  # [b, w, h]
+        attention = by["scores"](query).masked_fill(absent, -torch.inf).softmax(2)  # [b, w, n]
+        context = by["states"](attention).flatten(0, 1)  # [r, h]
+        merged = torch.tanh(by["merge"](torch.cat([word, context], 1)) + self.merge.bias)  # [r, h]
+        return attention, {"phrase": phrase, "word": word, "merged": merged}
 
     def mixture(self, merged: Tensor) -> tuple[Tensor, Tensor]:
         """(logits of the head [k, w], gate [k]) of what the words are written from [k, h]."""
@@ -85,15 +106,25 @@ class ExHiRD(Generator):
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """(the attention [b, m, n], what each word is written from [b, m, h]), one place after the other."""
+        counts, order = (batch.targets != PAD).sum(1).sort(descending=True, stable=True)  # [b]: long ones go on alone
+        batch = Batch(*(each[order] for each in batch))
         state = self.encode(batch)
-        words = self.dropout(self.embed(batch.inputs))  # [b, m, d]
+        by, past, absent = self.products(state.memory["states"]), state.past, ~batch.mask[:, None]
+        given = self.given(self.dropout(self.embed(batch.inputs)))  # [b, m, 3h]
         begins = _begins(batch.inputs)  # [b, m]
-        looked, merged = [], []
-        for at in range(words.shape[1]):
-            attention, state = self.move(state, words[:, at], begins[:, at].nonzero()[:, 0])
-            looked.append(attention)
-            merged.append(state.past["merged"])
-        return torch.cat(looked, 1), torch.stack(merged, 1)
+        looked, merged, many = (
+            [],
+            [],
+            (counts[:, None] > torch.arange(int(counts[0]), device=counts.device)).sum(0).tolist(),
+        )
+        for at, k in enumerate(many):  # k documents have a word here
+            past = {name: each[:k] for name, each in past.items()} if k < len(past["word"]) else past
+            attention, past = self.move(by, past, given[:k, at], begins[:k, at].nonzero()[:, 0], absent[:k])
+            looked.append(attention[:, 0])
+            merged.append(past["merged"])
+        row = torch.cat([order[:k] for k in many])
+        place = torch.cat([torch.full((k,), at, device=row.device) for at, k in enumerate(many)])
+        return tuple(_placed(each, row, place, batch.targets) for each in (looked, merged))  # type: ignore[return-value]
 
     def log_probabilities(self, batch: Batch) -> Tensor:
         """The log-probability of each target given those before it, [b, m]."""
@@ -118,11 +149,19 @@ class ExHiRD(Generator):
 
     def step(self, state: State, last: Tensor) -> tuple[Tensor, State]:
         """(the probabilities of the next word [r, written + l], the state after); w rows of each document."""
-        words = self.dropout(self.embed(last))  # [r, d]
-        attention, state = self.move(state, words, _begins(last).nonzero()[:, 0])
-        logits, gate = self.mixture(state.past["merged"])
-        copied, own = state.memory["copied"], state.memory["own"]
-        return distribution(logits, gate, attention, copied, own.shape[1]), state
+        memory = state.memory
+        given = self.given(self.dropout(self.embed(last)))  # [r, 3h]
+        by, absent = self.products(memory["states"]), ~memory["mask"][:, None]
+        attention, past = self.move(by, state.past, given, _begins(last).nonzero()[:, 0], absent)
+        logits, gate = self.mixture(past["merged"])
+        found = distribution(logits, gate, attention, memory["copied"], memory["own"].shape[1])
+        return found, State(memory, past)
+
+
+def _placed(parts: list[Tensor], row: Tensor, place: Tensor, targets: Tensor) -> Tensor:
+    """Parts [k, ...] of places as one tensor [b, m, ...], 0 where there is none."""
+    found = torch.cat(parts)
+    return found.new_zeros(*targets.shape, found.shape[1]).index_put((row, place), found)
 
 
 def _begins(last: Tensor) -> Tensor:

@@ -43,10 +43,15 @@ class GRU(nn.Module):
 
     def step(self, rows: Tensor, state: Tensor) -> Tensor:
         """The states [b, size] after one more place, of rows [b, d] and states [b, size]."""
-        given, kept = self.input(rows), torch.addmm(self.bias[0], state, self.weight[0])  # [b, g]
-        r, z = (given + kept)[:, : 2 * self.size].sigmoid().chunk(2, 1)
-        new = torch.addcmul(given[:, 2 * self.size :], r, kept[:, 2 * self.size :]).tanh()
-        return torch.lerp(new, state, z)
+        return gated(self.input(rows), torch.addmm(self.bias[0], state, self.weight[0]), state)
+
+
+def gated(given: Tensor, kept: Tensor, state: Tensor) -> Tensor:
+    """The states [b, size] after states, of what comes from the rows and what from the states, [b, 3 · size]."""
+    size = state.shape[1]
+    r, z = (given + kept)[:, : 2 * size].sigmoid().chunk(2, 1)
+    new = torch.addcmul(given[:, 2 * size :], r, kept[:, 2 * size :]).tanh()
+    return torch.lerp(new, state, z)
 
 
 class _Recurrence(Function):
