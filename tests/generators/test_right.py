@@ -110,6 +110,17 @@ def test_the_short_loss_equals_that_of_the_whole_distribution(which: str, exampl
     assert torch.allclose(short, whole, atol=1e-4)  # and so does each cached step
 
 
+@each_model
+def test_half_precision_gives_about_the_same_loss(which: str, examples: Examples) -> None:
+    model, batch = made(which), batch_of(examples, 0, 4, 9)
+    exact, _ = model.loss(batch)
+    with torch.autocast("cpu", torch.bfloat16):
+        loss, _ = model.loss(batch)
+    loss.backward()
+    assert loss.item() == pytest.approx(exact.item(), rel=0.05)
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
 def test_the_probability_of_a_target_is_that_of_the_distribution_by_hand() -> None:
     logits = torch.tensor([[1.0, 2.0, 0.5]]).log()  # shares 2/7, 4/7, 1/7
     attention, copied = torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[1, 3, 1]])

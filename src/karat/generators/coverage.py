@@ -24,8 +24,9 @@ def covered_attention(
 
     A document has `counts` queries and `lengths` keys; the shares of others are 0.
     """
-    numbers = (each.to(energy.dtype) for each in (queries, keys, energy, weight))
-    found: Tensor = _Covered.apply(*numbers, lengths, counts)
+    queries, keys = (each.to(energy.dtype) for each in (queries, keys))
+    with torch.autocast(energy.device.type, enabled=False):
+        found: Tensor = _Covered.apply(queries, keys, energy, weight, lengths, counts)
     return found
 
 

@@ -29,13 +29,14 @@ class GRU(nn.Module):
         Without `first` [b, k · size] the states begin with 0. Where `mask` [b, n] is false, a state stays as it was.
         """
         k, (b, n, _) = self.directions, rows.shape
-        given = self.input(rows).view(b, n, k, -1).permute(1, 2, 0, 3)  # [n, k, b, g]
+        given = self.input(rows).to(self.weight.dtype).view(b, n, k, -1).permute(1, 2, 0, 3)  # [n, k, b, g]
         absent = None if mask is None else ~mask.t()[:, None, :, None]  # [n, 1, b, 1]
         if k == 2:
             given = torch.stack([given[:, 0], given[:, 1].flip(0)], 1)
             absent = None if absent is None else torch.cat([absent, absent.flip(0)], 1)  # [n, k, b, 1]
-        state = rows.new_zeros(k, b, self.size) if first is None else first.view(b, k, -1).transpose(0, 1)
-        found = _Recurrence.apply(given, absent, state, self.weight, self.bias)  # [n, k, b, size]
+        state = given.new_zeros(k, b, self.size) if first is None else first.view(b, k, -1).transpose(0, 1)
+        with torch.autocast(rows.device.type, enabled=False):
+            found = _Recurrence.apply(given, absent, state.to(given.dtype), self.weight, self.bias)  # [n, k, b, size]
         last = found[-1].transpose(0, 1).flatten(1)  # [b, k · size]
         if k == 2:
             found = torch.stack([found[:, 0], found[:, 1].flip(0)], 1)

@@ -24,7 +24,8 @@ class Shared:
         """The products [k, w, o] of rows [k, w, i] of the first k documents; [w, o] of rows [w, i] with one for all."""
         if rows.dim() == 2:
             return self(rows[None])[0]
-        found: Tensor = _Product.apply(rows, self.gathered, self)
+        with torch.autocast(rows.device.type, enabled=False):
+            found: Tensor = _Product.apply(rows.to(self.matrix.dtype), self.gathered, self)
         return found
 
 
