@@ -67,7 +67,7 @@ def real_batches(corpus: str, size: int, count: int, words: int) -> tuple[Words,
     with TemporaryDirectory() as folder:
         path = Path(folder, "examples.i32")
         write_examples(path, documents, table, language="english", targets="one2seq", longest=400)
-        examples = Examples(path, table.written, peos=False)
+        examples = Examples(path, table.written, peos="never")
         return table, [examples.arrays(rows) for rows in examples.batches(size, 0, 0)[:count]]
 
 

@@ -83,8 +83,7 @@ def test_a_prediction_that_is_killed_goes_on_to_the_same_bytes(folder: Path) -> 
     assert ran(folder, "predict", "model", "many.jsonl", "-o", "whole.jsonl").returncode == 0
     command = [sys.executable, "-m", "karat", "predict", "model", "many.jsonl", "-o", "broken.jsonl"]
     process = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
-    parts = lambda: [each for each in folder.glob("*broken.jsonl*") if each.stat().st_size > 1000]  # noqa: E731
-    while process.poll() is None and not parts():
+    while process.poll() is None and not any(each.stat().st_size > 1000 for each in folder.glob("*broken.jsonl*")):
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
@@ -121,7 +120,7 @@ def test_on_a_full_disk_training_says_so_and_goes_on_when_there_is_room(folder: 
     "options",
     [
         (f"{TINY},targets=one2one", {}),
-        (f"{TINY},peos=true", {}),
+        (f"{TINY},peos=always", {}),
         (f"{TINY},schedule=halve", {"stop": "loss:3"}),
         (f"{TINY},schedule=constant", {"accumulate": 2}),
         (TINY, {"precision": "bf16"}),

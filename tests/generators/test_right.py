@@ -26,6 +26,9 @@ WORDS = count_words(DOCUMENTS, read=60, written=30)
 TINY: dict[str, dict[str, Any]] = {
     "copyrnn": {"embedding": 16, "hidden": 12},
     "copyrnn,general": {"embedding": 16, "hidden": 12, "attention": "general", "tied": False},
+    "corrrnn": {"embedding": 16, "hidden": 12},
+    "tgnet": {"embedding": 16, "hidden": 12},
+    "exhird": {"embedding": 16, "hidden": 12},
     "transformer": {"size": 16, "heads": 2, "inner": 32},
 }
 
@@ -107,6 +110,17 @@ def test_the_short_loss_equals_that_of_the_whole_distribution(which: str, exampl
     assert torch.allclose(short, whole, atol=1e-4)  # and so does each cached step
 
 
+@each_model
+def test_half_precision_gives_about_the_same_loss(which: str, examples: Examples) -> None:
+    model, batch = made(which), batch_of(examples, 0, 4, 9)
+    exact, _ = model.loss(batch)
+    with torch.autocast("cpu", torch.bfloat16):
+        loss, _ = model.loss(batch)
+    loss.backward()
+    assert loss.item() == pytest.approx(exact.item(), rel=0.05)
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
 def test_the_probability_of_a_target_is_that_of_the_distribution_by_hand() -> None:
     logits = torch.tensor([[1.0, 2.0, 0.5]]).log()  # shares 2/7, 4/7, 1/7
     attention, copied = torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[1, 3, 1]])
@@ -178,13 +192,19 @@ def test_draws_follow_from_seed_and_document_alone(examples: Examples) -> None:
     assert [each[0].words for each in other] != [each[0].words for each in together]
 
 
-@pytest.fixture(scope="module", params=["copyrnn,attention=general,embedding=48,hidden=48", "transformer,size=64"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        *("copyrnn,attention=general,embedding=48,hidden=48", "corrrnn,embedding=48,hidden=48"),
+        *("tgnet,attention=general,embedding=48,hidden=48", "exhird,embedding=48,hidden=48", "transformer,size=64"),
+    ],
+)
 def overfitted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     import karat
 
     folder = tmp_path_factory.mktemp("models") / "model"
-    rate = "rate=.01" if request.param.startswith("copyrnn") else "rate=.003"
-    options = f"{request.param},{rate},read=90,written=30,dropout=0,warmup=10"
+    rate = {"transformer": 0.003, "exhird": 0.02}.get(request.param.partition(",")[0], 0.01)
+    options = f"{request.param},rate={rate},read=90,written=30,dropout=0,warmup=10"
     karat.train(Corpus.of(DOCUMENTS), options, output=folder, steps=150, batch=32)
     return folder
 

@@ -18,9 +18,9 @@ def additive_scores(queries: Tensor, keys: Tensor, energy: Tensor, lengths: list
 
     A document has `counts` queries and `lengths` keys. The scores of queries beyond these are 0.
     """
-    exact = energy.dtype  # whatever autocast has made of the rest
-    with torch.autocast(queries.device.type, enabled=False):
-        found: Tensor = _Scores.apply(queries.to(exact), keys.to(exact), energy, lengths, counts)
+    queries, keys = (each.to(energy.dtype) for each in (queries, keys))
+    with torch.autocast(energy.device.type, enabled=False):
+        found: Tensor = _Scores.apply(queries, keys, energy, lengths, counts)
     return found
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from karat.generators.examples import Arrays
-from karat.generators.words import PAD
+from karat.generators.words import PAD, Words
 
 
 class Batch(NamedTuple):
@@ -50,6 +50,10 @@ class Generator(nn.Module):
     """A model that writes. Words are numbers for copying: below `written` the head, above it a document's."""
 
     written: int
+    exclusive: int = 0  # phrases whose first words are not written again as a first word, unless decoding says else
+
+    def know(self, words: Words) -> None:
+        """Is called once with the table of words, for a model that looks for certain ones."""
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """(the summed negative log-probability of all targets, how many there are)."""

@@ -118,6 +118,7 @@ def build(name: str, options: Mapping[str, Any], words: Words) -> Generator:
     shape, _ = parted(name, options)
     module, _, network = GENERATORS[name].network.partition(":")
     made: Generator = getattr(import_module(module), network)(shape, len(words), words.written)
+    made.know(words)
     return made
 
 

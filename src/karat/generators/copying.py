@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from karat.generators.words import PAD
 
 TINY = 1e-20  # so that a word that is nowhere has a logarithm
 
@@ -20,6 +24,24 @@ def log_probability_of(targets: Tensor, logits: Tensor, gate: Tensor, attention:
     mass = (attention * (copied == targets[:, None])).sum(1)  # [k]
     found = functional.logsigmoid(-gate) + (mass + TINY).log()  # [k]
     return torch.where(there, torch.logaddexp(written, found), found)
+
+
+def log_probabilities_of(
+    targets: Tensor,
+    copied: Tensor,
+    attention: Tensor,
+    mixture: Callable[..., tuple[Tensor, Tensor]],
+    *parts: Tensor,
+) -> Tensor:
+    """The log-probabilities of targets [b, m], 0 where there is none: from here on, padding costs nothing.
+
+    `copied` is [b, n], `attention` [b, m, n]; `mixture` gives (logits [k, w], gate [k]) of the `parts` [b, m, ...].
+    """
+    row, place = (targets != PAD).nonzero(as_tuple=True)  # [k]
+    logits, gate = mixture(*(part[row, place] for part in parts))
+    shares = attention[row, place].float()  # [k, n]
+    found = log_probability_of(targets[row, place], logits.float(), gate.float(), shares, copied[row])  # [k]
+    return found.new_zeros(targets.shape).index_put((row, place), found)
 
 
 def distribution(logits: Tensor, gate: Tensor, attention: Tensor, copied: Tensor, own: int) -> Tensor:

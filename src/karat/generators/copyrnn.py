@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from karat.generators.additive import additive_scores
 from karat.generators.base import Batch, Generator, State
-from karat.generators.copying import distribution, log_probability_of
+from karat.generators.copying import distribution, log_probabilities_of
 from karat.generators.dropout import Dropout
 from karat.generators.gru import GRU
 from karat.generators.settings import CopyRNNShape
@@ -18,7 +18,12 @@ from karat.generators.words import PAD
 
 
 class CopyRNN(Generator):
-    """A bidirectional GRU reads, a GRU writes; below, d = embedding, h = 2 · hidden."""
+    """A bidirectional GRU reads, a GRU writes; below, d = embedding, h = 2 · hidden.
+
+    A model that differs from it replaces `read`, or `look` and `look_on`: what is seen before a word is written.
+    """
+
+    seen = 2  # vectors that are seen, of which `gate` reads the first two: the decoder's state, the context
 
     def __init__(self, shape: CopyRNNShape, words: int, written: int) -> None:
         super().__init__()
@@ -30,12 +35,16 @@ class CopyRNN(Generator):
         self.key = nn.Linear(h, h, bias=False)
         if shape.attention == "additive":
             self.query, self.energy = nn.Linear(h, h), nn.Parameter(torch.empty(h))
-        self.merge = nn.Linear(2 * h, d if shape.tied else h)
+        self.merge = nn.Linear(self.seen * h, d if shape.tied else h)
         self.bias = nn.Parameter(torch.zeros(written))
         if not shape.tied:
             self.output = nn.Linear(h, written, bias=False)
         self.gate = nn.Linear(2 * h + d, 1)
         self.dropout = Dropout(shape.dropout)
+        self.draw()
+
+    def draw(self) -> None:
+        """Draws all weights anew."""
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -0.1, 0.1)
         nn.init.zeros_(self.embed.weight[PAD].detach())
@@ -57,11 +66,26 @@ class CopyRNN(Generator):
         lengths = mask.sum(1).tolist()
         return additive_scores(self.query(written), keys, self.energy, lengths, many).softmax(2)
 
-    def mixture(self, words: Tensor, written: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
-        """(logits of the head [k, w], gate [k]) of embedded last words [k, d], states and contexts [k, h]."""
-        both = torch.cat([written, context], 1)  # [k, 2h]
-        merged = self.dropout(self.merge(both))  # [k, d] or [k, h]
+    def look(
+        self, written: Tensor, first: Tensor, states: Tensor, mask: Tensor, counts: list[int]
+    ) -> tuple[Tensor, Tensor]:
+        """(the attention [b, m, n], what is seen [b, m, seen · h]) of decoder states [b, m, h], all places at once."""
+        attention = self.attend(written, self.key(states), mask, counts)  # [b, m, n]
+        return attention, torch.cat([written, attention @ states], 2)
+
+    def look_on(self, state: State, written: Tensor) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        """(the attention [b, w, n], what is seen [r, seen · h], the past after) of decoder states [r, h], one place."""
+        memory = state.memory
+        rows = written.unflatten(0, (len(memory["keys"]), -1))  # [b, w, h]
+        attention = self.attend(rows, memory["keys"], memory["mask"])  # [b, w, n]
+        context = (attention @ memory["states"]).flatten(0, 1)  # [r, h]
+        return attention, torch.cat([written, context], 1), {"written": written}
+
+    def mixture(self, words: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
+        """(logits of the head [k, w], gate [k]) of embedded last words [k, d] and what is seen [k, seen · h]."""
+        merged = self.dropout(self.merge(seen))  # [k, d] or [k, h]
         table = self.embed.weight[: self.written] if self.shape.tied else self.output.weight
+        both = seen[:, : 4 * self.shape.hidden]  # [k, 2h]
         gate = self.gate(torch.cat([both, words], 1)).squeeze(1)  # [k]
         return torch.addmm(self.bias, merged, table.t()), gate
 
@@ -71,14 +95,8 @@ class CopyRNN(Generator):
         words = self.dropout(self.embed(batch.inputs))  # [b, m, d]
         written, _ = self.decoder(words, first)  # [b, m, h]
         counts = (batch.targets != PAD).sum(1).tolist()
-        attention = self.attend(written, self.key(states), batch.mask, counts)  # [b, m, n]
-        context = attention @ states  # [b, m, h]
-        row, place = (batch.targets != PAD).nonzero(as_tuple=True)  # [k]: padding costs nothing from here on
-        logits, gate = self.mixture(words[row, place], written[row, place], context[row, place])
-        found = log_probability_of(
-            batch.targets[row, place], logits.float(), gate.float(), attention[row, place].float(), batch.copied[row]
-        )
-        return found.new_zeros(batch.targets.shape).index_put((row, place), found)
+        attention, seen = self.look(written, first, states, batch.mask, counts)
+        return log_probabilities_of(batch.targets, batch.copied, attention, self.mixture, words, seen)
 
     def encode(self, batch: Batch) -> State:
         """The documents of a batch, before anything is written."""
@@ -91,9 +109,7 @@ class CopyRNN(Generator):
         memory = state.memory
         words = self.dropout(self.embed(last))  # [r, d]
         written = self.decoder.step(words, state.past["written"])  # [r, h]
-        rows = written.unflatten(0, (len(memory["keys"]), -1))  # [b, w, h]
-        attention = self.attend(rows, memory["keys"], memory["mask"])  # [b, w, n]
-        context = (attention @ memory["states"]).flatten(0, 1)  # [r, h]
-        logits, gate = self.mixture(words, written, context)
+        attention, seen, past = self.look_on(state, written)
+        logits, gate = self.mixture(words, seen)
         found = distribution(logits, gate, attention, memory["copied"], memory["own"].shape[1])
-        return found, State(memory, {"written": written})
+        return found, State(memory, past)

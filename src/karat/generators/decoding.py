@@ -14,7 +14,7 @@ from torch import Tensor
 
 from karat.errors import InputError
 from karat.generators.base import Batch, Generator
-from karat.generators.words import BOS, EOS, NULL, PAD, TEXT, UNK
+from karat.generators.words import BOS, EOS, NULL, PAD, PEOS, SEP, TEXT, UNK
 
 Search = Literal["beam", "diverse", "topk"]
 FORBIDDEN = [PAD, UNK, BOS, TEXT, NULL]
@@ -32,6 +32,7 @@ class Decoding:
     temperature: float = 1.0
     seed: int = 0
     longest: int = 60  # words of a sequence
+    exclusive: int = -1  # phrases whose first words may not be the next phrase's; below 0, as the model has it
 
     def __post_init__(self) -> None:
         if min(self.beam, self.groups, self.topk, self.longest) < 1:
@@ -80,6 +81,8 @@ class _Rows:
         self.last = torch.full((len(every),), BOS, device=self.device)
         self.done: list[list[Written]] = [[] for _ in self.open]
         self.draws = _draws(batch, how) if how.search == "topk" else None
+        window = how.exclusive if how.exclusive >= 0 else model.exclusive
+        self.firsts = torch.full((len(every), window), PAD, device=self.device)  # [b · w, k] of the last phrases
 
     def run(self) -> list[list[Written]]:
         """All sequences of all documents."""
@@ -94,14 +97,20 @@ class _Rows:
     def _step(self, step: int) -> None:
         found, state = self.model.step(self.state, self._last_in_table())  # [r, v]
         found[:, FORBIDDEN] = 0
+        begins = (self.last == BOS) | (self.last == SEP) | (self.last == PEOS)  # [r]: a phrase
+        found.scatter_(1, torch.where(begins[:, None], self.firsts, PAD), 0)
         parents, words = self._drawn(found, step) if self.draws is not None else self._best(found)  # [b, w]
         last, rows = words.reshape(-1), None
         if self.how.beam > 1:
             rows = (parents + torch.arange(len(self.open), device=self.device)[:, None] * self.how.beam).view(-1)
             self.scores, self.words, self.logs = self.scores.view(-1)[rows], self.words[rows], self.logs[rows]
+            self.firsts, begins = self.firsts[rows], begins[rows]
             state = self.model.reorder(state, rows)
         logs = (found[rows, last] if rows is not None else found.gather(1, words)[:, 0]).log()
         self.state, self.last = state, last
+        if self.firsts.shape[1]:
+            first = begins & (last != SEP) & (last != PEOS) & (last != EOS)  # an empty phrase has no first word
+            self.firsts = torch.where(first[:, None], torch.cat([self.firsts[:, 1:], last[:, None]], 1), self.firsts)
         self.scores = (self.scores.view(-1) + logs).view(len(self.open), -1)
         self.words = torch.cat([self.words, last[:, None]], 1)
         self.logs = torch.cat([self.logs, logs[:, None]], 1)
@@ -164,6 +173,7 @@ class _Rows:
         rows = (left[:, None] * self.how.beam + torch.arange(self.how.beam, device=self.device)).view(-1)
         self.open, self.scores = self.open[left], self.scores[left]
         self.words, self.logs, self.last = self.words[rows], self.logs[rows], self.last[rows]
+        self.firsts = self.firsts[rows]
         self.state = self.model.reorder(self.state, rows, left)
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from karat.corpus import Document
 from karat.errors import InputError
 from karat.formats.output import writing_beside
+from karat.generators.settings import Peos
 from karat.generators.words import (
     BOS,
     EOS,
@@ -125,10 +126,10 @@ def write_examples(
 class Examples:
     """The examples in a file. Raises InputError if the file is none of examples.
 
-    Targets are in the file with `<peos>`; without `peos` they are read with `<sep>` or nothing instead.
+    Targets are in the file with `<peos>`, `always`; see `with_peos`.
     """
 
-    def __init__(self, path: Path, written: int, peos: bool = True) -> None:
+    def __init__(self, path: Path, written: int, peos: Peos = "always") -> None:
         self.written, self.peos = written, peos
         size = path.stat().st_size
         whole = size >= 32 and size % 4 == 0
@@ -159,8 +160,7 @@ class Examples:
         for source, length, target, many, _ in self.index[np.asarray(rows)].tolist():
             sources.append(numbers[source : source + length])
             copies.append(numbers[source + length : source + 2 * length])
-            found = numbers[target : target + many]
-            targets.append(found if self.peos else without_peos(found))
+            targets.append(with_peos(numbers[target : target + many], self.peos))
         return beside(sources, copies, targets, self.written)
 
 
@@ -174,19 +174,20 @@ def beside(sources: Sequence[Ints], copies: Sequence[Ints], targets: Sequence[In
     return Arrays(source, copied, own, in_table(before, own, written), target)
 
 
-def without_peos(target: Ints) -> Ints:
-    """A target whose present and absent phrases are separated as all others are.
+def with_peos(target: Ints, peos: Peos) -> Ints:
+    """A target with the mark between present and absent phrases always, only where both are there, or never.
 
-    >>> without_peos(np.array([20, SEP, 21, PEOS, 22, EOS], np.int32)).tolist() == [20, SEP, 21, SEP, 22, EOS]
+    >>> with_peos(np.array([20, SEP, 21, PEOS, 22, EOS], np.int32), "never").tolist() == [20, SEP, 21, SEP, 22, EOS]
     True
-    >>> without_peos(np.array([20, PEOS, EOS], np.int32)).tolist() == [20, EOS]
+    >>> with_peos(np.array([20, PEOS, EOS], np.int32), "between").tolist() == [20, EOS]
     True
     """
     [places] = (target == PEOS).nonzero()
-    if not len(places):
+    if peos == "always" or not len(places):
         return target
     at = int(places[0])
-    between = [SEP] if at and target[at + 1] != EOS else []
+    both = at > 0 and target[at + 1] != EOS
+    between = [PEOS if peos == "between" else SEP] if both else []
     return np.concatenate([target[:at], np.array(between, np.int32), target[at + 1 :]])
 
 

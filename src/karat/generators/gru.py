@@ -29,17 +29,14 @@ class GRU(nn.Module):
         Without `first` [b, k · size] the states begin with 0. Where `mask` [b, n] is false, a state stays as it was.
         """
         k, (b, n, _) = self.directions, rows.shape
-        given = self.input(rows).view(b, n, k, -1).permute(1, 2, 0, 3)  # [n, k, b, g]
+        given = self.input(rows).to(self.weight.dtype).view(b, n, k, -1).permute(1, 2, 0, 3)  # [n, k, b, g]
         absent = None if mask is None else ~mask.t()[:, None, :, None]  # [n, 1, b, 1]
         if k == 2:
             given = torch.stack([given[:, 0], given[:, 1].flip(0)], 1)
             absent = None if absent is None else torch.cat([absent, absent.flip(0)], 1)  # [n, k, b, 1]
-        state = rows.new_zeros(k, b, self.size) if first is None else first.view(b, k, -1).transpose(0, 1)
-        exact = self.weight.dtype  # whatever autocast has made of the rest
+        state = given.new_zeros(k, b, self.size) if first is None else first.view(b, k, -1).transpose(0, 1)
         with torch.autocast(rows.device.type, enabled=False):
-            found = _Recurrence.apply(
-                given.to(exact), absent, state.to(exact), self.weight, self.bias
-            )  # [n, k, b, size]
+            found = _Recurrence.apply(given, absent, state.to(given.dtype), self.weight, self.bias)  # [n, k, b, size]
         last = found[-1].transpose(0, 1).flatten(1)  # [b, k · size]
         if k == 2:
             found = torch.stack([found[:, 0], found[:, 1].flip(0)], 1)
@@ -47,10 +44,15 @@ class GRU(nn.Module):
 
     def step(self, rows: Tensor, state: Tensor) -> Tensor:
         """The states [b, size] after one more place, of rows [b, d] and states [b, size]."""
-        given, kept = self.input(rows), torch.addmm(self.bias[0], state, self.weight[0])  # [b, g]
-        r, z = (given + kept)[:, : 2 * self.size].sigmoid().chunk(2, 1)
-        new = torch.addcmul(given[:, 2 * self.size :], r, kept[:, 2 * self.size :]).tanh()
-        return torch.lerp(new, state, z)
+        return gated(self.input(rows), torch.addmm(self.bias[0], state, self.weight[0]), state)
+
+
+def gated(given: Tensor, kept: Tensor, state: Tensor) -> Tensor:
+    """The states [b, size] after states, of what comes from the rows and what from the states, [b, 3 · size]."""
+    size = state.shape[1]
+    r, z = (given + kept)[:, : 2 * size].sigmoid().chunk(2, 1)
+    new = torch.addcmul(given[:, 2 * size :], r, kept[:, 2 * size :]).tanh()
+    return torch.lerp(new, state, z)
 
 
 class _Recurrence(Function):

@@ -123,7 +123,8 @@ class Training:
         _, self.learning = checkpoint.parted(self.card.model, self.card.options)
         self.words = checkpoint.read_words(folder)
         self.device = _device(self.settings.device)
-        peos = self.learning.peos or GENERATORS[self.card.model].peos
+        own = GENERATORS[self.card.model].peos
+        peos = own if self.learning.peos == "never" else self.learning.peos
         self.examples = Examples(folder / EXAMPLES, self.words.written, peos)
         path = folder / VALID_EXAMPLES
         self.checked = Examples(path, self.words.written, peos) if path.is_file() else None

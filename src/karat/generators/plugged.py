@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from karat.corpus import Document
 from karat.errors import InputError
 from karat.generators.checkpoint import WEIGHTS, read_card
 from karat.generators.settings import GENERATORS, torch_or_error
@@ -29,6 +31,7 @@ def _register(name: str) -> None:
         temperature: float = 1.0,
         seed: int = 0,
         longest: int = 60,
+        exclusive: int = -1,
     ) -> Predict:
         torch = _check(name, model)
         from karat.generators.checkpoint import load
@@ -36,13 +39,15 @@ def _register(name: str) -> None:
         from karat.generators.writing import Writer
 
         torch.set_num_threads(asked.threads)
-        how = Decoding(
-            search, beam, groups if search == "diverse" else 1, penalty, topk, temperature, seed=seed, longest=longest
-        )
+        groups = groups if search == "diverse" else 1
+        how = Decoding(search, beam, groups, penalty, topk, temperature, seed, longest, exclusive)
         return Writer(load(model), asked.n, how).predict
 
+    def notes(_asked: Asked, documents: Sequence[Document]) -> list[str]:
+        return GENERATORS[name].notes(documents)
+
     make.__doc__ = GENERATORS[name].summary
-    registered(name, needs=("training",), window=WINDOW, threads=True)(make)
+    registered(name, needs=("training",), notes=notes, window=WINDOW, threads=True)(make)
 
 
 def _check(name: str, folder: str) -> Any:

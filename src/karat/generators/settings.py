@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from karat.corpus import Document
 from karat.errors import InputError
 from karat.libraries import library
 
 PRECISIONS = ("fp32", "bf16")
+Peos = Literal["never", "between", "always"]  # `between`: only where there are present and absent keyphrases
 MINUTES = 10.0  # where nothing says how long
 
 
@@ -59,7 +62,7 @@ class Learning:
     read: int = 20_000  # words of the table
     written: int = 9_000  # of these, words of keyphrases
     targets: Literal["one2seq", "one2one"] = "one2seq"
-    peos: bool = False  # whether one2seq has a mark of its own between present and absent keyphrases
+    peos: Peos = "never"  # whether one2seq has a mark of its own between present and absent keyphrases
     longest: int = 400  # tokens of a document
     rate: float = 0.001
     schedule: Literal["linear", "halve", "constant"] = "linear"
@@ -67,6 +70,8 @@ class Learning:
     clip: float = 1.0
 
     def __post_init__(self) -> None:
+        if self.peos not in get_args(Peos):
+            raise InputError(f"peos is {', '.join(get_args(Peos))}, not {self.peos}")
         if self.targets not in ("one2seq", "one2one") or self.schedule not in ("linear", "halve", "constant"):
             raise InputError("targets are one2seq or one2one; a schedule is linear, halve or constant")
         if min(self.read, self.written, self.longest) < 2:
@@ -86,6 +91,32 @@ class CopyRNNShape:
     attention: Literal["additive", "general"] = "additive"
     tied: bool = False  # words are written by the vectors they are read by, which are fewer weights
     dropout: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class CorrRNNShape(CopyRNNShape):
+    """The size of a CorrRNN: that of a CopyRNN with additive attention, which the coverage is a part of."""
+
+    def __post_init__(self) -> None:
+        if self.attention != "additive":
+            raise InputError(
+                f"the attention of corrrnn is additive, as its coverage is inside it, not {self.attention}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ExHiRDShape:
+    """The size of an ExHiRD; with `soft` exclusion it learns to exclude (-s), else only its search does (-h)."""
+
+    embedding: int = 100
+    hidden: int = 150  # each way, in two layers; the decoders have twice as much
+    exclusion: Literal["hard", "soft"] = "hard"
+    window: int = 4  # phrases whose first words a soft exclusion makes less probable
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.window < 1:
+            raise InputError(f"window is 1 or more phrases, not {self.window}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +141,14 @@ class Kind:
     shape: Any  # a dataclass, whose fields are options
     network: str  # module:class, imported when it is needed, as it needs torch
     summary: str
-    peos: bool = False  # whether it has to see which keyphrases are present, whatever the option `peos` says
+    peos: Peos = "never"  # what it has to see of which keyphrases are present, where the option `peos` says `never`
+    notes: Callable[[Iterable[Document]], list[str]] = lambda _: []  # what is to be said of training or predicting
+
+
+def _untitled(documents: Iterable[Document]) -> list[str]:
+    if all(each.title for each in documents):
+        return []
+    return ["tgnet takes the first sentence of a document without a title as its title"]
 
 
 GENERATORS = {
@@ -118,6 +156,23 @@ GENERATORS = {
         CopyRNNShape,
         "karat.generators.copyrnn:CopyRNN",
         "Writes keyphrases, present and absent ones: a recurrent network that copies (Meng 2017, Yuan 2020).",
+    ),
+    "corrrnn": Kind(
+        CorrRNNShape,
+        "karat.generators.corrrnn:CorrRNN",
+        "A copyrnn that knows what it has looked at and written: coverage and review (Chen 2018).",
+    ),
+    "tgnet": Kind(
+        CopyRNNShape,
+        "karat.generators.tgnet:TGNet",
+        "A copyrnn whose encoder reads the title apart and into every token (Chen 2019).",
+        notes=_untitled,
+    ),
+    "exhird": Kind(
+        ExHiRDShape,
+        "karat.generators.exhird:ExHiRD",
+        "Writes keyphrases in two levels, phrases and words, and excludes first words it has used (Chen 2020).",
+        peos="between",
     ),
     "transformer": Kind(
         TransformerShape,

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from karat.generators.base import Batch, Generator, State
-from karat.generators.copying import distribution, log_probability_of
+from karat.generators.copying import distribution, log_probabilities_of
 from karat.generators.dropout import Dropout
 from karat.generators.settings import TransformerShape
 from karat.generators.words import PAD
@@ -139,12 +139,7 @@ class Transformer(Generator):
         states = self.write_norm(states)
         attention = self.point(states, self.pointed(source), batch.mask)  # [b, m, n]
         context = attention @ source  # [b, m, d]
-        row, place = (batch.targets != PAD).nonzero(as_tuple=True)  # [k]: padding costs nothing from here on
-        logits, gate = self.mixture(states[row, place], context[row, place])
-        found = log_probability_of(
-            batch.targets[row, place], logits.float(), gate.float(), attention[row, place].float(), batch.copied[row]
-        )
-        return found.new_zeros(batch.targets.shape).index_put((row, place), found)
+        return log_probabilities_of(batch.targets, batch.copied, attention, self.mixture, states, context)
 
     def encode(self, batch: Batch) -> State:
         """The documents of a batch; keys and values of the source are projected here, once."""

@@ -135,7 +135,8 @@ def _generator(
 
     task = Task(model.name, dict(model.options), checked, language, corpus, valid)
     found = train_generator(task, output, tell, progress)
-    return Trained(model.name, str(output), found.card.documents, found.log, found.notes)
+    notes = (*GENERATORS[model.name].notes(corpus), *found.notes)
+    return Trained(model.name, str(output), found.card.documents, found.log, notes)
 
 
 def _told(documents: Iterable[Document], progress: Callable[[int], object] | None) -> Iterator[Document]:
