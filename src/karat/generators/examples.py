@@ -136,6 +136,11 @@ class Examples:
             found += [bucket[at : at + size] for at in range(0, len(bucket), size)]
         return [found[at] for at in random.permutation(len(found))]
 
+    def target(self, row: int) -> Ints:
+        """What is to be written of an example."""
+        _, _, start, many, _ = self.index[row].tolist()
+        return self._numbers[start : start + many]
+
     def arrays(self, rows: Sequence[int] | NDArray[np.int64]) -> Arrays:
         """These examples beside each other."""
         numbers = self._numbers

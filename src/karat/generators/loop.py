@@ -96,6 +96,7 @@ def train_generator(
     with claimed(folder):
         notes = prepare(task, folder, progress)
         training = Training(folder, task, tell, World(0, jobs))
+        notes += training.model.notes(training.examples)
         training.plan()
         if jobs > 1:
             from karat.generators.workers import on_processes

@@ -103,12 +103,26 @@ class TransformerShape:
 
 
 @dataclass(frozen=True, slots=True)
+class One2SetShape(TransformerShape):
+    """The size of a Transformer with parallel slots; published are 20 slots of 6 words."""
+
+    slots: int = 20  # half for present phrases, half for absent ones
+    length: int = 6  # words of a phrase
+
+    def __post_init__(self) -> None:
+        TransformerShape.__post_init__(self)
+        if self.slots < 2 or self.slots % 2 or self.length < 1:
+            raise InputError(f"slots are 2, 4 or more, of 1 word or more, not {self.slots} of {self.length}")
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of generator: what its sizes are, where its network is, and what it is in a sentence."""
 
     shape: Any  # a dataclass, whose fields are options
     network: str  # module:class, imported when it is needed, as it needs torch
     summary: str
+    one2one: bool = True  # whether it can learn one phrase at a time
 
 
 GENERATORS = {
@@ -121,6 +135,12 @@ GENERATORS = {
         TransformerShape,
         "karat.generators.transformer:Transformer",
         "Writes keyphrases, present and absent ones: a Transformer that copies (Vaswani 2017, See 2017).",
+    ),
+    "one2set": Kind(
+        One2SetShape,
+        "karat.generators.one2set:One2Set",
+        "Writes keyphrases in parallel slots, present and absent ones: a Transformer that copies (Ye 2021).",
+        one2one=False,
     ),
 }
 

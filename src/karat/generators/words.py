@@ -282,3 +282,25 @@ def _separated(phrases: Sequence[Sequence[int]]) -> Iterator[int]:
         if at:
             yield SEP
         yield from phrase
+
+
+def parted_target(target: Sequence[int]) -> tuple[list[list[int]], list[list[int]]]:
+    """(the present phrases, the absent ones) of a One2Seq target, with or without padding behind it.
+
+    >>> parted_target([11, 12, SEP, 13, PEOS, 14, EOS, PAD])
+    ([[11, 12], [13]], [[14]])
+    """
+    halves: tuple[list[list[int]], list[list[int]]] = ([], [])
+    phrase: list[int] = []
+    which = 0
+    for number in target:
+        if number not in (SEP, PEOS, EOS, PAD):
+            phrase.append(number)
+            continue
+        if phrase:
+            halves[which].append(phrase)
+            phrase = []
+        which += number == PEOS
+        if number == EOS:
+            break
+    return halves

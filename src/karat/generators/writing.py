@@ -9,7 +9,7 @@ import numpy as np
 from karat.corpus import Document, Prediction
 from karat.generators.base import Batch
 from karat.generators.checkpoint import Loaded
-from karat.generators.decoding import Decoding, Written, decode
+from karat.generators.decoding import Decoding, Written, check_slots, decode
 from karat.generators.examples import beside, windows
 from karat.generators.phrases import prediction_of
 from karat.generators.words import Stems, source_tokens
@@ -22,6 +22,8 @@ class Writer:
 
     def __init__(self, loaded: Loaded, n: int, how: Decoding | None = None) -> None:
         self.loaded, self.n, self.how = loaded, n, how or Decoding()
+        if loaded.model.slots:
+            check_slots(self.how)
         self.longest = int(loaded.card.options.get("longest", 400))
         self.stems = Stems(loaded.card.language)
 
