@@ -64,11 +64,18 @@ _generator_options = combine(
         metavar="loss|METRIC:N",
         help="Generators: stop after N validations without a better loss or metric, as f1@5:present:3.",
     ),
+    click.option(
+        "--drop",
+        metavar="replace|add[:P]",
+        help="Generators: mask present phrases and make them absent ones, each with probability P (default .7), in "
+        "place of a document or beside it (KPDrop).",
+    ),
     click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Generators: processes (default 1)."),
     click.option("--resume", is_flag=True, default=None, help="Generators: go on with a training that was broken off."),
 )
 _SETTINGS = (
     "minutes", "steps", "epochs", "batch", "accumulate", "precision", "device", "seed", "stop", "jobs", "resume",
+    "drop",
 )  # fmt: skip
 
 

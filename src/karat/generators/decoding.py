@@ -94,7 +94,7 @@ def _slots(model: Generator, batch: Batch, how: Decoding) -> list[list[Written]]
         if not width:
             break
         if width < slot.shape[1]:  # slots that go on are put first, and as few others as there can be
-            kept = (~going).to(torch.int8).argsort(1, stable=True)[:, :width]  # [b, w]
+            kept = (~going).to(torch.int8).argsort(dim=1, stable=True)[:, :width]  # [b, w]
             rows = (kept + torch.arange(len(kept), device=kept.device)[:, None] * slot.shape[1]).flatten()
             state = model.reorder(state, rows)
             slot, last, going = (each.gather(1, kept) for each in (slot, last, going))

@@ -101,9 +101,9 @@ class One2Set(Transformer):
         """How many documents have more phrases than slots, or longer ones."""
         many = long = 0
         for row in range(len(examples)):
-            halves = parted_target(examples.target(row).tolist())
+            halves = parted_target(examples.example(row).target.tolist())
             many += max(map(len, halves)) > self.slots // 2
-            long += max(len(phrase) for half in halves for phrase in half) > self.length
+            long += any(len(phrase) > self.length for half in halves for phrase in half)
         if many:
             half = self.slots // 2
             yield f"{many:,} documents have more present or absent phrases than slots: {half} of each are learned"
@@ -123,7 +123,7 @@ class Phrases(NamedTuple):
         """The phrases of targets [b, t]: as many as there are slots, and so long that they fit."""
         halves = [parted_target(target) for target in targets.tolist()]
         cut = [[[*each, EOS][:length] for half in both for each in half[: slots // 2]] for both in halves]
-        size = (len(cut), max(map(len, cut)), max(len(each) for found in cut for each in found))
+        size = (len(cut), max(1, *map(len, cut)), max([1, *(len(each) for found in cut for each in found)]))
         words = np.full(size, PAD, dtype=np.int64)
         for at, found in enumerate(cut):
             for number, each in enumerate(found):

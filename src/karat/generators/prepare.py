@@ -68,7 +68,8 @@ def _begin(task: Task, folder: Path, progress: Callable[[int], object] | None) -
     write_beside(folder / WORDS, words.as_text().encode())
     others = frozenset(map(content_of, task.valid or ()))
     how: dict[str, Any] = {"language": task.language, "targets": learning.targets, "longest": learning.longest}
-    counts = write_examples(folder / EXAMPLES, task.corpus, words, others=others, progress=progress, **how)
+    kept: dict[str, Any] = {"others": others, "places": task.settings.drop is not None, "progress": progress}
+    counts = write_examples(folder / EXAMPLES, task.corpus, words, **kept, **how)
     if not counts.documents:
         raise InputError("no document has references that can be written or copied")
     valid = None

@@ -27,6 +27,7 @@ class Settings:
     stop: str | None = None
     resume: bool = False
     jobs: int = 1
+    drop: str | None = None
 
     def __post_init__(self) -> None:
         told = [name for name in ("minutes", "steps", "epochs") if getattr(self, name) is not None]

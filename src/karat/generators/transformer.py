@@ -18,7 +18,6 @@ from karat.generators.dropout import Dropout
 from karat.generators.settings import TransformerShape
 from karat.generators.words import PAD
 
-
 Past = dict[str, Tensor]  # what a state holds, by name
 
 

@@ -269,7 +269,33 @@ def targets_of(
     if targets == "one2one":
         yield from ([*phrase, EOS] for phrase in [*there, *others])
     elif there or others:
-        yield [*_separated(there), PEOS, *_separated(others), EOS]
+        yield one_target(there, others)
+
+
+def one_target(present: Iterable[Sequence[int]], absent: Iterable[Sequence[int]]) -> list[int]:
+    """Phrases as one target: `present <sep> present <peos> absent <sep> absent <eos>`."""
+    return [*_separated(present), PEOS, *_separated(absent), EOS]
+
+
+def places_of(
+    present: Sequence[Sequence[str]], words: Words, source: Source, text: str, stems: Stems
+) -> Iterator[list[int]]:
+    """Where each of the present phrases that are in a target stands in the source, whose stems are `text`.
+
+    >>> source, stems = ["deep", "nets", "of", "deep", "net"], Stems("english")
+    >>> words = Words((*SPECIAL, "deep", "net"), len(SPECIAL) + 2)
+    >>> list(places_of([["deep", "net"], ["of"]], words, words.numbered(source), stems(source), stems))
+    [[0, 3], [2]]
+    """
+    for phrase in present:
+        if any(_writable(word, words, source) == UNK for word in phrase):
+            continue
+        form, found = stems(phrase), list[int]()
+        place = text.find(form)
+        while place >= 0:
+            found.append(text.count(" ", 0, place))
+            place = text.find(form, place + 1)
+        yield found
 
 
 def _writable(word: str, words: Words, source: Source) -> int:
@@ -277,7 +303,7 @@ def _writable(word: str, words: Words, source: Source) -> int:
     return number if UNK < number < words.written else source.own.get(word, UNK)
 
 
-def _separated(phrases: Sequence[Sequence[int]]) -> Iterator[int]:
+def _separated(phrases: Iterable[Sequence[int]]) -> Iterator[int]:
     for at, phrase in enumerate(phrases):
         if at:
             yield SEP
