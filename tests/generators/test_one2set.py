@@ -204,6 +204,7 @@ def by_hand(model: One2Set, batch: Batch) -> list[tuple[list[int], list[float], 
 
 
 def test_slots_together_write_what_each_writes_alone(model: One2Set, examples: Examples) -> None:
+    widths = set()
     for bias in (0.0, 1.5, 3.0):  # the more, the more slots are empty
         with torch.no_grad():
             model.bias[NULL] = bias
@@ -212,9 +213,11 @@ def test_slots_together_write_what_each_writes_alone(model: One2Set, examples: E
             batch = batch_of(examples, row)
             [found] = decode(model, batch, Decoding())
             wanted = by_hand(model, batch)
+            widths |= {sum(len(words) > step for words, _, _ in wanted) for step in range(LENGTH)}
             assert [(each.words, each.present) for each in found] == [(words, there) for words, _, there in wanted]
             for each, (_, logs, _) in zip(found, wanted, strict=True):
                 assert each.logs == pytest.approx(logs, abs=1e-4)
+    assert {1, 2, 3} <= widths  # slots end at different steps
 
 
 def test_empty_slots_vanish(model: One2Set, examples: Examples) -> None:

@@ -65,6 +65,12 @@ _generator_options = combine(
         help="Generators: stop after N validations without a better loss or metric, as f1@5:present:3.",
     ),
     click.option(
+        "--augment",
+        type=click.Choice(["60p"]),
+        help="Generators: learn also from the title of a document with the text of another, where both share 60 % of "
+        "their keyphrases.",
+    ),
+    click.option(
         "--drop",
         metavar="replace|add[:P]",
         help="Generators: mask present phrases and make them absent ones, each with probability P (default .7), in "
@@ -75,7 +81,7 @@ _generator_options = combine(
 )
 _SETTINGS = (
     "minutes", "steps", "epochs", "batch", "accumulate", "precision", "device", "seed", "stop", "jobs", "resume",
-    "drop",
+    "augment", "drop",
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from karat.errors import InputError
 from karat.libraries import library
 
 PRECISIONS = ("fp32", "bf16")
+AUGMENTS = ("60p",)
 MINUTES = 10.0  # where nothing says how long
 
 
@@ -28,6 +29,7 @@ class Settings:
     resume: bool = False
     jobs: int = 1
     drop: str | None = None
+    augment: str | None = None
 
     def __post_init__(self) -> None:
         told = [name for name in ("minutes", "steps", "epochs") if getattr(self, name) is not None]
@@ -39,6 +41,8 @@ class Settings:
                 raise InputError(f"--{name} is more than 0, not {value:g}")
         if self.precision not in PRECISIONS:
             raise InputError(f"--precision is {' or '.join(PRECISIONS)}, not {self.precision}")
+        if self.augment not in (None, *AUGMENTS):
+            raise InputError(f"--augment is {' or '.join(AUGMENTS)}, not {self.augment}")
         self.stopping()
 
     def stopping(self) -> tuple[str, int] | None:

@@ -182,7 +182,7 @@ def count_words(documents: Iterable[Document], read: int, written: int) -> Words
         texts.update(source_tokens(document))
         for reference in document.keyphrases or ():
             some = True
-            phrases.update(tokens(_first(reference)))
+            phrases.update(tokens(first_of(reference)))
         for counts in (texts, phrases):
             if len(counts) > MOST_COUNTED:  # rare words go, so that memory does not grow with the corpus
                 for word in [word for word, count in counts.items() if count == 1]:
@@ -201,7 +201,7 @@ def _most_frequent(counts: Counter[str], most: int, without: set[str]) -> list[s
     return [word for _, word in ranked[: max(most, 0)]]
 
 
-def _first(reference: str | Sequence[str | None] | None) -> str:
+def first_of(reference: str | Sequence[str | None] | None) -> str:
     """A reference as a text: of variants, the first."""
     if isinstance(reference, str) or reference is None:
         return reference or ""
@@ -239,7 +239,7 @@ def split_references(
     present, absent = [], []
     seen = set()
     for reference in document.keyphrases or ():
-        phrase = tokens(_first(reference))
+        phrase = tokens(first_of(reference))
         form = stems(phrase)
         if not phrase or form in seen:
             continue
