@@ -57,10 +57,12 @@ def check(documents: Sequence[Document]) -> int:
         found.setdefault(a, []).append(b)
         assert each.text == documents[b].text
         assert set(forms(each, stems)) == set(forms(documents[a], stems)) & set(forms(documents[b], stems))
-        assert each.keyphrases == [phrase for phrase in documents[b].keyphrases or () if phrase in each.keyphrases]
+        assert each.keyphrases == [
+            phrase for phrase in documents[b].keyphrases or () if phrase in (each.keyphrases or ())
+        ]
     more = 0
     for a, partners in all_partners(documents).items():
-        scores = dict((b, score) for score, b in partners)
+        scores = {b: score for score, b in partners}
         chosen = found.get(a, [])
         assert len(set(chosen)) == len(chosen)
         assert all(b in scores for b in chosen)

@@ -165,7 +165,8 @@ def test_a_training_that_drops_goes_on_to_the_same_bytes(
     from karat.generators import loop
 
     torch.set_num_threads(1)
-    corpus, how = Corpus.of(MADE), {"steps": 6, "batch": 8, "drop": "add:.6"}
+    corpus = Corpus.of(MADE)
+    how: dict[str, Any] = {"steps": 6, "batch": 8, "drop": "add:.6"}
     karat.train(corpus, model, output=tmp_path / "whole", **how)
     monkeypatch.setattr(loop, "SAVED", -1.0)
     step = loop.Training._step

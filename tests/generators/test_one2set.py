@@ -205,10 +205,11 @@ def by_hand(model: One2Set, batch: Batch) -> list[tuple[list[int], list[float], 
 
 def test_slots_together_write_what_each_writes_alone(model: One2Set, examples: Examples) -> None:
     widths = set()
-    for bias in (0.0, 1.5, 3.0):  # the more, the more slots are empty
+    with torch.no_grad():
+        model.codes *= 8  # so that slots differ
+    for bias in (0.0, 2.0, 4.0):  # the more, the more slots are empty, and the earlier others end
         with torch.no_grad():
-            model.bias[NULL] = bias
-            model.bias[EOS] = 1.0
+            model.bias[NULL], model.bias[EOS] = bias, 1 + bias
         for row in (0, 4, 9):
             batch = batch_of(examples, row)
             [found] = decode(model, batch, Decoding())
@@ -217,7 +218,10 @@ def test_slots_together_write_what_each_writes_alone(model: One2Set, examples: E
             assert [(each.words, each.present) for each in found] == [(words, there) for words, _, there in wanted]
             for each, (_, logs, _) in zip(found, wanted, strict=True):
                 assert each.logs == pytest.approx(logs, abs=1e-4)
-    assert {1, 2, 3} <= widths  # slots end at different steps
+        together = decode(model, batch_of(examples, 0, 4, 9), Decoding())
+        apart = [decode(model, batch_of(examples, row), Decoding())[0] for row in (0, 4, 9)]
+        assert [[each.words for each in some] for some in together] == [[each.words for each in some] for some in apart]
+    assert {1, 2, 5} <= widths  # slots end at different steps
 
 
 def test_empty_slots_vanish(model: One2Set, examples: Examples) -> None:

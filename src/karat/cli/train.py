@@ -76,12 +76,18 @@ _generator_options = combine(
         help="Generators: mask present phrases and make them absent ones, each with probability P (default .7), in "
         "place of a document or beside it (KPDrop).",
     ),
+    click.option(
+        "--guide",
+        metavar="MODEL|RUN",
+        help="Generators: put phrases that an extractor finds, or those of a run, before each document.",
+        shell_complete=completion.models,
+    ),
     click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Generators: processes (default 1)."),
     click.option("--resume", is_flag=True, default=None, help="Generators: go on with a training that was broken off."),
 )
 _SETTINGS = (
     "minutes", "steps", "epochs", "batch", "accumulate", "precision", "device", "seed", "stop", "jobs", "resume",
-    "augment", "drop",
+    "augment", "drop", "guide",
 )  # fmt: skip
 
 

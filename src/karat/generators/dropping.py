@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.generators.examples import Example
-from karat.generators.words import DIGIT, NULL, UNK, one_target, parted_target
+from karat.generators.words import DIGIT, NULL, PEOS, UNK, one_target, parted_target
 
 Mode = Literal["replace", "add"]
 CHANCE = 0.7  # as published
@@ -61,11 +61,17 @@ def dropped(example: Example, which: NDArray[np.bool_], written: int) -> Example
     for number in np.flatnonzero(which).tolist():
         for place in example.places[number]:
             masked[place : place + len(present[number])] = True
+    begin = int(np.argmax(example.source == PEOS)) + 1 if PEOS in example.source else 0  # behind a guide
+    pairs = list(zip(present, example.places, strict=True))
+    left = [
+        [at for at in places if at >= begin and not masked[at : at + len(phrase)].any()] for phrase, places in pairs
+    ]
+    for (phrase, places), some in zip(pairs, left, strict=True):  # what is absent is in no guide
+        for place in (at for at in places if at < begin and not some):
+            masked[place : place + len(phrase)] = True
     before = np.concatenate([[False], masked[:-1]])
     source, copied = np.where(masked, NULL, example.source), np.where(masked, UNK, example.copied)
     kept = ~(masked & before)  # a run of words is one mask
-    pairs = list(zip(present, example.places, strict=True))
-    left = [[at for at in places if not masked[at : at + len(phrase)].any()] for phrase, places in pairs]
     order = sorted((places[0], number) for number, places in enumerate(left) if places)
     there = [present[number] for _, number in order]
     others = [*absent, *(phrase for phrase, places in zip(present, left, strict=True) if not places)]
@@ -76,11 +82,11 @@ def dropped(example: Example, which: NDArray[np.bool_], written: int) -> Example
 
     target = one_target(filter(writable, there), (each for each in others if writable(each) and DIGIT not in each))
     shift = np.cumsum(kept) - 1  # where a place is now
-    places = [[int(shift[at]) for at in left[number]] for _, number in order if writable(present[number])]
+    still = [[int(shift[at]) for at in left[number]] for _, number in order if writable(present[number])]
     return Example(
         source[kept].astype(np.int32),
         copied[kept].astype(np.int32),
         np.array(target, np.int32),
         example.document,
-        places,
+        still,
     )

@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from karat.corpus import Document
 from karat.errors import InputError
 from karat.formats.output import writing_beside
+from karat.generators.guiding import Guide, guided
 from karat.generators.words import (
     BOS,
     PAD,
@@ -94,12 +96,13 @@ def write_examples(
     longest: int,
     others: frozenset[bytes] = frozenset(),
     places: bool = False,
+    guide: Guide | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Counts:
     """Writes the examples of documents to a file, one document after the other; gives what became of them.
 
     `longest` is how many tokens of a document are read; `others` are documents of another corpus, which are counted;
-    `places` says whether it is kept where present phrases stand.
+    `places` says whether it is kept where present phrases stand; `guide` finds what is put before documents.
     """
     stems = Stems(language)
     index = array("q")
@@ -107,7 +110,9 @@ def write_examples(
     with writing_beside(path) as file:
         file.write(np.array([MAGIC, VERSION, places, 0], dtype=np.int32).tobytes())
         at = 4
-        for place, document in enumerate(documents):
+        for place, (document, before) in enumerate(
+            guide.along(documents) if guide else zip(documents, repeat([]), strict=False)
+        ):
             if progress is not None and not place % 100:
                 progress(100)
             if others and content_of(document) in others:
@@ -123,14 +128,15 @@ def write_examples(
                 unwritable += 1
                 continue
             made, there, missing = made + 1, there + len(present), missing + len(absent)
-            numbers = np.array([*source.read, *source.copied, *(n for each in found for n in each)], dtype=np.int32)
+            whole = guided(source, before, words)
+            numbers = np.array([*whole.read, *whole.copied, *(n for each in found for n in each)], dtype=np.int32)
             file.write(numbers.tobytes())
-            start = at + 2 * len(tokens)
+            start = at + 2 * len(whole.read)
             for target in found:
-                index.extend((at, len(tokens), start, len(target), place))
+                index.extend((at, len(whole.read), start, len(target), place))
                 start += len(target)
             if places:
-                text = stems(tokens)
+                text = stems([*before, *tokens])
                 known = [n for each in places_of(present, words, source, text, stems) for n in (len(each), *each)]
                 file.write(np.array(known, dtype=np.int32).tobytes())
                 start += len(known)

@@ -135,6 +135,8 @@ class Training:
         path = folder / VALID_EXAMPLES
         self.checked = Examples(path, self.words.written) if path.is_file() else None
         self.drop = None if self.settings.drop is None else Drop.of(self.settings.drop)
+        stopping = self.settings.stopping()
+        self.guide = task.guide() if stopping is not None and stopping[0] != "loss" else None
         self.size = self.settings.batch * self.world.size  # documents of a batch, on all processes
         self.many = len(self.examples.batches(self.size, 0, 0))  # batches of an epoch
         self._epoch: tuple[int, list[NDArray[np.int64]]] = (-1, [])
@@ -259,7 +261,7 @@ class Training:
         if stopping is not None and stopping[0] != "loss":
             assert self.task.valid is not None
             documents = list(islice(self.task.valid, VALIDATED))
-            line[stopping[0]] = score_on(Loaded(self.card, self.words, self.model), documents, stopping[0])
+            line[stopping[0]] = score_on(Loaded(self.card, self.words, self.model), documents, stopping[0], self.guide)
             worse = -line[stopping[0]]
         place.log.append(line)
         place.total, place.tokens = 0.0, 0

@@ -29,17 +29,20 @@ def _register(name: str) -> None:
         temperature: float = 1.0,
         seed: int = 0,
         longest: int = 60,
+        guide: str = "",
     ) -> Predict:
         torch = _check(name, model)
         from karat.generators.checkpoint import load
         from karat.generators.decoding import Decoding
+        from karat.generators.guiding import guide_of_card
         from karat.generators.writing import Writer
 
         torch.set_num_threads(asked.threads)
         how = Decoding(
             search, beam, groups if search == "diverse" else 1, penalty, topk, temperature, seed=seed, longest=longest
         )
-        return Writer(load(model), asked.n, how).predict
+        loaded = load(model)
+        return Writer(loaded, asked.n, how, guide_of_card(loaded.card, model, guide)).predict
 
     make.__doc__ = GENERATORS[name].summary
     registered(name, needs=("training",), window=WINDOW, threads=True)(make)

@@ -22,6 +22,7 @@ from karat.generators import checkpoint
 from karat.generators.checkpoint import EXAMPLES, FILES, FORMAT, VALID_EXAMPLES, WORDS, Card
 from karat.generators.composing import composed
 from karat.generators.examples import Counts, content_of, write_examples
+from karat.generators.guiding import Guide, guide_name, guide_of
 from karat.generators.settings import Settings
 from karat.generators.words import count_words
 
@@ -42,7 +43,12 @@ class Task:
 
     def kept(self) -> dict[str, Any]:
         """The settings that the weights depend on."""
-        return {key: value for key, value in asdict(self.settings).items() if key not in HOW_LONG}
+        guide = None if self.settings.guide is None else guide_name(self.settings.guide)
+        return {key: value for key, value in asdict(self.settings).items() if key not in HOW_LONG} | {"guide": guide}
+
+    def guide(self) -> Guide | None:
+        """What finds phrases that are put before the documents."""
+        return None if self.settings.guide is None else guide_of(self.settings.guide, self.language)
 
 
 def prepare(task: Task, folder: Path, progress: Callable[[int], object] | None = None) -> list[str]:
@@ -64,11 +70,13 @@ def prepare(task: Task, folder: Path, progress: Callable[[int], object] | None =
 def _begin(task: Task, folder: Path, progress: Callable[[int], object] | None) -> list[str]:
     """Writes words, examples and, when these are complete, the card; gives notes."""
     _, learning = checkpoint.parted(task.model, task.options)
+    guide = task.guide()
     digest = blake2b(digest_size=16)
     words = count_words(_hashed(task.corpus, digest), learning.read, learning.written)
     write_beside(folder / WORDS, words.as_text().encode())
     others = frozenset(map(content_of, task.valid or ()))
     how: dict[str, Any] = {"language": task.language, "targets": learning.targets, "longest": learning.longest}
+    how["guide"] = guide
     kept: dict[str, Any] = {"others": others, "places": task.settings.drop is not None, "progress": progress}
     made = _Counted(composed(task.corpus, task.language, task.settings.seed) if task.settings.augment else ())
     counts = write_examples(folder / EXAMPLES, chain(task.corpus, made), words, **kept, **how)

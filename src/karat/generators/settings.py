@@ -30,6 +30,7 @@ class Settings:
     jobs: int = 1
     drop: str | None = None
     augment: str | None = None
+    guide: str | None = None
 
     def __post_init__(self) -> None:
         told = [name for name in ("minutes", "steps", "epochs") if getattr(self, name) is not None]
