@@ -64,11 +64,30 @@ _generator_options = combine(
         metavar="loss|METRIC:N",
         help="Generators: stop after N validations without a better loss or metric, as f1@5:present:3.",
     ),
+    click.option(
+        "--augment",
+        type=click.Choice(["60p"]),
+        help="Generators: learn also from the title of a document with the text of another, where both share 60 % of "
+        "their keyphrases.",
+    ),
+    click.option(
+        "--drop",
+        metavar="replace|add[:P]",
+        help="Generators: mask present phrases and make them absent ones, each with probability P (default .7), in "
+        "place of a document or beside it (KPDrop).",
+    ),
+    click.option(
+        "--guide",
+        metavar="MODEL|RUN",
+        help="Generators: put phrases that an extractor finds, or those of a run, before each document.",
+        shell_complete=completion.models,
+    ),
     click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Generators: processes (default 1)."),
     click.option("--resume", is_flag=True, default=None, help="Generators: go on with a training that was broken off."),
 )
 _SETTINGS = (
     "minutes", "steps", "epochs", "batch", "accumulate", "precision", "device", "seed", "stop", "jobs", "resume",
+    "augment", "drop", "guide",
 )  # fmt: skip
 
 

@@ -8,13 +8,14 @@ moves it on where the last word was a separator. `step` is differentiable, so th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from karat.generators.examples import Arrays
+from karat.generators.examples import Arrays, Examples
 from karat.generators.words import PAD, Words
 
 
@@ -38,6 +39,13 @@ class Batch(NamedTuple):
         return cls(*(torch.from_numpy(each).to(device, torch.int64) for each in arrays))
 
 
+def in_table(numbers: Tensor, own: Tensor, written: int) -> Tensor:
+    """Numbers for copying [b, m] as numbers in the table."""
+    if not own.shape[1]:
+        return numbers
+    return torch.where(numbers < written, numbers, own.gather(1, (numbers - written).clamp(min=0)))
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """Where decoding is. The rows of a document are beside each other, and each document has as many."""
@@ -51,6 +59,12 @@ class Generator(nn.Module):
 
     written: int
     exclusive: int = 0  # phrases whose first words are not written again as a first word, unless decoding says else
+    slots: int = 0  # rows that each document has, of a model that writes its phrases beside each other
+    length: int = 0  # words of a slot
+
+    def notes(self, examples: Examples) -> Iterator[str]:
+        """What is to be said of learning from these examples."""
+        yield from ()
 
     def know(self, words: Words) -> None:
         """Is called once with the table of words, for a model that looks for certain ones."""

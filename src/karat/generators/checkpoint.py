@@ -105,12 +105,13 @@ def parted(name: str, options: Mapping[str, Any]) -> tuple[Any, Learning]:
     shape = GENERATORS[name].shape
     own = {each.name for each in fields(shape)}
     try:
-        return (
-            shape(**{key: value for key, value in options.items() if key in own}),
-            Learning(**{key: value for key, value in options.items() if key not in own}),
-        )
+        made = shape(**{key: value for key, value in options.items() if key in own})
+        learning = Learning(**{key: value for key, value in options.items() if key not in own})
     except TypeError as error:
         raise InputError(f"{name}: these are not its options ({error})") from None
+    if learning.targets == "one2one" and not GENERATORS[name].one2one:
+        raise InputError(f"{name} learns all phrases of a document together: its targets are one2seq, not one2one")
+    return made, learning
 
 
 def build(name: str, options: Mapping[str, Any], words: Words) -> Generator:

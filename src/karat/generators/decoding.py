@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 
 from karat.errors import InputError
-from karat.generators.base import Batch, Generator
+from karat.generators.base import Batch, Generator, in_table
 from karat.generators.words import BOS, EOS, NULL, PAD, PEOS, SEP, TEXT, UNK
 
 Search = Literal["beam", "diverse", "topk"]
-FORBIDDEN = [PAD, UNK, BOS, TEXT, NULL]
+WORDLESS = [PAD, UNK, BOS, TEXT]
+FORBIDDEN = [*WORDLESS, NULL]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,18 @@ class Written:
 
     words: list[int]
     logs: list[float]
+    present: bool | None = None  # of a phrase in a slot: whether the slot is one for present phrases
 
     @property
     def score(self) -> float:
         """The log-probability of the whole sequence."""
         return sum(self.logs)
+
+    @property
+    def mean(self) -> float:
+        """The mean log-probability of its words, without that of `<eos>`."""
+        logs = self.logs[:-1] if self.words[-1] == EOS else self.logs
+        return sum(logs) / len(logs)
 
 
 @torch.no_grad()
@@ -61,7 +69,44 @@ def decode(model: Generator, batch: Batch, how: Decoding) -> list[list[Written]]
     """The sequences of each document, the best first: by log-probability a word, which does not favour short ones."""
     if model.training:
         raise ValueError("a model in training drops out; call eval() first")
-    return _Rows(model, batch, how).run()
+    return _slots(model, batch, how) if model.slots else _Rows(model, batch, how).run()
+
+
+def _slots(model: Generator, batch: Batch, how: Decoding) -> list[list[Written]]:
+    """The phrases of each document's slots, the best first; a slot that begins with `<null>` has none."""
+    check_slots(how)
+    slot = torch.arange(model.slots, device=batch.source.device).repeat(len(batch.source), 1)  # [b, w]
+    state, last, going = model.encode(batch), torch.full_like(slot, BOS), torch.ones_like(slot, dtype=torch.bool)
+    words, logs = slot.new_zeros(*slot.shape, 0), torch.zeros(*slot.shape, 0, device=slot.device)  # [b, w, t]
+    done: list[list[tuple[int, Written]]] = [[] for _ in slot]
+    steps = min(how.longest, model.length)
+    for step in range(steps):
+        found, state = model.step(state, in_table(last, batch.own, model.written).flatten())  # [b · w, v]
+        found[:, [*FORBIDDEN, SEP, PEOS] if step else [*WORDLESS, SEP, PEOS]] = 0
+        best, last = (each.view(slot.shape) for each in found.max(1))  # [b, w]
+        words, logs = torch.cat([words, last[:, :, None]], 2), torch.cat([logs, best.log()[:, :, None]], 2)
+        ended = going & ((last == EOS) | (last == NULL) | (step == steps - 1))
+        for at, row in (ended & (words[:, :, 0] != EOS) & (last != NULL)).nonzero().tolist():
+            number = int(slot[at, row])
+            phrase = Written(words[at, row].tolist(), logs[at, row].tolist(), number < model.slots // 2)
+            done[at].append((number, phrase))
+        going = going & ~ended
+        width = int(going.sum(1).max())
+        if not width:
+            break
+        if width < slot.shape[1]:  # slots that go on are put first, and as few others as there can be
+            kept = (~going).to(torch.int8).argsort(dim=1, stable=True)[:, :width]  # [b, w]
+            rows = (kept + torch.arange(len(kept), device=kept.device)[:, None] * slot.shape[1]).flatten()
+            state = model.reorder(state, rows)
+            slot, last, going = (each.gather(1, kept) for each in (slot, last, going))
+            words, logs = (each.flatten(0, 1)[rows].unflatten(0, kept.shape) for each in (words, logs))
+    return [[each for _, each in sorted(some, key=lambda pair: (-pair[1].mean, pair[0]))] for some in done]
+
+
+def check_slots(how: Decoding) -> None:
+    """Raises InputError unless words are chosen as slots do."""
+    if (how.search, how.beam) != ("beam", 1):
+        raise InputError("a model with slots writes the best word of each at every step: leave out search and beam")
 
 
 class _Rows:
@@ -119,11 +164,8 @@ class _Rows:
 
     def _last_in_table(self) -> Tensor:
         """The last word of each row as a number in the table, [r]."""
-        own, written = self.state.memory["own"], self.model.written
-        if not own.shape[1]:
-            return self.last
-        places = (self.last - written).clamp(min=0).view(len(own), -1)  # [b, w]
-        return torch.where(self.last < written, self.last, own.gather(1, places).view(-1))
+        own = self.state.memory["own"]
+        return in_table(self.last.view(len(own), -1), own, self.model.written).view(-1)
 
     def _best(self, found: Tensor) -> tuple[Tensor, Tensor]:
         """(the row that each goes on from, its next word), [b, w]: the best of each group, one after the other."""

@@ -1,8 +1,9 @@
 """Examples: what a generator learns from, as integers in a file that is mapped into memory.
 
 The file holds int32 numbers: a head, then for each document the numbers of its tokens, their numbers for copying and
-its targets, and at the end an index of int64 columns. Only the index and what a batch needs is ever in memory. The
-order of an epoch follows from the seed and the number of the epoch alone.
+its targets, and at the end an index of int64 columns. Where phrases are to be dropped, there is behind a target where
+its present phrases stand: for each of them how many places there are, and these. Only the index and what a batch needs
+is ever in memory. The order of an epoch follows from the seed and the number of the epoch alone.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 from karat.corpus import Document
 from karat.errors import InputError
 from karat.formats.output import writing_beside
+from karat.generators.guiding import Guide, guided
 from karat.generators.settings import Peos
 from karat.generators.words import (
     BOS,
@@ -31,6 +34,8 @@ from karat.generators.words import (
     Stems,
     Targets,
     Words,
+    parted_target,
+    places_of,
     source_tokens,
     split_references,
     targets_of,
@@ -43,6 +48,19 @@ VERSION = 1
 COLUMNS = 5  # of the index: where the source is, its length, where the target is, its length, which document
 ALIKE = 16  # tokens by which lengths of documents may differ before those of their targets count
 BUCKET = 64  # batches whose documents are sorted by length together
+
+
+class Example(NamedTuple):
+    """What is learned of a document."""
+
+    source: Ints  # [n] numbers in the table
+    copied: Ints  # [n] numbers for copying
+    target: Ints  # [m] numbers for copying
+    document: int  # its place in the corpus
+    places: Sequence[Sequence[int]]  # where each present phrase of the target stands, if that is known
+
+
+Change = Callable[[Example], Iterable[Example]]  # what is learned of an example
 
 
 class Arrays(NamedTuple):
@@ -81,19 +99,24 @@ def write_examples(
     targets: Targets,
     longest: int,
     others: frozenset[bytes] = frozenset(),
+    places: bool = False,
+    guide: Guide | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Counts:
     """Writes the examples of documents to a file, one document after the other; gives what became of them.
 
-    `longest` is how many tokens of a document are read; `others` are documents of another corpus, which are counted.
+    `longest` is how many tokens of a document are read; `others` are documents of another corpus, which are counted;
+    `places` says whether it is kept where present phrases stand; `guide` finds what is put before documents.
     """
     stems = Stems(language)
     index = array("q")
     made = empty = unwritable = shared = there = missing = 0
     with writing_beside(path) as file:
-        file.write(np.array([MAGIC, VERSION, 0, 0], dtype=np.int32).tobytes())
+        file.write(np.array([MAGIC, VERSION, places, 0], dtype=np.int32).tobytes())
         at = 4
-        for place, document in enumerate(documents):
+        for place, (document, before) in enumerate(
+            guide.along(documents) if guide else zip(documents, repeat([]), strict=False)
+        ):
             if progress is not None and not place % 100:
                 progress(100)
             if others and content_of(document) in others:
@@ -109,12 +132,18 @@ def write_examples(
                 unwritable += 1
                 continue
             made, there, missing = made + 1, there + len(present), missing + len(absent)
-            numbers = np.array([*source.read, *source.copied, *(n for each in found for n in each)], dtype=np.int32)
+            whole = guided(source, before, words)
+            numbers = np.array([*whole.read, *whole.copied, *(n for each in found for n in each)], dtype=np.int32)
             file.write(numbers.tobytes())
-            start = at + 2 * len(tokens)
+            start = at + 2 * len(whole.read)
             for target in found:
-                index.extend((at, len(tokens), start, len(target), place))
+                index.extend((at, len(whole.read), start, len(target), place))
                 start += len(target)
+            if places:
+                text = stems([*before, *tokens])
+                known = [n for each in places_of(present, words, source, text, stems) for n in (len(each), *each)]
+                file.write(np.array(known, dtype=np.int32).tobytes())
+                start += len(known)
             at = start
         if at % 2:
             file.write(b"\0\0\0\0")  # the index begins at a multiple of 8 bytes
@@ -153,15 +182,31 @@ class Examples:
             found += [bucket[at : at + size] for at in range(0, len(bucket), size)]
         return [found[at] for at in random.permutation(len(found))]
 
-    def arrays(self, rows: Sequence[int] | NDArray[np.int64]) -> Arrays:
-        """These examples beside each other."""
+    def example(self, row: int) -> Example:
+        """An example; where its phrases stand is known if that was kept."""
         numbers = self._numbers
-        sources, copies, targets = [], [], []
-        for source, length, target, many, _ in self.index[np.asarray(rows)].tolist():
-            sources.append(numbers[source : source + length])
-            copies.append(numbers[source + length : source + 2 * length])
-            targets.append(with_peos(numbers[target : target + many], self.peos))
-        return beside(sources, copies, targets, self.written)
+        at, length, start, many, document = self.index[row].tolist()
+        places: list[list[int]] = []
+        if numbers[2]:
+            known = start + many
+            for _ in parted_target(numbers[start:known].tolist())[0]:
+                end = known + 1 + int(numbers[known])
+                places.append(numbers[known + 1 : end].tolist())
+                known = end
+        source, copied = numbers[at : at + length], numbers[at + length : at + 2 * length]
+        return Example(source, copied, numbers[start : start + many], document, places)
+
+    def arrays(self, rows: Sequence[int] | NDArray[np.int64], change: Change | None = None) -> Arrays:
+        """These examples beside each other, or what they are changed to."""
+        found = [self.example(row) for row in np.asarray(rows).tolist()]
+        if change is not None:
+            found = [each for example in found for each in change(example)]
+        return beside(
+            [each.source for each in found],
+            [each.copied for each in found],
+            [with_peos(each.target, self.peos) for each in found],
+            self.written,
+        )
 
 
 def beside(sources: Sequence[Ints], copies: Sequence[Ints], targets: Sequence[Ints], written: int) -> Arrays:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from karat.formats.output import claimed, write_beside
 from karat.generators import checkpoint
 from karat.generators.base import Batch, Generator
 from karat.generators.checkpoint import EXAMPLES, LOG, PLACE, STATE, VALID_EXAMPLES, WEIGHTS, Card, Loaded
+from karat.generators.dropping import Drop
 from karat.generators.examples import Examples
 from karat.generators.memory import kept_memory
 from karat.generators.prepare import VALIDATED, Task, prepare
@@ -51,6 +53,7 @@ class Told:
 
 
 Tell = Callable[[Told], None]
+Rows = tuple[int, NDArray[np.int64]]  # an epoch, and examples of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +92,18 @@ def train_generator(
     task: Task, output: str | Path, tell: Tell | None = None, progress: Callable[[int], object] | None = None
 ) -> Finished:
     """Trains a generator into a directory; with `settings.resume`, goes on where an earlier training was."""
-    checkpoint.parted(task.model, task.options)
+    _, learning = checkpoint.parted(task.model, task.options)
+    if task.settings.drop is not None:
+        Drop.of(task.settings.drop)
+        if learning.targets == "one2one":
+            raise InputError("--drop makes present phrases of a target absent ones: targets are one2seq, not one2one")
     if task.settings.stop is not None and task.valid is None:
         raise InputError("--stop looks at validation documents: name some with --valid")
     folder, jobs = Path(output), task.settings.jobs
     with claimed(folder):
         notes = prepare(task, folder, progress)
         training = Training(folder, task, tell, World(0, jobs))
+        notes += training.model.notes(training.examples)
         training.plan()
         if jobs > 1:
             from karat.generators.workers import on_processes
@@ -128,6 +136,9 @@ class Training:
         self.examples = Examples(folder / EXAMPLES, self.words.written, peos)
         path = folder / VALID_EXAMPLES
         self.checked = Examples(path, self.words.written, peos) if path.is_file() else None
+        self.drop = None if self.settings.drop is None else Drop.of(self.settings.drop)
+        stopping = self.settings.stopping()
+        self.guide = task.guide() if stopping is not None and stopping[0] != "loss" else None
         self.size = self.settings.batch * self.world.size  # documents of a batch, on all processes
         self.many = len(self.examples.batches(self.size, 0, 0))  # batches of an epoch
         self._epoch: tuple[int, list[NDArray[np.int64]]] = (-1, [])
@@ -168,7 +179,8 @@ class Training:
 
     def _step(self, step: int) -> tuple[float, int]:
         """One update of the weights; gives (summed loss, words). What does not fit into memory is cut into halves."""
-        rows = [self._rows(step * self.settings.accumulate + at) for at in range(self.settings.accumulate)]
+        numbers = range(step * self.settings.accumulate, (step + 1) * self.settings.accumulate)
+        rows = [(number // self.many, self._rows(number)) for number in numbers]
         while True:
             try:
                 total, tokens = self._gradients(step, rows)
@@ -189,7 +201,7 @@ class Training:
         self.place.documents += self.settings.accumulate * self.size
         return total, tokens
 
-    def _gradients(self, step: int, rows: list[NDArray[np.int64]]) -> tuple[float, int]:
+    def _gradients(self, step: int, rows: list[Rows]) -> tuple[float, int]:
         """(summed loss, words) of these examples, on all processes; the gradients are those of the sum."""
         torch.manual_seed((self.settings.seed * 1_000_003 + step) * 64 + self.world.rank)
         self.model.train()
@@ -217,15 +229,18 @@ class Training:
             self._epoch = epoch, self.examples.batches(self.size, self.settings.seed, epoch)
         return self._epoch[1][at][self.world.rank :: self.world.size]
 
-    def _pieces(self, batches: list[NDArray[np.int64]]) -> Iterator[Batch]:
-        for rows in batches:
+    def _pieces(self, batches: list[Rows]) -> Iterator[Batch]:
+        for epoch, rows in batches:
+            change = (
+                None if self.drop is None else partial(self.drop.apply, self.words.written, self.settings.seed, epoch)
+            )
             for some in np.array_split(rows, min(self.place.pieces, max(len(rows), 1))):
                 if len(some):
-                    yield Batch.of(self.examples.arrays(some), self.device)
+                    yield Batch.of(self.examples.arrays(some, change), self.device)
 
-    def _who(self, batches: list[NDArray[np.int64]]) -> str:
+    def _who(self, batches: list[Rows]) -> str:
         """The documents of some batches, in brackets."""
-        places = {int(self.examples.index[row, 4]) for rows in batches for row in rows}
+        places = {int(self.examples.index[row, 4]) for _, rows in batches for row in rows}
         named = [str(document.id) for at, document in enumerate(self.task.corpus) if at in places]
         return f" (documents {', '.join(named[:8])}{' and others' if len(named) > 8 else ''})"
 
@@ -248,7 +263,7 @@ class Training:
         if stopping is not None and stopping[0] != "loss":
             assert self.task.valid is not None
             documents = list(islice(self.task.valid, VALIDATED))
-            line[stopping[0]] = score_on(Loaded(self.card, self.words, self.model), documents, stopping[0])
+            line[stopping[0]] = score_on(Loaded(self.card, self.words, self.model), documents, stopping[0], self.guide)
             worse = -line[stopping[0]]
         place.log.append(line)
         place.total, place.tokens = 0.0, 0

@@ -18,12 +18,12 @@ def prediction_of(
     """The first n different phrases of a document's sequences.
 
     A score is the geometric mean of the probabilities of a phrase's words. A phrase is of the kind that its place says,
-    before `<peos>` or after it; where there is none, whether it stands in the text.
+    its slot, or before `<peos>` or after it; where there is none, whether it stands in the text.
     """
     surface = Surface(document)
     own = {number: word for word, number in source.own.items()}
     text = stems(source_tokens(document))
-    slots = any(PEOS in each.words for each in sequences)
+    placed = any(PEOS in each.words or each.present is not None for each in sequences)
     phrases: list[str] = []
     scores: list[float] = []
     probabilities: list[list[float]] = []
@@ -39,17 +39,17 @@ def prediction_of(
         phrases.append(restored)
         scores.append(round(exp(sum(logs) / len(logs)), DIGITS))
         probabilities.append([round(exp(log), DIGITS) for log in logs])
-        kinds.append("present" if (before if slots else form in text) else "absent")
+        kinds.append("present" if (before if placed else form in text) else "absent")
     return Prediction(
         id=document.id, keyphrases=list(phrases), scores=list(scores), token_probs=list(probabilities), kinds=kinds
     )
 
 
 def _parts(written: Written) -> Iterator[tuple[list[int], list[float], bool]]:
-    """(words, log-probabilities, whether before `<peos>`) of each phrase of a sequence."""
+    """(words, log-probabilities, whether its place is that of present ones) of each phrase of a sequence."""
     numbers: list[int] = []
     logs: list[float] = []
-    before = True
+    before = written.present is not False
     for word, log in zip(written.words, written.logs, strict=True):
         if word not in (SEP, PEOS, EOS):
             numbers.append(word)

@@ -32,16 +32,19 @@ def _register(name: str) -> None:
         seed: int = 0,
         longest: int = 60,
         exclusive: int = -1,
+        guide: str = "",
     ) -> Predict:
         torch = _check(name, model)
         from karat.generators.checkpoint import load
         from karat.generators.decoding import Decoding
+        from karat.generators.guiding import guide_of_card
         from karat.generators.writing import Writer
 
         torch.set_num_threads(asked.threads)
         groups = groups if search == "diverse" else 1
         how = Decoding(search, beam, groups, penalty, topk, temperature, seed, longest, exclusive)
-        return Writer(load(model), asked.n, how).predict
+        loaded = load(model)
+        return Writer(loaded, asked.n, how, guide_of_card(loaded.card, model, guide)).predict
 
     def notes(_asked: Asked, documents: Sequence[Document]) -> list[str]:
         return GENERATORS[name].notes(documents)

@@ -5,10 +5,10 @@ Where a training goes on, it is checked that corpus, model and settings are thos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ from karat.errors import InputError
 from karat.formats.output import LOCK, NEW, write_beside, writing_errors
 from karat.generators import checkpoint
 from karat.generators.checkpoint import EXAMPLES, FILES, FORMAT, VALID_EXAMPLES, WORDS, Card
+from karat.generators.composing import composed
 from karat.generators.examples import Counts, content_of, write_examples
+from karat.generators.guiding import Guide, guide_name, guide_of
 from karat.generators.settings import Settings
 from karat.generators.words import count_words
 
@@ -41,7 +43,12 @@ class Task:
 
     def kept(self) -> dict[str, Any]:
         """The settings that the weights depend on."""
-        return {key: value for key, value in asdict(self.settings).items() if key not in HOW_LONG}
+        guide = None if self.settings.guide is None else guide_name(self.settings.guide)
+        return {key: value for key, value in asdict(self.settings).items() if key not in HOW_LONG} | {"guide": guide}
+
+    def guide(self) -> Guide | None:
+        """What finds phrases that are put before the documents."""
+        return None if self.settings.guide is None else guide_of(self.settings.guide, self.language)
 
 
 def prepare(task: Task, folder: Path, progress: Callable[[int], object] | None = None) -> list[str]:
@@ -63,12 +70,16 @@ def prepare(task: Task, folder: Path, progress: Callable[[int], object] | None =
 def _begin(task: Task, folder: Path, progress: Callable[[int], object] | None) -> list[str]:
     """Writes words, examples and, when these are complete, the card; gives notes."""
     _, learning = checkpoint.parted(task.model, task.options)
+    guide = task.guide()
     digest = blake2b(digest_size=16)
     words = count_words(_hashed(task.corpus, digest), learning.read, learning.written)
     write_beside(folder / WORDS, words.as_text().encode())
     others = frozenset(map(content_of, task.valid or ()))
     how: dict[str, Any] = {"language": task.language, "targets": learning.targets, "longest": learning.longest}
-    counts = write_examples(folder / EXAMPLES, task.corpus, words, others=others, progress=progress, **how)
+    how["guide"] = guide
+    kept: dict[str, Any] = {"others": others, "places": task.settings.drop is not None, "progress": progress}
+    made = _Counted(composed(task.corpus, task.language, task.settings.seed) if task.settings.augment else ())
+    counts = write_examples(folder / EXAMPLES, chain(task.corpus, made), words, **kept, **how)
     if not counts.documents:
         raise InputError("no document has references that can be written or copied")
     valid = None
@@ -78,10 +89,31 @@ def _begin(task: Task, folder: Path, progress: Callable[[int], object] | None) -
             raise InputError("no validation document has references that can be written or copied")
         valid = {"name": task.valid.name, "documents": checked.documents}
     corpus = {"name": task.corpus.name, "hash": digest.hexdigest(), "documents": counts.documents}
+    if task.settings.augment:
+        corpus["composed"] = made.count
     told: dict[str, Any] = {"language": task.language, "options": task.options, "settings": task.kept()}
     card = Card(format=FORMAT, model=task.model, karat=__version__, corpus=corpus, valid=valid, steps=0, **told)
     checkpoint.write_card(folder, card)
-    return list(_notes_on(counts))
+    return [*_notes_on(counts), *([made.note] if task.settings.augment else [])]
+
+
+class _Counted:
+    """Documents that are composed, counted as they are taken."""
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self._documents, self.count = documents, 0
+
+    def __iter__(self) -> Iterator[Document]:
+        for document in self._documents:
+            self.count += 1
+            yield document
+
+    @property
+    def note(self) -> str:
+        """How many there are."""
+        if not self.count:
+            return "no example was composed: no two documents with a title and a text share enough keyphrases"
+        return f"{self.count:,} examples were composed of a title and the text of another document"
 
 
 def _hashed(corpus: Corpus, digest: Any) -> Iterator[Document]:

@@ -12,6 +12,7 @@ from karat.libraries import library
 
 PRECISIONS = ("fp32", "bf16")
 Peos = Literal["never", "between", "always"]  # `between`: only where there are present and absent keyphrases
+AUGMENTS = ("60p",)
 MINUTES = 10.0  # where nothing says how long
 
 
@@ -30,6 +31,9 @@ class Settings:
     stop: str | None = None
     resume: bool = False
     jobs: int = 1
+    drop: str | None = None
+    augment: str | None = None
+    guide: str | None = None
 
     def __post_init__(self) -> None:
         told = [name for name in ("minutes", "steps", "epochs") if getattr(self, name) is not None]
@@ -41,6 +45,8 @@ class Settings:
                 raise InputError(f"--{name} is more than 0, not {value:g}")
         if self.precision not in PRECISIONS:
             raise InputError(f"--precision is {' or '.join(PRECISIONS)}, not {self.precision}")
+        if self.augment not in (None, *AUGMENTS):
+            raise InputError(f"--augment is {' or '.join(AUGMENTS)}, not {self.augment}")
         self.stopping()
 
     def stopping(self) -> tuple[str, int] | None:
@@ -135,6 +141,19 @@ class TransformerShape:
 
 
 @dataclass(frozen=True, slots=True)
+class One2SetShape(TransformerShape):
+    """The size of a Transformer with parallel slots; published are 20 slots of 6 words."""
+
+    slots: int = 20  # half for present phrases, half for absent ones
+    length: int = 6  # words of a phrase
+
+    def __post_init__(self) -> None:
+        TransformerShape.__post_init__(self)
+        if self.slots < 2 or self.slots % 2 or self.length < 1:
+            raise InputError(f"slots are 2, 4 or more, of 1 word or more, not {self.slots} of {self.length}")
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of generator: what its sizes are, where its network is, and what it is in a sentence."""
 
@@ -143,6 +162,7 @@ class Kind:
     summary: str
     peos: Peos = "never"  # what it has to see of which keyphrases are present, where the option `peos` says `never`
     notes: Callable[[Iterable[Document]], list[str]] = lambda _: []  # what is to be said of training or predicting
+    one2one: bool = True  # whether it can learn one phrase at a time
 
 
 def _untitled(documents: Iterable[Document]) -> list[str]:
@@ -178,6 +198,13 @@ GENERATORS = {
         TransformerShape,
         "karat.generators.transformer:Transformer",
         "Writes keyphrases, present and absent ones: a Transformer that copies (Vaswani 2017, See 2017).",
+    ),
+    "one2set": Kind(
+        One2SetShape,
+        "karat.generators.one2set:One2Set",
+        "Writes keyphrases in parallel slots, present and absent ones: a Transformer that copies (Ye 2021).",
+        peos="always",
+        one2one=False,
     ),
 }
 

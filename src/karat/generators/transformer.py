@@ -18,6 +18,8 @@ from karat.generators.dropout import Dropout
 from karat.generators.settings import TransformerShape
 from karat.generators.words import PAD
 
+Past = dict[str, Tensor]  # what a state holds, by name
+
 
 class Attention(nn.Module):
     """Attention of many heads; below, a = heads, e = size / heads."""
@@ -130,16 +132,30 @@ class Transformer(Generator):
         logits = torch.addmm(self.bias, written, self.embed.weight[: self.written].t())
         return logits, self.gate(torch.cat([written, context], 1)).squeeze(1)
 
+    def layers(self, states: Tensor, memory: Past, past: Past | None = None) -> tuple[Tensor, Past]:
+        """(decoder states of inputs [r, m, d], keys and values so far); without a past, all places at once."""
+        after: Past = {}
+        for at, layer in enumerate(self.decoder):
+            keys, values = f"keys{at}", f"values{at}"
+            states, (after[keys], after[values]) = layer.write(
+                states,
+                (memory[keys], memory[values]),
+                memory["mask"][:, None, None],
+                None if past is None else (past[keys], past[values]),
+            )
+        return self.write_norm(states), after
+
     def log_probabilities(self, batch: Batch) -> Tensor:
         """The log-probability of each target given those before it, [b, m]: all places at once."""
-        source, mask = self.read(batch), batch.mask[:, None, None]
-        states = self.embedded(batch.inputs)  # [b, m, d]
-        for layer in self.decoder:
-            states, _ = layer.write(states, layer.other.keys_values(source), mask, None)
-        states = self.write_norm(states)
-        attention = self.point(states, self.pointed(source), batch.mask)  # [b, m, n]
-        context = attention @ source  # [b, m, d]
-        return log_probabilities_of(batch.targets, batch.copied, attention, self.mixture, states, context)
+        memory = self.encode(batch).memory
+        states, _ = self.layers(self.embedded(batch.inputs), memory)  # [b, m, d]
+        return self.log_probabilities_at(states, batch.targets, memory)
+
+    def log_probabilities_at(self, states: Tensor, targets: Tensor, memory: Past) -> Tensor:
+        """The log-probability of each target [b, m] at its decoder state [b, m, d]; 0 where there is none."""
+        attention = self.point(states, memory["pointed"], memory["mask"])  # [b, m, n]
+        context = attention @ memory["source"]  # [b, m, d]
+        return log_probabilities_of(targets, memory["copied"], attention, self.mixture, states, context)
 
     def encode(self, batch: Batch) -> State:
         """The documents of a batch; keys and values of the source are projected here, once."""
@@ -154,17 +170,13 @@ class Transformer(Generator):
 
     def step(self, state: State, last: Tensor) -> tuple[Tensor, State]:
         """(the probabilities of the next word [r, written + l], the state after); w rows of each document."""
-        memory, past = state.memory, {}
-        states = self.embedded(last[:, None], state.past["keys0"].shape[2])  # [r, 1, d]
-        for at, layer in enumerate(self.decoder):
-            keys, values = f"keys{at}", f"values{at}"
-            before = state.past[keys], state.past[values]
-            states, (past[keys], past[values]) = layer.write(
-                states, (memory[keys], memory[values]), memory["mask"][:, None, None], before
-            )
-        states = self.write_norm(states)[:, 0]  # [r, d]
+        inputs = self.embedded(last[:, None], state.past["keys0"].shape[2])  # [r, 1, d]
+        states, past = self.layers(inputs, state.memory, state.past)
+        return self.probabilities(states[:, 0], state.memory), State(state.memory, past)
+
+    def probabilities(self, states: Tensor, memory: Past) -> Tensor:
+        """The probabilities of the next word [r, written + l] after decoder states [r, d]."""
         rows = states.unflatten(0, (len(memory["source"]), -1))  # [b, w, d]
         attention = self.point(rows, memory["pointed"], memory["mask"])  # [b, w, n]
         logits, gate = self.mixture(states, (attention @ memory["source"]).flatten(0, 1))
-        found = distribution(logits, gate, attention, memory["copied"], memory["own"].shape[1])
-        return found, State(memory, past)
+        return distribution(logits, gate, attention, memory["copied"], memory["own"].shape[1])

@@ -11,6 +11,7 @@ from karat.corpus import Corpus, Document, Run
 from karat.generators.base import Batch, Generator
 from karat.generators.checkpoint import Loaded
 from karat.generators.examples import Examples
+from karat.generators.guiding import Guide
 from karat.generators.writing import Writer
 
 AT_ONCE = 32  # documents
@@ -29,10 +30,10 @@ def loss_on(model: Generator, examples: Examples, device: torch.device) -> float
     return total / many
 
 
-def score_on(loaded: Loaded, documents: Sequence[Document], metric: str) -> float:
+def score_on(loaded: Loaded, documents: Sequence[Document], metric: str, guide: Guide | None = None) -> float:
     """What a metric says of greedy predictions for these documents; 0 where it says nothing."""
     from karat.evaluate import score
 
     loaded.model.eval()
-    run = Run.of(Writer(loaded, n=PHRASES).predict(documents))
+    run = Run.of(Writer(loaded, n=PHRASES, guide=guide).predict(documents))
     return float(score(Corpus.of(documents), run, metrics=[metric]).rows()[0]["value"] or 0.0)

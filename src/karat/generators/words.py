@@ -182,7 +182,7 @@ def count_words(documents: Iterable[Document], read: int, written: int) -> Words
         texts.update(source_tokens(document))
         for reference in document.keyphrases or ():
             some = True
-            phrases.update(tokens(_first(reference)))
+            phrases.update(tokens(first_of(reference)))
         for counts in (texts, phrases):
             if len(counts) > MOST_COUNTED:  # rare words go, so that memory does not grow with the corpus
                 for word in [word for word, count in counts.items() if count == 1]:
@@ -201,7 +201,7 @@ def _most_frequent(counts: Counter[str], most: int, without: set[str]) -> list[s
     return [word for _, word in ranked[: max(most, 0)]]
 
 
-def _first(reference: str | Sequence[str | None] | None) -> str:
+def first_of(reference: str | Sequence[str | None] | None) -> str:
     """A reference as a text: of variants, the first."""
     if isinstance(reference, str) or reference is None:
         return reference or ""
@@ -239,7 +239,7 @@ def split_references(
     present, absent = [], []
     seen = set()
     for reference in document.keyphrases or ():
-        phrase = tokens(_first(reference))
+        phrase = tokens(first_of(reference))
         form = stems(phrase)
         if not phrase or form in seen:
             continue
@@ -269,7 +269,33 @@ def targets_of(
     if targets == "one2one":
         yield from ([*phrase, EOS] for phrase in [*there, *others])
     elif there or others:
-        yield [*_separated(there), PEOS, *_separated(others), EOS]
+        yield one_target(there, others)
+
+
+def one_target(present: Iterable[Sequence[int]], absent: Iterable[Sequence[int]]) -> list[int]:
+    """Phrases as one target: `present <sep> present <peos> absent <sep> absent <eos>`."""
+    return [*_separated(present), PEOS, *_separated(absent), EOS]
+
+
+def places_of(
+    present: Sequence[Sequence[str]], words: Words, source: Source, text: str, stems: Stems
+) -> Iterator[list[int]]:
+    """Where each of the present phrases that are in a target stands in the source, whose stems are `text`.
+
+    >>> source, stems = ["deep", "nets", "of", "deep", "net"], Stems("english")
+    >>> words = Words((*SPECIAL, "deep", "net"), len(SPECIAL) + 2)
+    >>> list(places_of([["deep", "net"], ["of"]], words, words.numbered(source), stems(source), stems))
+    [[0, 3], [2]]
+    """
+    for phrase in present:
+        if any(_writable(word, words, source) == UNK for word in phrase):
+            continue
+        form, found = stems(phrase), list[int]()
+        place = text.find(form)
+        while place >= 0:
+            found.append(text.count(" ", 0, place))
+            place = text.find(form, place + 1)
+        yield found
 
 
 def _writable(word: str, words: Words, source: Source) -> int:
@@ -277,8 +303,30 @@ def _writable(word: str, words: Words, source: Source) -> int:
     return number if UNK < number < words.written else source.own.get(word, UNK)
 
 
-def _separated(phrases: Sequence[Sequence[int]]) -> Iterator[int]:
+def _separated(phrases: Iterable[Sequence[int]]) -> Iterator[int]:
     for at, phrase in enumerate(phrases):
         if at:
             yield SEP
         yield from phrase
+
+
+def parted_target(target: Sequence[int]) -> tuple[list[list[int]], list[list[int]]]:
+    """(the present phrases, the absent ones) of a One2Seq target, with or without padding behind it.
+
+    >>> parted_target([11, 12, SEP, 13, PEOS, 14, EOS, PAD])
+    ([[11, 12], [13]], [[14]])
+    """
+    halves: tuple[list[list[int]], list[list[int]]] = ([], [])
+    phrase: list[int] = []
+    which = 0
+    for number in target:
+        if number not in (SEP, PEOS, EOS, PAD):
+            phrase.append(number)
+            continue
+        if phrase:
+            halves[which].append(phrase)
+            phrase = []
+        which += number == PEOS
+        if number == EOS:
+            break
+    return halves

@@ -9,8 +9,9 @@ import numpy as np
 from karat.corpus import Document, Prediction
 from karat.generators.base import Batch
 from karat.generators.checkpoint import Loaded
-from karat.generators.decoding import Decoding, Written, decode
+from karat.generators.decoding import Decoding, Written, check_slots, decode
 from karat.generators.examples import beside, windows
+from karat.generators.guiding import Guide, guided
 from karat.generators.phrases import prediction_of
 from karat.generators.words import Stems, source_tokens
 
@@ -20,8 +21,10 @@ ROWS = 64  # that are decoded at a time
 class Writer:
     """Predicts with a trained generator."""
 
-    def __init__(self, loaded: Loaded, n: int, how: Decoding | None = None) -> None:
-        self.loaded, self.n, self.how = loaded, n, how or Decoding()
+    def __init__(self, loaded: Loaded, n: int, how: Decoding | None = None, guide: Guide | None = None) -> None:
+        self.loaded, self.n, self.how, self.guide = loaded, n, how or Decoding(), guide
+        if loaded.model.slots:
+            check_slots(self.how)
         self.longest = int(loaded.card.options.get("longest", 400))
         self.stems = Stems(loaded.card.language)
 
@@ -30,6 +33,12 @@ class Writer:
         words, model = self.loaded.words, self.loaded.model
         device = next(model.parameters()).device
         sources = [words.numbered(source_tokens(each)[: self.longest]) for each in documents]
+        if self.guide is not None:
+            before = self.guide(documents)
+            sources = [
+                guided(source, guide, words) if source.read else source
+                for source, guide in zip(sources, before, strict=True)
+            ]
         found: list[list[Written]] = [[] for _ in documents]
         there = [at for at, source in enumerate(sources) if source.read]
         for some in windows([len(sources[at].read) for at in there], max(1, ROWS // self.how.beam)):
