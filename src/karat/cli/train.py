@@ -19,7 +19,6 @@ from karat.cli.shared import (
     combine,
     corpus_argument,
     fields_option,
-    from_option,
     progress,
     quiet_option,
 )
@@ -36,6 +35,8 @@ Examples:
   karat train copyrnn train.jsonl --valid valid.jsonl -o DIR --minutes 10
   karat predict DIR test.jsonl -o run.jsonl
   karat train transformer,size=256,layers=4 train.jsonl --epochs 3 -o DIR
+  karat train tgnet,peos=always train.jsonl --valid valid.jsonl -o DIR
+  karat train tgrf train.jsonl --from DIR --batch 32 -o REWARDED
 
 The table shows what was learned. Of kea, the odds say how many times as likely
 it is for a keyphrase as for another candidate to be in that range; of a
@@ -121,7 +122,15 @@ def _names(incomplete: str) -> list[str]:
     shell_complete=completion.languages,
 )
 @_generator_options
-@from_option
+@click.option(
+    "--from",
+    "from_",
+    multiple=True,
+    metavar="FORMAT|DIR",
+    help="Format of the files, where it is not seen from them (see `karat list formats`); of tgrf, also the directory "
+    "of the trained model to go on from (repeatable).",
+    shell_complete=completion.paths,
+)
 @fields_option
 @quiet_option
 def train(model: str, corpus: str, output: str, language: str, valid: str | None, quiet: bool, **options: Any) -> None:
@@ -129,8 +138,9 @@ def train(model: str, corpus: str, output: str, language: str, valid: str | None
 
     MODEL is kea (Witten 1999): candidates that resemble the keyphrases of
     CORPUS in frequency and place; or a generator, which writes keyphrases word
-    by word: copyrnn (recurrent) or transformer. `karat predict
-    kea,model=FILE` or `karat predict DIR` then predicts with it.
+    by word: copyrnn, corrrnn, tgnet, exhird (recurrent), transformer, one2set,
+    or tgrf, which goes on from another. `karat predict kea,model=FILE` or
+    `karat predict DIR` then predicts with it.
     """
     from karat.generators.settings import GENERATORS
     from karat.predicting import training
@@ -142,6 +152,7 @@ def train(model: str, corpus: str, output: str, language: str, valid: str | None
     else:
         check_file(output)
     settings = {key: value for key in _SETTINGS if (value := options.pop(key)) is not None}
+    settings |= _start(options)
     files = Files.of(options)
     documents = files.corpus(corpus)
     checked = None if valid is None else files.corpus(valid)
@@ -156,6 +167,15 @@ def train(model: str, corpus: str, output: str, language: str, valid: str | None
     if not quiet:
         for note in found.notes:
             click.echo(f"note: {note}", err=True)
+
+
+def _start(options: dict[str, Any]) -> dict[str, str]:
+    """The directory among what --from says, which is left with formats."""
+    folders = [each for each in options["from_"] if Path(each).is_dir()]
+    options["from_"] = tuple(each for each in options["from_"] if each not in folders)
+    if len(folders) > 1:
+        raise InputError(f"--from {folders[1]}: a training goes on from one directory, and {folders[0]} is given")
+    return {"start": folders[0]} if folders else {}
 
 
 def _check_folder(output: str) -> None:

@@ -101,7 +101,11 @@ def read_words(folder: str | Path) -> Words:
 
 
 def parted(name: str, options: Mapping[str, Any]) -> tuple[Any, Learning]:
-    """(the shape, how it learns) of the options of a model, with defaults for what is not given."""
+    """(the shape, how it learns) of the options of a model, with defaults for what is not given.
+
+    A model that goes on to learn by reward has the shape of the one that it was, which the option `of` names.
+    """
+    name, options = _network(name, options)
     shape = GENERATORS[name].shape
     own = {each.name for each in fields(shape)}
     try:
@@ -114,9 +118,20 @@ def parted(name: str, options: Mapping[str, Any]) -> tuple[Any, Learning]:
     return made, learning
 
 
+def _network(name: str, options: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """(the generator whose network it is, the options without saying so)."""
+    if not GENERATORS[name].reward:
+        return name, options
+    of = options.get("of")
+    if of not in GENERATORS or GENERATORS[of].reward:
+        raise InputError(f"{name} is another generator that goes on to learn: give a trained one as --from DIR")
+    return of, {key: value for key, value in options.items() if key != "of"}
+
+
 def build(name: str, options: Mapping[str, Any], words: Words) -> Generator:
     """A model of this shape, with new weights."""
     shape, _ = parted(name, options)
+    name, _ = _network(name, options)
     module, _, network = GENERATORS[name].network.partition(":")
     made: Generator = getattr(import_module(module), network)(shape, len(words), words.written)
     made.know(words)

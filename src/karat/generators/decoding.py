@@ -192,7 +192,10 @@ class _Rows:
     def _drawn(self, found: Tensor, step: int) -> tuple[Tensor, Tensor]:
         """(each row itself, a word that is drawn from its best ones), [b, w]."""
         assert self.draws is not None
-        best, words = found.topk(min(self.how.topk, found.shape[1]), dim=1)  # [r, k]
+        if self.how.topk < found.shape[1]:
+            best, words = found.topk(self.how.topk, dim=1)  # [r, k]
+        else:
+            best, words = found, torch.arange(found.shape[1], device=self.device).expand(found.shape)
         below = (best.log() / self.how.temperature).softmax(1).cumsum(1)  # [r, k]
         drawn = self.draws[self.open, :, step].reshape(-1, 1)  # [r, 1]
         place = (below < drawn).sum(1, keepdim=True).clamp(max=words.shape[1] - 1)

@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from karat.errors import InputError
 from karat.formats.output import claimed, write_beside
@@ -30,8 +31,9 @@ from karat.generators.dropping import Drop
 from karat.generators.examples import Examples
 from karat.generators.memory import kept_memory
 from karat.generators.prepare import VALIDATED, Task, prepare
+from karat.generators.rewarding import Forms, Reward
 from karat.generators.settings import GENERATORS, MINUTES, Settings
-from karat.generators.validation import loss_on, score_on
+from karat.generators.validation import loss_on, reward_on, score_on
 from karat.generators.workers import World
 
 VALIDATIONS = 10  # in a training
@@ -136,6 +138,8 @@ class Training:
         self.examples = Examples(folder / EXAMPLES, self.words.written, peos)
         path = folder / VALID_EXAMPLES
         self.checked = Examples(path, self.words.written, peos) if path.is_file() else None
+        learns_by_reward = GENERATORS[self.card.model].reward
+        self.reward = Reward(Forms(self.words, self.card.language)) if learns_by_reward else None
         self.drop = None if self.settings.drop is None else Drop.of(self.settings.drop)
         stopping = self.settings.stopping()
         self.guide = task.guide() if stopping is not None and stopping[0] != "loss" else None
@@ -149,6 +153,9 @@ class Training:
         torch.manual_seed(self.settings.seed)
         self.place = Progress()
         self.model: Generator = checkpoint.build(self.card.model, self.card.options, self.words).to(self.device)
+        if self.settings.start is not None:
+            path = Path(self.settings.start) / WEIGHTS
+            checkpoint.fill(self.model, checkpoint.read_tensors(path)[0], path)
         self.optimiser = torch.optim.Adam(self.model.parameters(), self.learning.rate, fused=True)
 
     def run(self) -> Finished:
@@ -209,11 +216,28 @@ class Training:
         total, tokens = torch.zeros((), device=self.device), torch.zeros((), device=self.device)
         for batch in self._pieces(rows):
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
-                loss, count = self.model.loss(batch)
+                loss, shown, count = self._loss(batch, step)
             loss.backward()
-            total, tokens = total + loss.detach(), tokens + count
+            total, tokens = total + shown, tokens + count
         total, tokens = self.world.add_up(self.model, total, tokens)
         return float(total), int(tokens)
+
+    def _loss(self, batch: Batch, step: int) -> tuple[Tensor, Tensor | float, Tensor | int]:
+        """(what is made smaller, what is shown as the loss, how many words or documents it is the sum of)."""
+        if self.reward is None:
+            loss, count = self.model.loss(batch)
+            return loss, loss.detach(), count
+        many = len(batch.source)
+        loss, reward = self.reward.loss(self.model, batch, self.settings.seed * 1_000_003 + step)
+        return loss, many - reward, many
+
+    def _valid(self) -> float | None:
+        """The loss on the validation documents; of what learns by reward, what is missing from a reward of 1."""
+        if self.checked is None:
+            return None
+        if self.reward is None:
+            return loss_on(self.model, self.checked, self.device)
+        return 1 - reward_on(self.reward, self.model, self.checked, self.device)
 
     def _rate(self, step: int) -> float:
         """The rate of a step: it rises, then falls in a line to the last step, by halves, or not at all."""
@@ -252,7 +276,7 @@ class Training:
         Gives the validation loss, None where there are no validation documents.
         """
         place, stopping = self.place, self.settings.stopping()
-        loss = None if self.checked is None else loss_on(self.model, self.checked, self.device)
+        loss = self._valid()
         line: dict[str, Any] = {
             "step": place.step,
             "documents": place.documents,
@@ -339,8 +363,7 @@ class Training:
             done += 1
         each = (time.monotonic() - begun) / done
         begun = time.monotonic()
-        if self.checked is not None:
-            loss_on(self.model, self.checked, self.device)
+        self._valid()
         free = seconds - VALIDATIONS * (time.monotonic() - begun)
         self._begin()
         return max(int(free / each), VALIDATIONS)

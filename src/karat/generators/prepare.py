@@ -5,7 +5,7 @@ Where a training goes on, it is checked that corpus, model and settings are thos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import chain, islice
@@ -19,12 +19,12 @@ from karat.corpus import Corpus, Document
 from karat.errors import InputError
 from karat.formats.output import LOCK, NEW, write_beside, writing_errors
 from karat.generators import checkpoint
-from karat.generators.checkpoint import EXAMPLES, FILES, FORMAT, VALID_EXAMPLES, WORDS, Card
+from karat.generators.checkpoint import EXAMPLES, FILES, FORMAT, VALID_EXAMPLES, WEIGHTS, WORDS, Card
 from karat.generators.composing import composed
 from karat.generators.examples import Counts, content_of, write_examples
 from karat.generators.guiding import Guide, guide_name, guide_of
-from karat.generators.settings import Settings
-from karat.generators.words import count_words
+from karat.generators.settings import GENERATORS, Learning, Settings
+from karat.generators.words import Words, count_words
 
 VALIDATED = 512  # documents of the validation corpus that are looked at
 HOW_LONG = ("resume", "minutes", "steps", "epochs")  # settings that may differ when a training goes on
@@ -72,7 +72,7 @@ def _begin(task: Task, folder: Path, progress: Callable[[int], object] | None) -
     _, learning = checkpoint.parted(task.model, task.options)
     guide = task.guide()
     digest = blake2b(digest_size=16)
-    words = count_words(_hashed(task.corpus, digest), learning.read, learning.written)
+    words = _words(task, _hashed(task.corpus, digest), learning)
     write_beside(folder / WORDS, words.as_text().encode())
     others = frozenset(map(content_of, task.valid or ()))
     how: dict[str, Any] = {"language": task.language, "targets": learning.targets, "longest": learning.longest}
@@ -114,6 +114,36 @@ class _Counted:
         if not self.count:
             return "no example was composed: no two documents with a title and a text share enough keyphrases"
         return f"{self.count:,} examples were composed of a title and the text of another document"
+
+
+def _words(task: Task, documents: Iterator[Document], learning: Learning) -> Words:
+    """The table of words: that of the model to go on from, or of these documents, which are read either way."""
+    if task.settings.start is None:
+        return count_words(documents, learning.read, learning.written)
+    for _ in documents:
+        pass
+    return checkpoint.read_words(task.settings.start)
+
+
+def started(name: str, options: Mapping[str, Any], start: str | None) -> dict[str, Any]:
+    """The options of a generator that goes on from a trained one to learn by reward.
+
+    Raises InputError if there is none, or if it does not write `<peos>` between present and absent phrases.
+    """
+    if start is None:
+        raise InputError(
+            f"{name} goes on from a trained generator: write --from DIR, as of karat train tgnet,peos=always"
+        )
+    card = checkpoint.read_card(start)
+    _, learning = checkpoint.parted(card.model, card.options)
+    if GENERATORS[card.model].reward or not GENERATORS[card.model].one2one or learning.targets != "one2seq":
+        raise InputError(f"{start}: is a {card.model}, which does not write one sequence that can be rewarded")
+    if learning.peos != "always":
+        raise InputError(
+            f"{start}: was trained without <peos>, where rewards arrive: train it as {card.model},peos=always"
+        )
+    checkpoint.read_tensors(Path(start) / WEIGHTS)
+    return {**card.options, **options, "of": card.model}
 
 
 def _hashed(corpus: Corpus, digest: Any) -> Iterator[Document]:

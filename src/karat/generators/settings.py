@@ -34,6 +34,7 @@ class Settings:
     drop: str | None = None
     augment: str | None = None
     guide: str | None = None
+    start: str | None = None
 
     def __post_init__(self) -> None:
         told = [name for name in ("minutes", "steps", "epochs") if getattr(self, name) is not None]
@@ -154,6 +155,16 @@ class One2SetShape(TransformerShape):
 
 
 @dataclass(frozen=True, slots=True)
+class RewardShape:
+    """How a trained generator learns by reward; all else is as it was trained before."""
+
+    rate: float = 0.00005
+    schedule: Literal["linear", "halve", "constant"] = "constant"
+    warmup: int = 0  # steps
+    clip: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of generator: what its sizes are, where its network is, and what it is in a sentence."""
 
@@ -163,6 +174,7 @@ class Kind:
     peos: Peos = "never"  # what it has to see of which keyphrases are present, where the option `peos` says `never`
     notes: Callable[[Iterable[Document]], list[str]] = lambda _: []  # what is to be said of training or predicting
     one2one: bool = True  # whether it can learn one phrase at a time
+    reward: bool = False  # whether it is another generator that goes on to learn by reward
 
 
 def _untitled(documents: Iterable[Document]) -> list[str]:
@@ -187,6 +199,13 @@ GENERATORS = {
         "karat.generators.tgnet:TGNet",
         "A copyrnn whose encoder reads the title apart and into every token (Chen 2019).",
         notes=_untitled,
+    ),
+    "tgrf": Kind(
+        RewardShape,
+        "",
+        "A trained generator, as tgnet, that goes on to learn by reward: its drawn phrases are scored (Chan 2019).",
+        peos="always",
+        reward=True,
     ),
     "exhird": Kind(
         ExHiRDShape,

@@ -12,6 +12,7 @@ from karat.generators.base import Batch, Generator
 from karat.generators.checkpoint import Loaded
 from karat.generators.examples import Examples
 from karat.generators.guiding import Guide
+from karat.generators.rewarding import Reward
 from karat.generators.writing import Writer
 
 AT_ONCE = 32  # documents
@@ -28,6 +29,14 @@ def loss_on(model: Generator, examples: Examples, device: torch.device) -> float
         loss, count = model.loss(Batch.of(examples.arrays(order[at : at + AT_ONCE]), device))
         total, many = total + float(loss), many + int(count)
     return total / many
+
+
+def reward_on(reward: Reward, model: Generator, examples: Examples, device: torch.device) -> float:
+    """The mean reward of greedy decoding on these examples, of present and absent phrases."""
+    model.eval()
+    order = np.argsort(examples.index[:, 1], kind="stable")
+    batches = (Batch.of(examples.arrays(order[at : at + AT_ONCE]), device) for at in range(0, len(order), AT_ONCE))
+    return float(np.concatenate([reward.greedy(model, batch) for batch in batches]).mean())
 
 
 def score_on(loaded: Loaded, documents: Sequence[Document], metric: str, guide: Guide | None = None) -> float:

@@ -326,7 +326,7 @@ def parted_target(target: Sequence[int]) -> tuple[list[list[int]], list[list[int
         if phrase:
             halves[which].append(phrase)
             phrase = []
-        which += number == PEOS
+        which = 1 if number == PEOS else which
         if number == EOS:
             break
     return halves

@@ -71,7 +71,7 @@ def _trainable(name: str) -> Model:
     def make(_asked: Asked, **_options: Any) -> Predict:
         raise NotImplementedError(name)
 
-    kinds = (GENERATORS[name].shape, Learning)
+    kinds = (GENERATORS[name].shape,) if GENERATORS[name].reward else (GENERATORS[name].shape, Learning)
     make.__annotations__ = {key: hint for kind in kinds for key, hint in get_type_hints(kind).items()}
     options = {each.name: each.default for kind in kinds for each in fields(kind)}
     return Model(name, f"The training of {name}.", (), make, options)
@@ -131,9 +131,16 @@ def _generator(
     checked = Settings(**settings)
     torch_or_error(f"training {model.name}")
     from karat.generators.loop import train_generator
-    from karat.generators.prepare import Task
+    from karat.generators.prepare import Task, started
 
-    task = Task(model.name, dict(model.options), checked, language, corpus, valid)
+    options = dict(model.options)
+    if GENERATORS[model.name].reward:
+        options = started(model.name, options, checked.start)
+    elif checked.start is not None:
+        raise InputError(
+            f"--from {checked.start}: is for a model that goes on from a trained one, not for {model.name}"
+        )
+    task = Task(model.name, options, checked, language, corpus, valid)
     found = train_generator(task, output, tell, progress)
     notes = (*GENERATORS[model.name].notes(corpus), *found.notes)
     return Trained(model.name, str(output), found.card.documents, found.log, notes)

@@ -1,0 +1,203 @@
+"""Learning by reward: the reward is its formula, the baseline changes no mean, and rewards rise."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.neural
+
+import karat  # noqa: E402
+from karat import Corpus, InputError  # noqa: E402
+from karat.corpus import Document  # noqa: E402
+from karat.generators.rewarding import Forms, Reward, returns, rf1  # noqa: E402
+from karat.generators.words import EOS, PEOS, SEP, SPECIAL, Words  # noqa: E402
+from tests.generators.made import DOCUMENTS, TOPICS  # noqa: E402
+
+A, B, C, D = (1,), (2,), (3,), (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "references", "wanted"),
+    [
+        ([A, B], [A, B], 1),
+        ([A], [A, B], 1 / 2),  # too few: recall
+        ([A, C], [A, B], 1 / 2),
+        ([A, B, C], [A, B], 2 * (2 / 3) * 1 / (2 / 3 + 1)),  # too many: F1
+        ([A, B, C, D], [A], 2 * (1 / 4) * 1 / (1 / 4 + 1)),
+        ([A, A], [A], 2 * (1 / 2) * 1 / (1 / 2 + 1)),  # a duplicate counts as wrong
+        ([A, A, B], [A, B], 2 * (2 / 3) * 1 / (2 / 3 + 1)),
+        ([A, A], [A, B, C], 1 / 3),
+        ([], [A], 0),  # none
+        ([A], [], 0),
+    ],
+)
+def test_the_reward_is_f1_at_the_larger_of_both_counts(
+    predicted: list[int], references: list[int], wanted: float
+) -> None:
+    assert rf1(predicted, references) == pytest.approx(wanted, abs=1e-12)  # type: ignore[arg-type]
+
+
+WORDS = Words((*SPECIAL, "nets", "net", "bee", "trees", "tree"), len(SPECIAL) + 3)
+NETS, NET, BEE = (len(SPECIAL) + at for at in range(3))
+
+
+def test_phrases_are_compared_by_stems_also_where_they_are_copied() -> None:
+    forms = Forms(WORDS, "english")
+    tree, trees, strange, other = (WORDS.written + at for at in range(4))
+    own = [WORDS.ids["tree"], WORDS.ids["trees"], 1, 1]  # the last two are in no vocabulary
+    target = [NETS, SEP, tree, PEOS, BEE, SEP, strange, EOS]
+    assert forms.rewards([NET, SEP, trees, PEOS, BEE, SEP, strange, EOS], target, own) == (1, 1)
+    assert forms.rewards([trees, PEOS, other, EOS], target, own) == (0.5, 0)
+    assert forms.rewards([NET, SEP, NETS, PEOS, EOS], target, own) == (0.5, 0)
+    assert forms.rewards([BEE, PEOS, NET, EOS], target, own) == (0, 0)  # right, in the wrong half
+    assert forms.rewards([NET, EOS], target, own) == (0.5, 0)  # cut off before the second half
+
+
+def test_words_have_the_rewards_that_arrive_behind_them() -> None:
+    assert returns([NET, SEP, BEE, PEOS, NET, EOS], 0.5, 0.25) == [0.75] * 4 + [0.25] * 2
+    assert returns([NET, EOS], 0.5, 0.0) == [0.5] * 2
+
+
+def test_a_baseline_leaves_the_mean_gradient_as_it_is() -> None:
+    """Exactly: all sequences of two words and three places, each weighted by its probability."""
+    scores = torch.tensor(
+        [[0.3, -0.2], [0.1, 0.4], [-0.5, 0.2]], dtype=torch.float64, requires_grad=True
+    )  # [place, word]
+    logs = scores.log_softmax(1)
+
+    def gradient(baseline: float) -> torch.Tensor:
+        total = torch.zeros((), dtype=torch.float64)
+        for words in product((0, 1), repeat=3):
+            log = torch.stack([logs[place, word] for place, word in enumerate(words)])
+            numbers = [PEOS if at == 1 else NET + word for at, word in enumerate(words)]
+            reward = (float(words[0]), 0.5 * words[2])
+            advantage = torch.tensor(returns(numbers, *reward)) - torch.tensor(returns(numbers, baseline, baseline / 2))
+            total = total - log.sum().exp().detach() * (advantage.double() * log).sum()
+        return torch.autograd.grad(total, scores, retain_graph=True)[0]
+
+    assert torch.allclose(gradient(0.0), gradient(0.7), atol=1e-12)
+    assert gradient(0.0).abs().max() > 0.01
+
+
+MANY = [
+    Document(
+        id=str(n),
+        title=f"On {TOPICS[n % 16]} {TOPICS[(n * 7 + 3) % 16]} structures",
+        text=f"We look at {TOPICS[(n * 5 + 1) % 16]} methods and at {TOPICS[(n * 3 + 2) % 16]} paths.",
+        keyphrases=[f"{TOPICS[n % 16]} {TOPICS[(n * 7 + 3) % 16]}", f"{TOPICS[(n * 5 + 1) % 16]} methods", "computing"],
+    )
+    for n in range(64)
+]
+SMALL = "attention=general,embedding=24,hidden=24,read=90,written=40,warmup=5"
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tgnet that has learned a little, with `<peos>`."""
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("reward") / "begun"
+    karat.train(Corpus.of(MANY), f"tgnet,{SMALL},peos=always,rate=.01", output=folder, steps=40, batch=16)
+    return folder
+
+
+def test_two_hundred_steps_raise_the_mean_reward_of_64_documents(begun: Path, tmp_path: Path) -> None:
+    corpus, folder = Corpus.of(MANY), tmp_path / "model"
+    karat.train(corpus, "tgrf,rate=.002", output=folder, steps=200, batch=16, valid=corpus, start=str(begun))
+    missing = [json.loads(line)["valid"] for line in (folder / "log.jsonl").read_text().splitlines()]
+    assert missing[-1] < missing[0] - 0.02  # of a reward of 1
+    card = json.loads((folder / "model.json").read_text())
+    assert (card["model"], card["options"]["of"]) == ("tgrf", "tgnet")
+    before, after = (_f1(corpus, str(path)) for path in (begun, folder))
+    assert after > before
+
+
+def _f1(corpus: Corpus, model: str) -> float:
+    run = karat.predict(corpus, model)
+    return float(karat.score(corpus, run, metrics=["f1@M"]).rows()[0]["value"])
+
+
+def test_what_learns_by_reward_goes_on_to_the_same_bytes(
+    begun: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from karat.generators import loop
+
+    how = {"steps": 12, "batch": 8, "start": str(begun)}
+    karat.train(Corpus.of(MANY), "tgrf", output=tmp_path / "whole", **how)
+    monkeypatch.setattr(loop, "SAVED", -1.0)
+    step = loop.Training._step
+
+    def cut(training: loop.Training, number: int) -> tuple[float, int]:
+        if number == 5:
+            raise KeyboardInterrupt
+        return step(training, number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop.Training, "_step", cut)
+        with pytest.raises(KeyboardInterrupt):
+            karat.train(Corpus.of(MANY), "tgrf", output=tmp_path / "broken", **how)
+    karat.train(Corpus.of(MANY), "tgrf", output=tmp_path / "broken", resume=True, **how)
+    found, wanted = (tmp_path / name / "weights.safetensors" for name in ("broken", "whole"))
+    assert found.read_bytes() == wanted.read_bytes()
+
+
+def test_what_is_drawn_is_drawn_by_its_probability(begun: Path) -> None:
+    """Over many seeds, first words are drawn as often as the model says."""
+    from karat.generators import checkpoint
+    from karat.generators.base import Batch
+    from karat.generators.decoding import FORBIDDEN, Decoding, decode
+    from karat.generators.examples import Examples
+    from karat.generators.words import BOS
+
+    loaded = checkpoint.load(begun)
+    batch = Batch.of(Examples(begun / "examples.i32", loaded.words.written).arrays([0]))
+    with torch.no_grad():
+        shares, _ = loaded.model.step(loaded.model.encode(batch), torch.tensor([BOS]))
+    shares[:, FORBIDDEN] = 0
+    shares = shares[0] / shares.sum()
+    counts = torch.zeros_like(shares)
+    for seed in range(2000):
+        [[found]] = decode(loaded.model, batch, Decoding("topk", topk=1 << 30, seed=seed, longest=1))
+        counts[found.words[0]] += 1
+    assert torch.allclose(counts / 2000, shares, atol=0.04)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (f"copyrnn,{SMALL}", "trained without <peos>"),
+        ("one2set,size=16,heads=2,inner=16,read=90,written=40", "one2set"),
+    ],
+)
+def test_what_cannot_be_rewarded_is_refused(model: str, said: str, tmp_path: Path) -> None:
+    corpus = Corpus.of(DOCUMENTS)
+    karat.train(corpus, model, output=tmp_path / "begun", steps=2, batch=8)
+    with pytest.raises(InputError, match=said):
+        karat.train(corpus, "tgrf", output=tmp_path / "model", steps=2, start=str(tmp_path / "begun"))
+
+
+def test_there_must_be_something_to_go_on_from(begun: Path, tmp_path: Path) -> None:
+    corpus = Corpus.of(DOCUMENTS)
+    with pytest.raises(InputError, match="--from DIR"):
+        karat.train(corpus, "tgrf", output=tmp_path / "model", steps=2)
+    with pytest.raises(InputError, match=r"has no model\.json"):
+        karat.train(corpus, "tgrf", output=tmp_path / "model", steps=2, start=str(tmp_path))
+    with pytest.raises(InputError, match="not for copyrnn"):
+        karat.train(corpus, "copyrnn", output=tmp_path / "model", steps=2, start=str(begun))
+
+
+def test_the_greedy_reward_of_a_batch_is_that_of_its_documents(begun: Path) -> None:
+    from karat.generators import checkpoint
+    from karat.generators.base import Batch
+    from karat.generators.examples import Examples
+
+    loaded = checkpoint.load(begun)
+    examples = Examples(begun / "examples.i32", loaded.words.written)
+    reward = Reward(Forms(loaded.words, "english"))
+    together = reward.greedy(loaded.model, Batch.of(examples.arrays([0, 1, 2])))
+    alone = [reward.greedy(loaded.model, Batch.of(examples.arrays([row])))[0].tolist() for row in range(3)]
+    assert together.tolist() == alone
