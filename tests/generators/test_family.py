@@ -54,7 +54,7 @@ def test_covered_attention_and_its_gradients_are_those_of_the_printed_formula() 
     ours, theirs = ([each.clone().requires_grad_() for each in tensors] for _ in range(2))
     lengths, counts = [5, 3], [2, 4]
     some, total = torch.randn(2, 4, 5).double(), torch.zeros(()).double()
-    found = covered_attention(*ours, lengths, counts)
+    found = covered_attention(ours[0], ours[1], ours[2], ours[3], lengths, counts)
     for at, (n, m) in enumerate(zip(lengths, counts, strict=True)):
         wanted = plain_covered(theirs[0][at, :m], theirs[1][at, :n], *theirs[2:])
         assert torch.allclose(found[at, :m, :n], wanted, atol=1e-12)

@@ -42,7 +42,7 @@ class _Scores(Function):
         return scores
 
     @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         energy, *inner = context.saved_tensors
         of_queries, of_keys = (energy.new_zeros(shape) for shape in context.shapes)
         of_energy = torch.zeros_like(energy)

@@ -59,7 +59,7 @@ class _Covered(Function):
         return found
 
     @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         found, energy, weight, *inner = context.saved_tensors
         of_queries, of_keys = (energy.new_zeros(shape) for shape in context.shapes)
         of_energy, of_weight = torch.zeros_like(energy), torch.zeros_like(weight)

@@ -36,6 +36,6 @@ class _Drop(Function):
         return (rows * kept).mul_(context.scale)
 
     @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         (kept,) = context.saved_tensors
         return (gradient * kept).mul_(context.scale), None

@@ -80,7 +80,7 @@ class _Recurrence(Function):
         return states[1:]
 
     @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         states, gates, new, before, weight = context.saved_tensors
         n, size = len(gradient), gradient.shape[3]
         r, z, inner = gates[..., :size], gates[..., size:], before[..., 2 * size :]

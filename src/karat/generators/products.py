@@ -58,7 +58,7 @@ class _Product(Function):
         return torch.bmm(rows, shared.matrix[: len(rows)])
 
     @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         (rows,) = context.saved_tensors
         context.shared.steps.append((rows, gradient))
         return gradient @ context.shared.matrix[: len(rows)].transpose(1, 2), gradient.new_zeros(()), None
