@@ -44,6 +44,9 @@ TRAINED = {
     "transformer (128, 2 + 2 layers)": ("transformer", {}),
     "copyrnn (100/150, general attention)": ("copyrnn", {"attention": "general"}),
     "copyrnn (100/150, additive attention)": ("copyrnn", {}),
+    "corrrnn (100/150)": ("corrrnn", {}),
+    "tgnet (100/150, additive attention)": ("tgnet", {}),
+    "exhird (100/150)": ("exhird", {}),
 }
 
 

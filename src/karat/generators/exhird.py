@@ -112,11 +112,9 @@ class ExHiRD(Generator):
         by, past, absent = self.products(state.memory["states"]), state.past, ~batch.mask[:, None]
         given = self.given(self.dropout(self.embed(batch.inputs)))  # [b, m, 3h]
         begins = _begins(batch.inputs)  # [b, m]
-        looked, merged, many = (
-            [],
-            [],
-            (counts[:, None] > torch.arange(int(counts[0]), device=counts.device)).sum(0).tolist(),
-        )
+        places = torch.arange(int(counts[0]), device=counts.device)  # [m]
+        many = (counts[:, None] > places).sum(0).tolist()
+        looked, merged = [], []
         for at, k in enumerate(many):  # k documents have a word here
             past = {name: each[:k] for name, each in past.items()} if k < len(past["word"]) else past
             attention, past = self.move(by, past, given[:k, at], begins[:k, at].nonzero()[:, 0], absent[:k])
@@ -124,7 +122,7 @@ class ExHiRD(Generator):
             merged.append(past["merged"])
         row = torch.cat([order[:k] for k in many])
         place = torch.cat([torch.full((k,), at, device=row.device) for at, k in enumerate(many)])
-        return tuple(_placed(each, row, place, batch.targets) for each in (looked, merged))
+        return _placed(looked, row, place, batch.targets), _placed(merged, row, place, batch.targets)
 
     def log_probabilities(self, batch: Batch) -> Tensor:
         """The log-probability of each target given those before it, [b, m]."""
