@@ -4,7 +4,8 @@
 
 Training is of real examples where a corpus is named, else of made ones (190 tokens, targets of 14). Decoding is of made
 documents with weights that are drawn: `transformer` and a BART of the same size, both without an end, so that both
-write 20 words a document. Runs take turns, the fastest of each counts. Needs karat[neural].
+write 20 words a document; `one2set` with 5 and with all of its 20 slots full, of 6 words each. Runs take turns, the
+fastest of each counts. Needs karat[neural].
 """
 
 from __future__ import annotations
@@ -18,17 +19,19 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from karat.formats import read
-from karat.generators.base import Batch, Generator
+from karat.generators.base import Batch, Generator, State
 from karat.generators.checkpoint import build
 from karat.generators.decoding import Decoding, decode
 from karat.generators.examples import Arrays, Examples, beside, write_examples
-from karat.generators.words import EOS, SPECIAL, Words, count_words
+from karat.generators.words import EOS, NULL, SPECIAL, Words, count_words
 
 SOURCE, TARGET, WRITTEN = 190, 14, 20  # words of a made document, of its target, and that are decoded
 TRAINED = {
     "transformer (128, 2 + 2 layers)": ("transformer", {}),
+    "one2set (128, 2 + 2 layers, 20 x 6 slots)": ("one2set", {}),
     "copyrnn (100/150, general attention)": ("copyrnn", {"attention": "general"}),
     "copyrnn (100/150, additive attention)": ("copyrnn", {}),
 }
@@ -77,6 +80,27 @@ def decoding(model: Generator, batch: Batch, beam: int) -> Callable[[], None]:
     def run() -> None:
         found = decode(model, batch, Decoding(beam=beam, longest=WRITTEN))
         assert all(len(each.words) == WRITTEN for sequences in found for each in sequences)
+
+    return run
+
+
+def slots(words: Words, batch: Batch, full: int) -> Callable[[], None]:
+    model = build("one2set", {}, words).eval()
+    with torch.no_grad():
+        model.bias[EOS] = -1e4
+    step = model.step
+
+    def emptied(state: State, last: Tensor) -> tuple[Tensor, State]:
+        found, after = step(state, last)
+        if not state.past["keys0"].shape[2]:  # the first words
+            found[torch.arange(len(found)) % model.slots >= full, NULL] = 2.0
+        return found, after
+
+    model.step = emptied
+
+    def run() -> None:
+        found = decode(model, batch, Decoding())
+        assert all(len(each) <= full and len(one.words) == model.length for each in found for one in each)
 
     return run
 
@@ -149,6 +173,8 @@ def main() -> None:
     batch = Batch.of(batches[0])
     for beam in (1, 5):
         both = {"transformer": decoding(model, batch, beam), "BART, generate": bart(words, batch, beam)}
+        if beam == 1:
+            both |= {f"one2set, {full} slots full": slots(words, batch, full) for full in (5, 20)}
         rates = fastest(both, len(batch.source), options.repeat)
         for name, rate in rates.items():
             print(f"decoding {name + f', beam {beam}':<40} {rate:8.1f} documents/CPU second")
