@@ -8,7 +8,8 @@ weights that are drawn, by `transformer` and a BART of the same size. In *batche
 and write 20 words for each. In *documents* both get 512 documents of the corpus, with the lengths they have, and stop
 for each where its keyphrases end: karat in its own order, BART 64 at a time as they come, and once more in karat's
 order. Runs take turns, the fastest of each counts. `--processes` trains on one process and on two, and compares the
-seconds on the clock. Needs karat[neural].
+seconds on the clock. `one2set` decodes the batch with 5 and with all of its 20 slots full, of 6 words each.
+Needs karat[neural].
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -34,14 +35,25 @@ from karat.generators.examples import Arrays, Examples, beside, write_examples
 from karat.generators.loop import Told, train_generator
 from karat.generators.memory import kept_memory
 from karat.generators.prepare import Task
-from karat.generators.settings import Settings, TransformerShape
+from karat.generators.settings import GENERATORS, Peos, Settings, TransformerShape
 from karat.generators.transformer import Transformer
-from karat.generators.words import EOS, SPECIAL, Stems, Words, count_words, source_tokens, split_references, targets_of
+from karat.generators.words import (
+    EOS,
+    NULL,
+    SPECIAL,
+    Stems,
+    Words,
+    count_words,
+    source_tokens,
+    split_references,
+    targets_of,
+)
 
 SOURCE, TARGET, WRITTEN = 190, 14, 20  # words of a made document, of its target, and that are decoded
 ROWS, DOCUMENTS = 64, 512  # that are decoded at a time, and in all
 TRAINED = {
     "transformer (128, 2 + 2 layers)": ("transformer", {}),
+    "one2set (128, 2 + 2 layers, 20 x 6 slots)": ("one2set", {}),
     "copyrnn (100/150, general attention)": ("copyrnn", {"attention": "general"}),
     "copyrnn (100/150, additive attention)": ("copyrnn", {}),
     "corrrnn (100/150)": ("corrrnn", {}),
@@ -64,14 +76,18 @@ def made_batches(words: Words, size: int, count: int) -> list[Arrays]:
     return found
 
 
-def real_batches(corpus: str, size: int, count: int, words: int) -> tuple[Words, list[Arrays]]:
+def real_batches(corpus: str, size: int, count: int, words: int) -> tuple[Words, dict[Peos, list[Arrays]]]:
+    """(the words of a corpus, some of its batches), these in each form that a kind of generator has to see."""
     documents = [document for document, _ in zip(read(corpus), range(64 * size), strict=False)]
     table = count_words(read(corpus), 20_000, words)
+    found = {}
     with TemporaryDirectory() as folder:
         path = Path(folder, "examples.i32")
         write_examples(path, documents, table, language="english", targets="one2seq", longest=400)
-        examples = Examples(path, table.written, peos="never")
-        return table, [examples.arrays(rows) for rows in examples.batches(size, 0, 0)[:count]]
+        for peos in get_args(Peos):
+            examples = Examples(path, table.written, peos)
+            found[peos] = [examples.arrays(rows) for rows in examples.batches(size, 0, 0)[:count]]
+    return table, found
 
 
 def training(name: str, options: dict[str, Any], words: Words, batches: list[Arrays]) -> Callable[[], None]:
@@ -141,6 +157,27 @@ def decoding(model: Ending, some: list[Piece], beam: int) -> Callable[[], None]:
             model.ends = ends
             found = decode(model, batch, Decoding(beam=beam, longest=60))
             assert [len(sequences[0].words) for sequences in found] == ends.tolist()
+
+    return run
+
+
+def slots(words: Words, batch: Batch, full: int) -> Callable[[], None]:
+    model = build("one2set", {}, words).eval()
+    with torch.no_grad():
+        model.bias[EOS] = -1e4
+    step = model.step
+
+    def emptied(state: State, last: Tensor) -> tuple[Tensor, State]:
+        found, after = step(state, last)
+        if not state.past["keys0"].shape[2]:  # the first words
+            found[torch.arange(len(found)) % model.slots >= full, NULL] = 2.0
+        return found, after
+
+    model.step = emptied
+
+    def run() -> None:
+        found = decode(model, batch, Decoding())
+        assert all(len(each) <= full and len(one.words) == model.length for each in found for one in each)
 
     return run
 
@@ -262,16 +299,22 @@ def main() -> None:
         return
     words = made_words(options.words)
     batches = made_batches(words, options.batch, options.steps)
-    table, examples = (words, batches)
+    table, examples = words, dict.fromkeys(get_args(Peos), batches)
     if options.corpus:
         table, examples = real_batches(options.corpus, options.batch, options.steps, options.words)
     with kept_memory():
-        trained = {name: training(kind, shape, table, examples) for name, (kind, shape) in TRAINED.items()}
-        found = fastest(trained, sum(len(each.source) for each in examples), options.repeat)
+        trained = {
+            name: training(kind, shape, table, examples[GENERATORS[kind].peos])
+            for name, (kind, shape) in TRAINED.items()
+        }
+        found = fastest(trained, sum(len(each.source) for each in examples["never"]), options.repeat)
     for name, rate in found.items():
         print(f"training {name}: {rate:.1f} documents/CPU second")
     made = np.random.default_rng(0).integers(len(SPECIAL), words.written, (ROWS, SOURCE)).tolist()
     batch = pieces([(row, WRITTEN) for row in made], range(ROWS), ROWS)
+    both = {f"one2set, {full} slots full": slots(words, batch[0][0], full) for full in (5, 20)}
+    for name, rate in fastest(both, ROWS, options.repeat).items():
+        print(f"decoding batches, {name}: {rate:.1f} documents/CPU second")
     sets = {"batches": (batch, batch)}
     if options.corpus:
         sets |= of_corpus(options.corpus, words)

@@ -71,7 +71,7 @@ def test_a_baseline_leaves_the_mean_gradient_as_it_is() -> None:
     )  # [place, word]
     logs = scores.log_softmax(1)
 
-    def gradient(baseline: float) -> torch.Tensor:
+    def gradient(baseline: float) -> Any:
         total = torch.zeros((), dtype=torch.float64)
         for words in product((0, 1), repeat=3):
             log = torch.stack([logs[place, word] for place, word in enumerate(words)])

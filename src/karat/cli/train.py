@@ -163,7 +163,8 @@ def train(model: str, corpus: str, output: str, language: str, valid: str | None
         )
     click.echo(as_table(found))
     if name in GENERATORS:
-        click.echo(f"\nNext: karat predict {output} CORPUS -o RUN.jsonl; karat score CORPUS RUN.jsonl")
+        guided = ",guide=RUN" if Path(settings.get("guide", "")).is_file() else ""
+        click.echo(f"\nNext: karat predict {output}{guided} CORPUS -o RUN.jsonl; karat score CORPUS RUN.jsonl")
     if not quiet:
         for note in found.notes:
             click.echo(f"note: {note}", err=True)
