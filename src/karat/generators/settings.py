@@ -174,6 +174,7 @@ class Kind:
     peos: Peos = "never"  # what it has to see of which keyphrases are present, where the option `peos` says `never`
     notes: Callable[[Iterable[Document]], list[str]] = lambda _: []  # what is to be said of training or predicting
     one2one: bool = True  # whether it can learn one phrase at a time
+    rate: float = 0.001  # where none is given; published are .001 and, of one2set, .0001, for trainings of days
     reward: bool = False  # whether it is another generator that goes on to learn by reward
 
 
@@ -188,17 +189,20 @@ GENERATORS = {
         CopyRNNShape,
         "karat.generators.copyrnn:CopyRNN",
         "Writes keyphrases, present and absent ones: a recurrent network that copies (Meng 2017, Yuan 2020).",
+        rate=0.003,
     ),
     "corrrnn": Kind(
         CorrRNNShape,
         "karat.generators.corrrnn:CorrRNN",
         "A copyrnn that knows what it has looked at and written: coverage and review (Chen 2018).",
+        rate=0.003,
     ),
     "tgnet": Kind(
         CopyRNNShape,
         "karat.generators.tgnet:TGNet",
         "A copyrnn whose encoder reads the title apart and into every token (Chen 2019).",
         notes=_untitled,
+        rate=0.003,
     ),
     "tgrf": Kind(
         RewardShape,
@@ -212,6 +216,7 @@ GENERATORS = {
         "karat.generators.exhird:ExHiRD",
         "Writes keyphrases in two levels, phrases and words, and excludes first words it has used (Chen 2020).",
         peos="between",
+        rate=0.003,
     ),
     "transformer": Kind(
         TransformerShape,

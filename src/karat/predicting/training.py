@@ -74,6 +74,8 @@ def _trainable(name: str) -> Model:
     kinds = (GENERATORS[name].shape,) if GENERATORS[name].reward else (GENERATORS[name].shape, Learning)
     make.__annotations__ = {key: hint for kind in kinds for key, hint in get_type_hints(kind).items()}
     options = {each.name: each.default for kind in kinds for each in fields(kind)}
+    if not GENERATORS[name].reward:
+        options["rate"] = GENERATORS[name].rate
     return Model(name, f"The training of {name}.", (), make, options)
 
 
