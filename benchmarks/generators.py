@@ -4,9 +4,9 @@
     python -m benchmarks.generators --processes CORPUS [--steps 200]
 
 Training is of real examples where a corpus is named, else of made ones (190 tokens, targets of 14). Decoding is with
-weights that are drawn, by `transformer` and a BART of the same size. In *batches* both get 64 documents of 190 tokens
+weights that are drawn, by `transformer` and a BART of the same size. In *batches* both get 32 documents of 190 tokens
 and write 20 words for each. In *documents* both get 512 documents of the corpus, with the lengths they have, and stop
-for each where its keyphrases end: karat in its own order, BART 64 at a time as they come, and once more in karat's
+for each where its keyphrases end: karat in its own order, BART 32 at a time as they come, and once more in karat's
 order. Runs take turns, the fastest of each counts. `--processes` trains on one process and on two, and compares the
 seconds on the clock. `one2set` decodes the batch with 5 and with all of its 20 slots full, of 6 words each.
 Needs karat[neural].
@@ -50,7 +50,7 @@ from karat.generators.words import (
 )
 
 SOURCE, TARGET, WRITTEN = 190, 14, 20  # words of a made document, of its target, and that are decoded
-ROWS, DOCUMENTS = 64, 512  # that are decoded at a time, and in all
+ROWS, DOCUMENTS = 32, 512  # that are decoded at a time, and in all
 TRAINED = {
     "transformer (128, 2 + 2 layers)": ("transformer", {}),
     "one2set (128, 2 + 2 layers, 20 x 6 slots)": ("one2set", {}),
@@ -120,7 +120,9 @@ class Ending(Transformer):
         found, after = super().step(state, last)
         at = after.past["keys0"].shape[2]
         ended = (state.memory["ends"] <= at).repeat_interleave(len(found) // len(state.memory["ends"]))
-        found[:, EOS] = torch.where(ended, 2.0, 0.0)
+        found[:, EOS] = 0
+        found[ended] = 0
+        found[ended, EOS] = 1
         return found, after
 
 
@@ -133,7 +135,9 @@ class Ends(LogitsProcessor):
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """The scores, in which what is to end does."""
         ended = self.ends <= input_ids.shape[1]
-        scores[:, EOS] = torch.where(ended, 1e4, -torch.inf)
+        scores[:, EOS] = -torch.inf
+        scores[ended] = -torch.inf
+        scores[ended, EOS] = 0
         return scores
 
 
@@ -289,6 +293,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("corpus", nargs="?")
     parser.add_argument("--processes", action="store_true")
+    parser.add_argument("--decoding", action="store_true", help="decoding alone")
     for name, value in (("--steps", 20), ("--batch", 32), ("--words", 9000), ("--repeat", 3)):
         parser.add_argument(name, type=int, default=value)
     options = parser.parse_args()
@@ -300,13 +305,17 @@ def main() -> None:
     words = made_words(options.words)
     batches = made_batches(words, options.batch, options.steps)
     table, examples = words, dict.fromkeys(get_args(Peos), batches)
-    if options.corpus:
+    if options.corpus and not options.decoding:
         table, examples = real_batches(options.corpus, options.batch, options.steps, options.words)
     with kept_memory():
-        trained = {
-            name: training(kind, shape, table, examples[GENERATORS[kind].peos])
-            for name, (kind, shape) in TRAINED.items()
-        }
+        trained = (
+            {}
+            if options.decoding
+            else {
+                name: training(kind, shape, table, examples[GENERATORS[kind].peos])
+                for name, (kind, shape) in TRAINED.items()
+            }
+        )
         found = fastest(trained, sum(len(each.source) for each in examples["never"]), options.repeat)
     for name, rate in found.items():
         print(f"training {name}: {rate:.1f} documents/CPU second")

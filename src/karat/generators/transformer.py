@@ -61,7 +61,7 @@ class Layer(nn.Module):
 
     def network(self, states: Tensor) -> Tensor:
         """The last part of the layer."""
-        return states + self.dropout(self.outer(self.dropout(self.inner(self.norms[-1](states)).relu_())))
+        return states + self.dropout(self.outer(self.inner(self.norms[-1](states)).relu_()))
 
     def read(self, states: Tensor, mask: Tensor) -> Tensor:
         """The layer of an encoder, [b, n, d]."""

@@ -15,7 +15,7 @@ from karat.generators.guiding import Guide, guided
 from karat.generators.phrases import prediction_of
 from karat.generators.words import Stems, source_tokens
 
-ROWS = 64  # that are decoded at a time
+ROWS = 32  # that are decoded at a time: more would not fit into a processor's cache
 
 
 class Writer:
