@@ -55,7 +55,7 @@ _MARK = re.compile(rf"[.?!](?=[{re.escape(_BREAKING)}]|$)")
 _PAUSES = frozenset(",;:.?!")
 _NUMBER = re.compile(r"-?[.,]?\d[\d,.-]*\.?")
 _INITIAL = re.compile(r"[^\W\d]\.")
-_REST = re.compile(rf"[{re.escape(_CLOSING)}]+(?=\s|--|$)")
+_REST = re.compile(rf"([{re.escape(_CLOSING)}]+)(?:\s+|(?=--)|$)")
 
 
 def sentences(text: str) -> list[str]:
@@ -87,8 +87,7 @@ def _ends(text: str) -> Iterator[tuple[int, int]]:
             continue
         end, begin = at + last, behind if whole else at + last
         if rest := _REST.match(text, begin):
-            end = rest.end()
-            begin = end + len(text[end:]) - len(text[end:].lstrip())
+            end, begin = rest.end(1), rest.end()
         yield end, begin
 
 
