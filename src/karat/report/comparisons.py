@@ -46,6 +46,7 @@ CSV_FIELDS = (
 WHERE = {"bootstrap": "where that does not apply", OVER_SEEDS: "where a system has several seeds"}
 PAIR_COLUMNS = ["difference", "p", "adjusted", "d_z"]
 REACH_COLUMNS = ["detectable", "needed"]
+NOTHING = 1e-9  # a difference that is none
 STARS = {"***": 0.001, "**": 0.01, "*": 0.05}  # the largest adjusted p that has them
 SIDES = {
     "two-sided": "two-sided",
@@ -127,12 +128,15 @@ def _power() -> str:
 
 
 def reach(found: Comparison, pair: Pair) -> str | None:
-    """What difference could have been found, and how many documents the one that was found takes, in words."""
+    """What difference could have been found, and how many documents the one that was found takes, in words.
+
+    None where it is undefined, or all documents differ alike, so that there is nothing to go by.
+    """
     least, needed = _number(pair.effect.get("detectable")), _number(pair.effect.get("documents_needed"))
-    if least is None:
+    if least is None or least < NOTHING:
         return None
     alone = f" by one test at {found.options.alpha:g} alone" if len(found.pairs) > 1 else ""
-    count = f"{pair.effect['documents_defined']:,} documents"
+    count = _counted(pair.effect["documents_defined"])
     could = f"With {_power()} power a difference of {number(least)} could have been found on these {count}{alone}"
     if needed is None:
         return f"{could}."
@@ -140,7 +144,11 @@ def reach(found: Comparison, pair: Pair) -> str | None:
         return f"{could}; a difference of 0 takes endlessly many."
     of_corpus = _number(pair.effect.get("documents_needed_of_corpus"))
     more = "" if of_corpus in (None, needed) else f", {of_corpus:,.0f} with those on which it is undefined"
-    return f"{could}; one of {number(abs(pair.difference))}, as found, needs {needed:,.0f} such documents{more}."
+    return f"{could}; one of {number(abs(pair.difference))}, as found, needs {_counted(needed, 'such ')}{more}."
+
+
+def _counted(count: Any, kind: str = "") -> str:
+    return f"{count:,.0f} {kind}document{'' if count == 1 else 's'}"
 
 
 def _reached(found: Comparison) -> Iterator[str]:
