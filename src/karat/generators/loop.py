@@ -132,7 +132,7 @@ class Training:
         self.settings = Settings(**self.card.settings)
         _, self.learning = checkpoint.parted(self.card.model, self.card.options)
         self.words = checkpoint.read_words(folder)
-        self.device = _device(self.settings.device)
+        self.device = _device(self.settings.device, world.rank)
         own = GENERATORS[self.card.model].peos
         peos = own if self.learning.peos == "never" else self.learning.peos
         self.examples = Examples(folder / EXAMPLES, self.words.written, peos)
@@ -373,11 +373,14 @@ def _is_out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)
 
 
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def _device(name: str, rank: int = 0) -> torch.device:
+    """The device of a process: `auto` and `cuda` are a GPU of its own for each, where there are any."""
+    if name == "auto" and not torch.cuda.is_available():
+        return torch.device("cpu")
     with suppress(RuntimeError, AssertionError):
-        found = torch.device(name)
+        found = torch.device("cuda" if name == "auto" else name)
+        if found.type == "cuda" and found.index is None:
+            found = torch.device("cuda", rank % max(torch.cuda.device_count(), 1))
         torch.zeros(1, device=found)
         return found
     raise InputError(f"--device {name}: there is no such device here")
