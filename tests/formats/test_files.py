@@ -348,11 +348,13 @@ def test_a_refusal_of_the_system_is_named_for_root_too(tmp_path: Path, monkeypat
 def files_of_at_most(size: int) -> Iterator[None]:
     """While this lasts, no file of this process grows beyond so many bytes, as on a full disk."""
     old, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    compiled, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # which Python would leave cut short
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (old, most))
+        sys.dont_write_bytecode = compiled
 
 
 def test_a_file_is_written_whole(tmp_path: Path) -> None:

@@ -95,9 +95,12 @@ def test_a_prediction_that_is_killed_goes_on_to_the_same_bytes(folder: Path) -> 
 
 @pytest.mark.parametrize("most", [100, 9_000])
 def test_on_a_full_disk_training_says_so_and_goes_on_when_there_is_room(folder: Path, most: int) -> None:
-    """No file can have more bytes than these: words, examples, or the state do not fit."""
+    """No file can have more bytes than these: words, examples, or the state do not fit.
+
+    -B, as Python itself leaves its compiled modules cut short under such a limit, for every later process to read.
+    """
     words = ("train", TINY, "corpus.jsonl", "-o", f"full-{most}", "--steps", "6", "--resume")
-    limited = [sys.executable, "-m", "karat", *words]
+    limited = [sys.executable, "-B", "-m", "karat", *words]
     done = subprocess.run(
         limited,
         cwd=folder,
