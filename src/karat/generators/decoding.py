@@ -34,6 +34,7 @@ class Decoding:
     seed: int = 0
     longest: int = 60  # words of a sequence
     exclusive: int = -1  # phrases whose first words may not be the next phrase's; below 0, as the model has it
+    repeats: bool = False  # whether a phrase that is written again is given again
 
     def __post_init__(self) -> None:
         if min(self.beam, self.groups, self.topk, self.longest) < 1:

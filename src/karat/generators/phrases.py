@@ -1,4 +1,4 @@
-"""What a generator wrote, as phrases of a run: text again, each once, with score, probabilities and kind."""
+"""What a generator wrote, as phrases of a run: text again, with score, probabilities and kind."""
 
 from __future__ import annotations
 
@@ -13,9 +13,16 @@ DIGITS = 6  # of scores and probabilities in a run
 
 
 def prediction_of(
-    document: Document, source: Source, sequences: Sequence[Written], words: Words, stems: Stems, n: int
+    document: Document,
+    source: Source,
+    sequences: Sequence[Written],
+    words: Words,
+    stems: Stems,
+    n: int,
+    *,
+    repeats: bool = False,
 ) -> Prediction:
-    """The first n different phrases of a document's sequences.
+    """The first n phrases of a document's sequences, different ones by their stems unless `repeats` are kept.
 
     A score is the geometric mean of the probabilities of a phrase's words. A phrase is of the kind that its place says,
     its slot, or before `<peos>` or after it; where there is none, whether it stands in the text.
@@ -33,7 +40,7 @@ def prediction_of(
         tokens = [words.table[number] if number < words.written else own[number] for number in numbers]
         form = stems(tokens)
         restored = surface.restored(tokens)
-        if restored is None or form in seen or len(phrases) >= n:
+        if restored is None or len(phrases) >= n or (form in seen and not repeats):
             continue
         seen.add(form)
         phrases.append(restored)

@@ -32,6 +32,7 @@ def _register(name: str) -> None:
         seed: int = 0,
         longest: int = 60,
         exclusive: int = -1,
+        repeats: bool = False,
         guide: str = "",
     ) -> Predict:
         torch = _check(name, model)
@@ -42,7 +43,7 @@ def _register(name: str) -> None:
 
         torch.set_num_threads(asked.threads)
         groups = groups if search == "diverse" else 1
-        how = Decoding(search, beam, groups, penalty, topk, temperature, seed, longest, exclusive)
+        how = Decoding(search, beam, groups, penalty, topk, temperature, seed, longest, exclusive, repeats)
         loaded = load(model)
         return Writer(loaded, asked.n, how, guide_of_card(loaded.card, model, guide)).predict
 

@@ -50,6 +50,6 @@ class Writer:
             for at, written in zip(rows, decode(model, batch, self.how), strict=True):
                 found[at] = written
         return [
-            prediction_of(document, source, written, words, self.stems, self.n)
+            prediction_of(document, source, written, words, self.stems, self.n, repeats=self.how.repeats)
             for document, source, written in zip(documents, sources, found, strict=True)
         ]
