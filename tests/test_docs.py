@@ -26,6 +26,7 @@ import click
 import pytest
 
 from docs.generate import DOCUMENTS, PARTS, metrics, parts_of, refreshed, verbs, walk
+from docs.pictures import FOLDER, PICTURES
 from karat.cli import karat as command
 from karat.columns import Aligned, Cutoff, Subset
 from karat.formats import FORMATS
@@ -84,6 +85,11 @@ def test_the_generated_parts_are_fresh(path: Path) -> None:
 def test_every_part_that_can_be_generated_is_in_a_document() -> None:
     found = [name for path in DOCUMENTS for name in parts_of(path.read_text())]
     assert sorted(found) == sorted(PARTS)
+
+
+def test_the_pictures_are_what_their_script_makes() -> None:
+    found = {path.stem: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.svg")}
+    assert found == {name: picture.svg() for name, picture in PICTURES.items()}, "python -m docs.pictures writes them"
 
 
 def test_generated_text_does_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
