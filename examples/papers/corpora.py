@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import karat
+from karat.errors import InputError
 
 SHARED = 0.25  # the least Jaccard index of the keyphrases of two documents that are alike; tables also show 0.5
 HALF = 0.5  # as in the paper
@@ -45,6 +46,8 @@ def write_alike(data: Data, folder: Path) -> None:
         pairs = karat.mine_pairs(karat.Corpus.of(unseen), min=least, stem=True)
         pairs.save(folder / f"{name}.pairs.jsonl")
     wanted = {each for pair in pairs.rows() for each in (pair["a"], pair["b"])}
+    if not wanted:
+        raise InputError("no two documents of acm-cr's test and validation sets share keyphrases: none are alike")
     karat.write(karat.Corpus.of([each for each in unseen if each.id in wanted]), folder / "alike.jsonl")
 
 

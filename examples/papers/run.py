@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,8 @@ import tables
 from corpora import Data, write_alike, write_both
 from steps import Runner, Step, StepError
 from systems import EXTRACTORS, FIRST, GENERATORS, OTHER_DOMAIN, Generator, chosen, minutes_of_first
+
+from karat.errors import InputError
 
 BATCH = 16
 FEW = ("copyrnn", "transformer", "exhird-h", "one2set", "kpdrop-a")  # of which the analysis paper's figures are drawn
@@ -195,8 +198,9 @@ class Study:
         print(f"{path}, {self.out / 'report.html'}, {self.out / 'figures'}")
 
     def read(self, name: str) -> str:
-        """What a step wrote."""
-        return (self.out / "results" / f"{name}.md").read_text(encoding="utf-8")
+        """What a step wrote; its headings are below those of results.md."""
+        written = (self.out / "results" / f"{name}.md").read_text(encoding="utf-8")
+        return re.sub("^#", "###", written, flags=re.MULTILINE)
 
 
 def main() -> int:
@@ -219,10 +223,10 @@ def main() -> int:
     length = ("--minutes", f"{minutes_of_first(generators, asked.minutes):.2f}")
     if asked.documents:
         length = ("--steps", str(max(1, asked.documents // BATCH)))
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))  # so that what is running ends, too
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what is running ends, too
     try:
         Study(data, asked.out, generators, length, asked.jobs).run()
-    except StepError as failed:
+    except (StepError, InputError) as failed:
         print(failed, file=sys.stderr)
         return 1
     except KeyboardInterrupt:

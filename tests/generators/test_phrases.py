@@ -39,5 +39,6 @@ def test_a_phrase_is_given_once_by_its_stems() -> None:
 def test_repeats_are_given_where_they_are_asked_for() -> None:
     found = predicted(10, repeats=True)
     assert found.keyphrases == ["graph", "queue", "Graphs", "tree queue", "queue", "tree"]
+    assert found.scores is not None
     assert found.scores[:3] == [0.1, 0.3, 0.5]
     assert predicted(3, repeats=True).keyphrases == ["graph", "queue", "Graphs"]
