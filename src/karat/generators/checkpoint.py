@@ -7,8 +7,9 @@ one; `state.json` says in words what it is. Each file is written beside its plac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,8 @@ import msgspec
 from karat.errors import InputError, unknown
 from karat.formats.files import open_bytes
 from karat.formats.output import write_beside
-from karat.generators.settings import GENERATORS, Learning, torch_or_error
+from karat.generators.memory import memory_here
+from karat.generators.settings import GENERATORS, Learning, Settings, checked, torch_or_error
 from karat.generators.words import Words
 
 if TYPE_CHECKING:
@@ -77,11 +79,27 @@ def read_card(folder: str | Path) -> Card:
                 f"{path}: is of another version ({str(head['format'])[:40]!r}, and this karat reads {FORMAT!r})"
             )
         card = msgspec.json.decode(content, type=Card)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}: does not say what the model is ({str(error)[:120]})") from None
+    try:
+        _check(card)
+    except InputError as error:
+        raise InputError(f"{path}: does not say what the model is ({error})") from None
+    return card
+
+
+def _check(card: Card) -> None:
+    """Raises InputError where a card names what there is not, or has a value of another type."""
+    from karat.predicting.candidates import named
+
     if card.model not in GENERATORS:
         raise unknown("generator", card.model, GENERATORS)
-    return card
+    parted(card.model, card.options)
+    checked(Settings, card.settings)
+    named(card.language)
+    for key in ("name", "hash"):
+        if not isinstance(card.corpus.get(key), str):
+            raise InputError(f"the {key} of the corpus is missing")
 
 
 def write_card(folder: Path, card: Card) -> None:
@@ -107,12 +125,12 @@ def parted(name: str, options: Mapping[str, Any]) -> tuple[Any, Learning]:
     """
     name, options = _network(name, options)
     shape = GENERATORS[name].shape
-    own = {each.name for each in fields(shape)}
-    try:
-        made = shape(**{key: value for key, value in options.items() if key in own})
-        learning = Learning(**{key: value for key, value in options.items() if key not in own})
-    except TypeError as error:
-        raise InputError(f"{name}: these are not its options ({error})") from None
+    own, others = ({each.name for each in fields(kind)} for kind in (shape, Learning))
+    strange = next((key for key in options if key not in own | others), None)
+    if strange is not None:
+        raise unknown(f"option of {name}", strange, own | others)
+    made = checked(shape, {key: value for key, value in options.items() if key in own})
+    learning = checked(Learning, {key: value for key, value in options.items() if key not in own})
     if learning.targets == "one2one" and not GENERATORS[name].one2one:
         raise InputError(f"{name} learns all phrases of a document together: its targets are one2seq, not one2one")
     return made, learning
@@ -123,17 +141,29 @@ def _network(name: str, options: Mapping[str, Any]) -> tuple[str, Mapping[str, A
     if not GENERATORS[name].reward:
         return name, options
     of = options.get("of")
-    if of not in GENERATORS or GENERATORS[of].reward:
+    if not isinstance(of, str) or of not in GENERATORS or GENERATORS[of].reward:
         raise InputError(f"{name} is another generator that goes on to learn: give a trained one as --from DIR")
     return of, {key: value for key, value in options.items() if key != "of"}
 
 
-def build(name: str, options: Mapping[str, Any], words: Words) -> Generator:
-    """A model of this shape, with new weights."""
+def network(name: str, options: Mapping[str, Any], words: Words, numbers: int = 1) -> Callable[[], Generator]:
+    """What makes a model of this shape; raises InputError unless so many numbers for each weight fit into memory."""
+    import torch
+
     shape, _ = parted(name, options)
     name, _ = _network(name, options)
-    module, _, network = GENERATORS[name].network.partition(":")
-    made: Generator = getattr(import_module(module), network)(shape, len(words), words.written)
+    module, _, kind = GENERATORS[name].network.partition(":")
+    make = partial(getattr(import_module(module), kind), shape, len(words), words.written)
+    with torch.device("meta"):  # where a tensor has a shape and no content
+        weights = sum(each.numel() for each in make().parameters())
+    if 4 * weights * numbers > memory_here():
+        raise InputError(f"{name}: {weights:,} weights do not fit into the memory of this machine; make it smaller")
+    return make
+
+
+def build(name: str, options: Mapping[str, Any], words: Words) -> Generator:
+    """A model of this shape, with new weights."""
+    made = network(name, options, words)()
     made.know(words)
     return made
 

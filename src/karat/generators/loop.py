@@ -32,12 +32,14 @@ from karat.generators.examples import Examples
 from karat.generators.memory import kept_memory
 from karat.generators.prepare import VALIDATED, Task, prepare
 from karat.generators.rewarding import Forms, Reward
-from karat.generators.settings import GENERATORS, MINUTES, Settings
+from karat.generators.settings import GENERATORS, MINUTES, Settings, checked
 from karat.generators.validation import loss_on, reward_on, score_on
 from karat.generators.workers import World
+from karat.metrics.base import METRICS, parse_request
 
 VALIDATIONS = 10  # in a training
 MOST_BETWEEN = 4000  # steps between two validations
+NOTHING = 1e9  # how bad it is where a metric says nothing
 SAVED = 60.0  # seconds between two states
 TIMED = 20  # steps that are timed to see how many fit into the minutes
 
@@ -94,13 +96,7 @@ def train_generator(
     task: Task, output: str | Path, tell: Tell | None = None, progress: Callable[[int], object] | None = None
 ) -> Finished:
     """Trains a generator into a directory; with `settings.resume`, goes on where an earlier training was."""
-    _, learning = checkpoint.parted(task.model, task.options)
-    if task.settings.drop is not None:
-        Drop.of(task.settings.drop)
-        if learning.targets == "one2one":
-            raise InputError("--drop makes present phrases of a target absent ones: targets are one2seq, not one2one")
-    if task.settings.stop is not None and task.valid is None:
-        raise InputError("--stop looks at validation documents: name some with --valid")
+    _check(task)
     folder, jobs = Path(output), task.settings.jobs
     with claimed(folder):
         notes = prepare(task, folder, progress)
@@ -118,6 +114,23 @@ def train_generator(
     return Finished(finished.card, finished.log, (*notes, *finished.notes))
 
 
+def _check(task: Task) -> None:
+    """Raises InputError where a training cannot be as it is asked for, before anything is written."""
+    _, learning = checkpoint.parted(task.model, task.options)
+    _device(task.settings.device)
+    if task.settings.drop is not None:
+        Drop.of(task.settings.drop)
+        if learning.targets == "one2one":
+            raise InputError("--drop makes present phrases of a target absent ones: targets are one2seq, not one2one")
+    stopping = task.settings.stopping()
+    if stopping is None:
+        return
+    if task.valid is None:
+        raise InputError("--stop looks at validation documents: name some with --valid")
+    if stopping[0] != "loss" and METRICS[parse_request(stopping[0]).metric].better is None:
+        raise InputError(f"--stop {stopping[0]}: neither more nor less of it is better; name another metric, as f1@5")
+
+
 def _work(world: World, folder: Path, task: Task, tell: Tell | None) -> None:
     """The training as one of several processes does it."""
     Training(folder, task, tell, world).run()
@@ -129,7 +142,7 @@ class Training:
     def __init__(self, folder: Path, task: Task, tell: Tell | None, world: World) -> None:
         self.folder, self.task, self.tell, self.world = folder, task, tell, world
         self.card = checkpoint.read_card(folder)
-        self.settings = Settings(**self.card.settings)
+        self.settings = checked(Settings, self.card.settings)
         _, self.learning = checkpoint.parted(self.card.model, self.card.options)
         self.words = checkpoint.read_words(folder)
         self.device = _device(self.settings.device, world.rank)
@@ -285,10 +298,7 @@ class Training:
         line |= {"valid": None if loss is None else round(loss, 5), "rate": self._rate(place.step - 1)}
         worse = loss  # the smaller, the better
         if stopping is not None and stopping[0] != "loss":
-            assert self.task.valid is not None
-            documents = list(islice(self.task.valid, VALIDATED))
-            line[stopping[0]] = score_on(Loaded(self.card, self.words, self.model), documents, stopping[0], self.guide)
-            worse = -line[stopping[0]]
+            line[stopping[0]], worse = self._score(stopping[0])
         place.log.append(line)
         place.total, place.tokens = 0.0, 0
         if worse is None or place.best is None or worse < place.best:
@@ -298,6 +308,15 @@ class Training:
             place.halvings += self.learning.schedule == "halve"
             place.stopped = stopping is not None and place.bad >= stopping[1]
         return loss
+
+    def _score(self, metric: str) -> tuple[float | None, float]:
+        """(what a metric says of the validation documents, the same as a number of which less is better)."""
+        assert self.task.valid is not None
+        documents = list(islice(self.task.valid, VALIDATED))
+        found = score_on(Loaded(self.card, self.words, self.model), documents, metric, self.guide)
+        if found is None:
+            return None, NOTHING
+        return found, found if METRICS[parse_request(metric).metric].better == "lower" else -found
 
     def _keep(self) -> None:
         """Writes the weights where they are the best so far, and the state."""
@@ -381,6 +400,6 @@ def _device(name: str, rank: int = 0) -> torch.device:
         found = torch.device("cuda" if name == "auto" else name)
         if found.type == "cuda" and found.index is None:
             found = torch.device("cuda", rank % max(torch.cuda.device_count(), 1))
-        torch.zeros(1, device=found)
+        torch.zeros(1, device=found).item()
         return found
     raise InputError(f"--device {name}: there is no such device here")

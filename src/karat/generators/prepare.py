@@ -27,6 +27,7 @@ from karat.generators.settings import GENERATORS, Learning, Settings
 from karat.generators.words import Words, count_words
 
 VALIDATED = 512  # documents of the validation corpus that are looked at
+NUMBERS = 4  # for each weight in training: it, its gradient, and two that Adam keeps
 HOW_LONG = ("resume", "minutes", "steps", "epochs")  # settings that may differ when a training goes on
 
 
@@ -73,6 +74,7 @@ def _begin(task: Task, folder: Path, progress: Callable[[int], object] | None) -
     guide = task.guide()
     digest = blake2b(digest_size=16)
     words = _words(task, _hashed(task.corpus, digest), learning)
+    checkpoint.network(task.model, task.options, words, NUMBERS)
     write_beside(folder / WORDS, words.as_text().encode())
     others = frozenset(map(content_of, task.valid or ()))
     how: dict[str, Any] = {"language": task.language, "targets": learning.targets, "longest": learning.longest}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
+
+import msgspec
 
 from karat.corpus import Document
 from karat.errors import InputError
@@ -14,6 +17,27 @@ PRECISIONS = ("fp32", "bf16")
 Peos = Literal["never", "between", "always"]  # `between`: only where there are present and absent keyphrases
 AUGMENTS = ("60p",)
 MINUTES = 10.0  # where nothing says how long
+MOST_SEED = (1 << 32) - 1
+MOST_SIZE, MOST_LAYERS, MOST_SLOTS = 100_000, 100, 1000
+
+Options = TypeVar("Options")
+
+
+def checked(kind: type[Options], values: Mapping[str, Any]) -> Options:
+    """Options of plain values, each of its type; raises InputError where one is of another, or cannot be."""
+    try:
+        return msgspec.convert(dict(values), kind)
+    except msgspec.ValidationError as error:
+        raise InputError(str(error)) from None
+
+
+def _within(shape: Any, most: int, *names: str) -> None:
+    """Raises InputError unless these options are from 1 to `most`, and the dropout leaves something."""
+    for name in names:
+        if not 1 <= getattr(shape, name) <= most:
+            raise InputError(f"{name} is from 1 to {most:,}, not {getattr(shape, name):,}")
+    if not 0 <= shape.dropout <= 0.99:
+        raise InputError(f"dropout is from 0 to .99, not {shape.dropout:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +66,10 @@ class Settings:
             raise InputError(f"--{told[0]} and --{told[1]} both say how long: give one of them")
         for name in ("minutes", "steps", "epochs", "batch", "accumulate", "jobs"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise InputError(f"--{name} is more than 0, not {value:g}")
+            if value is not None and not 0 < value < math.inf:
+                raise InputError(f"--{name} is more than 0 and finite, not {value:g}")
+        if not 0 <= self.seed <= MOST_SEED:
+            raise InputError(f"--seed is from 0 to {MOST_SEED:,}, not {self.seed:,}")
         if self.precision not in PRECISIONS:
             raise InputError(f"--precision is {' or '.join(PRECISIONS)}, not {self.precision}")
         if self.augment not in (None, *AUGMENTS):
@@ -85,8 +111,8 @@ class Learning:
             raise InputError("read, written and longest are 2 or more: a vocabulary of one word says nothing")
         if self.written > self.read:
             raise InputError(f"written words are the head of those that are read: {self.written} of {self.read}")
-        if not self.rate > 0 or not self.clip > 0 or self.warmup < 0:
-            raise InputError("rate and clip are more than 0, warmup is 0 or more")
+        if not 0 < self.rate < math.inf or not 0 < self.clip < math.inf or self.warmup < 0:
+            raise InputError("rate and clip are more than 0 and finite, warmup is 0 or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +125,16 @@ class CopyRNNShape:
     tied: bool = False  # words are written by the vectors they are read by, which are fewer weights
     dropout: float = 0.1
 
+    def __post_init__(self) -> None:
+        _within(self, MOST_SIZE, "embedding", "hidden")
+
 
 @dataclass(frozen=True, slots=True)
 class CorrRNNShape(CopyRNNShape):
     """The size of a CorrRNN: that of a CopyRNN with additive attention, which the coverage is a part of."""
 
     def __post_init__(self) -> None:
+        CopyRNNShape.__post_init__(self)
         if self.attention != "additive":
             raise InputError(
                 f"the attention of corrrnn is additive, as its coverage is inside it, not {self.attention}"
@@ -122,6 +152,7 @@ class ExHiRDShape:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
+        _within(self, MOST_SIZE, "embedding", "hidden")
         if self.window < 1:
             raise InputError(f"window is 1 or more phrases, not {self.window}")
 
@@ -137,6 +168,8 @@ class TransformerShape:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
+        _within(self, MOST_SIZE, "size", "inner")
+        _within(self, MOST_LAYERS, "layers")
         if self.heads < 1 or self.size % (2 * self.heads):
             raise InputError(f"size is a multiple of twice the heads, not {self.size} with {self.heads} heads")
 
@@ -152,6 +185,7 @@ class One2SetShape(TransformerShape):
         TransformerShape.__post_init__(self)
         if self.slots < 2 or self.slots % 2 or self.length < 1:
             raise InputError(f"slots are 2, 4 or more, of 1 word or more, not {self.slots} of {self.length}")
+        _within(self, MOST_SLOTS, "slots", "length")
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,10 +39,11 @@ def reward_on(reward: Reward, model: Generator, examples: Examples, device: torc
     return float(np.concatenate([reward.greedy(model, batch) for batch in batches]).mean())
 
 
-def score_on(loaded: Loaded, documents: Sequence[Document], metric: str, guide: Guide | None = None) -> float:
-    """What a metric says of greedy predictions for these documents; 0 where it says nothing."""
+def score_on(loaded: Loaded, documents: Sequence[Document], metric: str, guide: Guide | None = None) -> float | None:
+    """What a metric says of greedy predictions for these documents; None where it says nothing."""
     from karat.evaluate import score
 
     loaded.model.eval()
     run = Run.of(Writer(loaded, n=PHRASES, guide=guide).predict(documents))
-    return float(score(Corpus.of(documents), run, metrics=[metric]).rows()[0]["value"] or 0.0)
+    found = score(Corpus.of(documents), run, metrics=[metric]).rows()[0]["value"]
+    return None if found is None else float(found)

@@ -13,7 +13,7 @@ from karat.corpus import Corpus, Document
 from karat.errors import InputError, unknown
 from karat.formats import read
 from karat.formats.output import writing
-from karat.generators.settings import GENERATORS, Learning, Settings, torch_or_error
+from karat.generators.settings import GENERATORS, Learning, Settings, checked, torch_or_error
 from karat.predicting.base import MODELS, Asked, Model, Predict, settled
 from karat.predicting.candidates import named
 from karat.predicting.finding import wanted
@@ -105,8 +105,8 @@ def train(
     found = settled(there[asked.name], asked.options)
     documents = corpus if isinstance(corpus, Corpus) else read(corpus)
     if asked.name in GENERATORS:
-        checked = read(valid) if isinstance(valid, str | Path) else valid
-        return _generator(documents, found, output, named(language), checked, progress, tell, settings)
+        looked_at = read(valid) if isinstance(valid, str | Path) else valid
+        return _generator(documents, found, output, named(language), looked_at, progress, tell, settings)
     if settings or valid is not None:
         name = next(iter(settings), "valid")
         raise InputError(f"--{name} is for generators ({', '.join(GENERATORS)}), not for {asked.name}")
@@ -130,19 +130,17 @@ def _generator(
     strange = next((name for name in settings if name not in Settings.__dataclass_fields__), None)
     if strange is not None:
         raise unknown("setting of a training", strange, Settings.__dataclass_fields__)
-    checked = Settings(**settings)
+    how = checked(Settings, {key: str(each) if isinstance(each, Path) else each for key, each in settings.items()})
     torch_or_error(f"training {model.name}")
     from karat.generators.loop import train_generator
     from karat.generators.prepare import Task, started
 
     options = dict(model.options)
     if GENERATORS[model.name].reward:
-        options = started(model.name, options, checked.start)
-    elif checked.start is not None:
-        raise InputError(
-            f"--from {checked.start}: is for a model that goes on from a trained one, not for {model.name}"
-        )
-    task = Task(model.name, options, checked, language, corpus, valid)
+        options = started(model.name, options, how.start)
+    elif how.start is not None:
+        raise InputError(f"--from {how.start}: is for a model that goes on from a trained one, not for {model.name}")
+    task = Task(model.name, options, how, language, corpus, valid)
     found = train_generator(task, output, tell, progress)
     notes = (*GENERATORS[model.name].notes(corpus), *found.notes)
     return Trained(model.name, str(output), found.card.documents, found.log, notes)
