@@ -26,14 +26,19 @@ _ASKED_TO_END = {signal.SIGINT, signal.SIGTERM}
 _function: Callable[[Any], Any]
 
 
-def _start(function: Callable[[Any], Any]) -> None:
-    global _function
+def follow_parent() -> None:
+    """Leaves it to the process that started this one to end it: by a signal, or by being gone itself."""
     # Ctrl-C reaches every process of the terminal; the one that was started ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ASKED_TO_END)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _start(function: Callable[[Any], Any]) -> None:
+    global _function
+    follow_parent()
     _function = function
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, distributed, nn
 
+from karat.engine.processes import follow_parent
 from karat.errors import InputError, KaratError
 
 
@@ -79,6 +80,7 @@ def _listen(processes: list[Any], told: Any, tell: Callable[[Any], None] | None)
 
 
 def _process(world: World, store: str, work: Work, arguments: tuple[Any, ...], told: Any) -> None:
+    follow_parent()
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // world.size))
     distributed.init_process_group("gloo", init_method=store, rank=world.rank, world_size=world.size)
     try:
