@@ -6,6 +6,7 @@ text; scores and probabilities are those that the model gives, unchanged.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +20,7 @@ from karat.generators.words import BOS, EOS, NULL, PAD, PEOS, SEP, TEXT, UNK
 Search = Literal["beam", "diverse", "topk"]
 WORDLESS = [PAD, UNK, BOS, TEXT]
 FORBIDDEN = [*WORDLESS, NULL]
+MOST_PENALTY = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,10 @@ class Decoding:
             raise InputError("beam, groups, topk and longest are 1 or more")
         if self.beam % self.groups or (self.groups > 1 and self.search != "diverse"):
             raise InputError(f"a diverse beam of {self.beam} cannot be parted into {self.groups} equal groups")
-        if not self.temperature > 0:
-            raise InputError(f"temperature is more than 0, not {self.temperature:g}")
+        if not 0 < self.temperature < math.inf:
+            raise InputError(f"temperature is more than 0 and finite, not {self.temperature:g}")
+        if not 0 <= self.penalty <= MOST_PENALTY:
+            raise InputError(f"penalty is from 0 to {MOST_PENALTY}, not {self.penalty:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,7 @@ class _Rows:
         self.last = torch.full((len(every),), BOS, device=self.device)
         self.done: list[list[Written]] = [[] for _ in self.open]
         self.draws = _draws(batch, how) if how.search == "topk" else None
-        window = how.exclusive if how.exclusive >= 0 else model.exclusive
+        window = min(how.exclusive if how.exclusive >= 0 else model.exclusive, how.longest)
         self.firsts = torch.full((len(every), window), PAD, device=self.device)  # [b · w, k] of the last phrases
 
     def run(self) -> list[list[Written]]:
