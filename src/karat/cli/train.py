@@ -152,7 +152,7 @@ def train(model: str, corpus: str, output: str, language: str, valid: str | None
     else:
         check_file(output)
     settings = {key: value for key in _SETTINGS if (value := options.pop(key)) is not None}
-    settings |= _start(options)
+    settings |= _start(options, name)
     files = Files.of(options)
     documents = files.corpus(corpus)
     checked = None if valid is None else files.corpus(valid)
@@ -170,9 +170,15 @@ def train(model: str, corpus: str, output: str, language: str, valid: str | None
             click.echo(f"note: {note}", err=True)
 
 
-def _start(options: dict[str, Any]) -> dict[str, str]:
+def _start(options: dict[str, Any], model: str) -> dict[str, str]:
     """The directory among what --from says, which is left with formats."""
-    folders = [each for each in options["from_"] if Path(each).is_dir()]
+    from karat.formats import FORMATS
+    from karat.generators.settings import GENERATORS
+
+    goes_on = model in GENERATORS and GENERATORS[model].reward
+    folders = [
+        each for each in options["from_"] if Path(each).is_dir() or (goes_on and each.rpartition(":")[2] not in FORMATS)
+    ]
     options["from_"] = tuple(each for each in options["from_"] if each not in folders)
     if len(folders) > 1:
         raise InputError(f"--from {folders[1]}: a training goes on from one directory, and {folders[0]} is given")

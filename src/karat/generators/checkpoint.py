@@ -254,13 +254,15 @@ def read_state(folder: Path, model: Generator, optimiser: Optimizer) -> dict[str
         kind, _, rest = name.partition(".")
         by.setdefault(kind, {})[rest] = tensor
     fill(model, by["weight"], folder / STATE)
-    names = [name for name, _ in model.named_parameters()]
-    missing = next((name for name in names for key in _MOMENTS if name not in by[key]), None)
+    shapes = {name: each.shape for name, each in model.named_parameters()}
+    missing = next((n for n in shapes for key in _MOMENTS if n not in by[key] or by[key][n].shape != shapes[n]), None)
     if missing is not None:
-        raise InputError(f"{folder / STATE}: what the optimiser keeps of {missing} is missing")
+        raise InputError(f"{folder / STATE}: what the optimiser keeps of {missing} is missing, or of another shape")
+    if not isinstance(told, dict) or not isinstance(told.get("step"), int) or told["step"] < 0:
+        raise InputError(f"{folder / STATE}: does not say after which step it is")
     state = {
         at: {"step": torch.tensor(float(told["step"])), **{key: by[key][name] for key in _MOMENTS}}
-        for at, name in enumerate(names)
+        for at, name in enumerate(shapes)
     }
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
     return told

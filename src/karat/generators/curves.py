@@ -51,7 +51,7 @@ def read_courses(folders: Sequence[str | Path]) -> Courses:
     for folder in folders:
         card = read_card(folder)
         path = Path(folder) / LOG
-        if not path.is_file():
+        if not path.is_file() or not path.stat().st_size:
             raise InputError(f"{folder}: the training has no validation yet; try again later")
         with open_bytes(str(path)) as file:
             lines = [_line(path, at, line) for at, line in enumerate(file.read().splitlines(), 1)]

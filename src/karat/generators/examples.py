@@ -160,13 +160,20 @@ class Examples:
 
     def __init__(self, path: Path, written: int, peos: Peos = "always") -> None:
         self.written, self.peos = written, peos
+        if not path.is_file():
+            raise InputError(f"{path}: there is no such file, which a training learns from; train without --resume")
         size = path.stat().st_size
         whole = size >= 32 and size % 4 == 0
         self._numbers: Ints = np.memmap(path, dtype=np.int32, mode="r") if whole else np.zeros(4, np.int32)
         if self._numbers[0] != MAGIC or self._numbers[1] != VERSION or self._numbers[-2] != MAGIC:
             raise InputError(f"{path}: holds no examples of this version; remove it, and train without --resume")
-        count = int(self._numbers[-4])
-        self.index = self._numbers[-4 - 2 * COLUMNS * count : -4].view(np.int64).reshape(count, COLUMNS)
+        count, before = int(self._numbers[-4:-2].view(np.int64)[0]), len(self._numbers) - 4
+        whole = 1 <= count <= before // (2 * COLUMNS)
+        end = before - 2 * COLUMNS * count if whole else 0  # of the examples
+        self.index = self._numbers[end:before].view(np.int64).reshape(-1, COLUMNS) if whole else np.zeros((0, COLUMNS))
+        at, length, start, many, _ = self.index.T
+        if not whole or ((at < 4) | (length < 1) | (start < at + 2 * length) | (many < 1) | (start + many > end)).any():
+            raise InputError(f"{path}: its index is damaged; remove the directory, and train without --resume")
 
     def __len__(self) -> int:
         return len(self.index)

@@ -150,7 +150,7 @@ class Training:
         peos = own if self.learning.peos == "never" else self.learning.peos
         self.examples = Examples(folder / EXAMPLES, self.words.written, peos)
         path = folder / VALID_EXAMPLES
-        self.checked = Examples(path, self.words.written, peos) if path.is_file() else None
+        self.checked = None if self.card.valid is None else Examples(path, self.words.written, peos)
         learns_by_reward = GENERATORS[self.card.model].reward
         self.reward = Reward(Forms(self.words, self.card.language)) if learns_by_reward else None
         self.drop = None if self.settings.drop is None else Drop.of(self.settings.drop)
@@ -174,7 +174,7 @@ class Training:
     def run(self) -> Finished:
         """Trains to the end, from the last state on; gives what came of it."""
         if (self.folder / STATE).is_file():
-            self.place = msgspec.convert(checkpoint.read_state(self.folder, self.model, self.optimiser), Progress)
+            self.place = self._place(checkpoint.read_state(self.folder, self.model, self.optimiser))
         steps, place = self.card.steps, self.place
         every = min(math.ceil(steps / VALIDATIONS), MOST_BETWEEN)
         begun = saved = time.monotonic()
@@ -195,6 +195,16 @@ class Training:
                 self._say(loss / tokens, valid, place.step - first, time.monotonic() - begun)
         return Finished(self.card, tuple(place.log), tuple(place.notes()))
 
+    def _place(self, told: dict[str, Any]) -> Progress:
+        """Where a state is; raises InputError where it does not say so."""
+        try:
+            found = msgspec.convert(told, Progress)
+        except msgspec.ValidationError as error:
+            raise InputError(f"{self.folder / STATE}: does not say how far it is ({error})") from None
+        if found.pieces < 1 or found.tokens < 0:
+            raise InputError(f"{self.folder / STATE}: does not say how far it is")
+        return found
+
     # ------------------------------------------------------------------------------------------ a step
 
     def _step(self, step: int) -> tuple[float, int]:
@@ -209,12 +219,13 @@ class Training:
                 if not _is_out_of_memory(error) or self.place.pieces >= self.settings.batch:
                     raise
                 self.place.pieces *= 2
-        if not math.isfinite(total):
-            raise InputError(f"the loss of step {step + 1:,} is not a number{self._who(rows)}; the last state is kept")
         for parameter in self.model.parameters():
             if parameter.grad is not None:
                 parameter.grad /= tokens
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.learning.clip)
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.learning.clip)
+        if not math.isfinite(total) or not math.isfinite(norm):
+            what = "gradient" if math.isfinite(total) else "loss"
+            raise InputError(f"the {what} of step {step + 1:,} is not a number{self._who(rows)}; {self._kept()}")
         for group in self.optimiser.param_groups:
             group["lr"] = self._rate(step)
         self.optimiser.step()
@@ -275,6 +286,11 @@ class Training:
                 if len(some):
                     yield Batch.of(self.examples.arrays(some, change), self.device)
 
+    def _kept(self) -> str:
+        """What is left of a training that cannot go on, and what to do."""
+        there = "the last state is kept" if (self.folder / STATE).is_file() else "nothing was saved yet"
+        return f"{there}; train into another directory with a smaller rate than {self.learning.rate:g}"
+
     def _who(self, batches: list[Rows]) -> str:
         """The documents of some batches, in brackets."""
         places = {int(self.examples.index[row, 4]) for _, rows in batches for row in rows}
@@ -290,6 +306,8 @@ class Training:
         """
         place, stopping = self.place, self.settings.stopping()
         loss = self._valid()
+        if loss is not None and not math.isfinite(loss):
+            raise InputError(f"the validation loss at step {place.step:,} is not a number; {self._kept()}")
         line: dict[str, Any] = {
             "step": place.step,
             "documents": place.documents,

@@ -141,6 +141,7 @@ def assign(scores: NDArray[np.float32], phrases: Phrases) -> NDArray[np.int64]:
     found = np.zeros((len(scores), scores.shape[2]), dtype=np.int64)
     for at, (present, absent) in enumerate(zip(phrases.present, phrases.absent, strict=True)):
         for first, begin, end in ((0, 0, present), (half, present, present + absent)):
-            slots, columns = linear_sum_assignment(scores[at, first : first + half, begin:end], maximize=True)
+            some = np.nan_to_num(scores[at, first : first + half, begin:end])  # the loss tells of what is no number
+            slots, columns = linear_sum_assignment(some, maximize=True)
             found[at, begin + columns] = first + slots
     return found

@@ -19,7 +19,7 @@ from karat.corpus import Corpus, Document
 from karat.errors import InputError
 from karat.formats.output import LOCK, NEW, write_beside, writing_errors
 from karat.generators import checkpoint
-from karat.generators.checkpoint import EXAMPLES, FILES, FORMAT, VALID_EXAMPLES, WEIGHTS, WORDS, Card
+from karat.generators.checkpoint import EXAMPLES, FILES, FORMAT, MODEL, STATE, VALID_EXAMPLES, WEIGHTS, WORDS, Card
 from karat.generators.composing import composed
 from karat.generators.examples import Counts, content_of, write_examples
 from karat.generators.guiding import Guide, guide_name, guide_of
@@ -59,6 +59,10 @@ def prepare(task: Task, folder: Path, progress: Callable[[int], object] | None =
     if strange or (folder.exists() and not folder.is_dir()):
         raise InputError(f"{folder}: is there already and is no directory of a training ({(strange or ['a file'])[0]})")
     if not checkpoint.is_checkpoint(folder):
+        if learned := {WEIGHTS, STATE} & set(names):
+            raise InputError(
+                f"{folder}: has {min(learned)} without a {MODEL}; put that back, or name another directory"
+            )
         with writing_errors(folder, folder.parent):
             folder.mkdir(exist_ok=True)
         return _begin(task, folder, progress)
@@ -138,7 +142,9 @@ def started(name: str, options: Mapping[str, Any], start: str | None) -> dict[st
         )
     card = checkpoint.read_card(start)
     _, learning = checkpoint.parted(card.model, card.options)
-    if GENERATORS[card.model].reward or not GENERATORS[card.model].one2one or learning.targets != "one2seq":
+    if GENERATORS[card.model].reward:
+        raise InputError(f"{start}: is a {card.model} already: go on from the generator that it was trained from")
+    if not GENERATORS[card.model].one2one or learning.targets != "one2seq":
         raise InputError(f"{start}: is a {card.model}, which does not write one sequence that can be rewarded")
     if learning.peos != "always":
         raise InputError(
