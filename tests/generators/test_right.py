@@ -13,6 +13,7 @@ pytestmark = pytest.mark.neural
 import torch  # noqa: E402
 
 from karat import Corpus, Run, score  # noqa: E402
+from karat.corpus import Document  # noqa: E402
 from karat.generators import checkpoint  # noqa: E402
 from karat.generators.base import Batch, Generator  # noqa: E402
 from karat.generators.copying import distribution, log_probability_of  # noqa: E402
@@ -75,10 +76,11 @@ each_model = pytest.mark.parametrize("which", TINY)
 def test_a_later_target_changes_nothing_before_it(which: str, examples: Examples) -> None:
     model, batch = made(which), batch_of(examples, 0, 1, 2)
     other = batch._replace(inputs=batch.inputs.clone(), targets=batch.targets.clone())
-    other.inputs[:, 5:], other.targets[:, 4:] = 9, 9
+    assert not (batch.inputs[:, 5:] == 12).any()
+    other.inputs[:, 5:], other.targets[:, 5:] = 12, 12  # what is read at place 5 is the target of place 4
     with torch.no_grad():
         before, after = model.log_probabilities(batch), model.log_probabilities(other)
-    assert torch.equal(before[:, :4], after[:, :4])
+    assert torch.equal(before[:, :5], after[:, :5])
     assert not torch.allclose(before[:, 6:], after[:, 6:])
 
 
@@ -221,6 +223,57 @@ def test_a_generator_learns_32_documents_by_heart(overfitted: Path) -> None:
     assert any("-" in (phrase or "") for each in predictions for phrase in each.keyphrases or [])
     assert not any(" - " in (phrase or "") for each in predictions for phrase in each.keyphrases or [])
     assert {"present", "absent"} == {kind for each in predictions for kind in each.kinds or []}
+
+
+SHAPES = {**TINY, "one2set": {"size": 16, "heads": 2, "inner": 32, "slots": 4, "length": 3}}
+each_shape = pytest.mark.parametrize("which", SHAPES)
+
+
+@each_shape
+def test_what_is_loaded_is_what_was_trained(which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import karat
+    from karat.generators import loop
+
+    run, trainings = loop.Training.run, list[loop.Training]()
+
+    def watched(training: loop.Training) -> loop.Finished:
+        trainings.append(training)
+        return run(training)
+
+    monkeypatch.setattr(loop.Training, "run", watched)
+    options = ",".join(f"{name}={str(value).lower()}" for name, value in SHAPES[which].items())
+    name = f"{which.partition(',')[0]},{options},read=45,written=30,rate=.03,warmup=1"
+    karat.train(Corpus.of(DOCUMENTS), name, output=tmp_path / "m", steps=12, batch=32)
+    [training], there = trainings, checkpoint.load(tmp_path / "m")
+    here = checkpoint.Loaded(training.card, training.words, training.model.eval())
+    weights = there.model.state_dict()
+    assert weights.keys() == here.model.state_dict().keys()
+    assert all(torch.equal(weights[name], weight) for name, weight in here.model.state_dict().items())
+    documents = [*DOCUMENTS[:6], Document(id="untitled", text="A graph of one. Its own7 tree, and a heap-lock method.")]
+    one, other = (Writer(loaded, n=10, how=Decoding(longest=8)).predict(documents) for loaded in (here, there))
+    assert any(each.keyphrases for each in one)
+    assert one == other
+
+
+@each_shape
+def test_a_word_beyond_both_vocabularies_is_copied(which: str) -> None:
+    """Where nothing is written, what stands in the document has all of the probability."""
+    torch.manual_seed(1)
+    model = checkpoint.build(which.partition(",")[0], SHAPES[which], WORDS).eval()
+    with torch.no_grad():
+        model.get_parameter("gate.weight").zero_()
+        model.get_parameter("gate.bias").fill_(-100)
+    card = checkpoint.Card(
+        format=checkpoint.FORMAT, model="", karat="", language="english", options={}, settings={}, corpus={}, steps=0
+    )
+    loaded = checkpoint.Loaded(card, WORDS, model)
+    assert not {"zorbig", "quax"} & set(WORDS.table)
+    [found] = Writer(loaded, n=10, how=Decoding(longest=1)).predict([Document(text="Zorbig")])
+    assert (found.keyphrases, found.scores, found.kinds) == (["Zorbig"], [1.0], ["present"])
+    if not model.slots:
+        [both] = Writer(loaded, n=10, how=Decoding(longest=1, beam=2)).predict([Document(text="Zorbig QUAX")])
+        assert set(both.keyphrases or []) == {"QUAX", "Zorbig"}
+        assert sum(score or 0 for score in both.scores or []) == pytest.approx(1, abs=2e-6)
 
 
 def test_a_saved_model_predicts_the_same(overfitted: Path) -> None:
