@@ -22,7 +22,7 @@ from karat.generators.checkpoint import build  # noqa: E402
 from karat.generators.corrrnn import CorrRNN  # noqa: E402
 from karat.generators.coverage import covered_attention  # noqa: E402
 from karat.generators.decoding import Decoding, decode  # noqa: E402
-from karat.generators.examples import Examples  # noqa: E402
+from karat.generators.examples import Examples, write_examples  # noqa: E402
 from karat.generators.exhird import ExHiRD, earlier_firsts  # noqa: E402
 from karat.generators.settings import CorrRNNShape, ExHiRDShape  # noqa: E402
 from karat.generators.tgnet import TGNet, title_lengths  # noqa: E402
@@ -168,6 +168,19 @@ def test_the_title_goes_into_each_state_as_the_formula_says(examples: Examples) 
         assert torch.allclose(last[at], end[0], atol=1e-5)
 
 
+@torch.no_grad()
+def test_a_title_is_read_alone_beside_longer_ones(tmp_path: Path) -> None:
+    titles = ["Graphs", "On a tree of heaps and of lists", "Hash sort", None]
+    documents = [structs.replace(each, title=title) for each, title in zip(DOCUMENTS, titles, strict=False)]
+    write_examples(tmp_path / "e", documents, WORDS, language="english", targets="one2seq", longest=100)
+    titled, model = Examples(tmp_path / "e", WORDS.written), made("tgnet")
+    together, last = model.read(batch_of(titled, *range(4)))
+    for row in range(4):
+        [states], [end] = model.read(batch_of(titled, row))
+        assert torch.allclose(together[row, : len(states)], states, atol=1e-5)
+        assert torch.allclose(last[row], end, atol=1e-5)
+
+
 def test_that_a_first_sentence_is_taken_as_the_title_is_said(tmp_path: Path) -> None:
     tiny = "tgnet,attention=general,embedding=8,hidden=8,read=60,written=30"
     without = [structs.replace(each, title=None) if at == 7 else each for at, each in enumerate(DOCUMENTS)]
@@ -270,6 +283,24 @@ def test_exclusive_search_takes_the_best_word_that_is_left() -> None:
         assert firsts_of(found.words) == wanted
     [[found]] = decode(*parrot(1), Decoding(longest=8))  # as the model has it: not at all
     assert firsts_of(found.words) == [10, 10, 10, 10]
+
+
+class Talker(Parrot):
+    """Says 11 after 10, 10 after 12, and ends a phrase after 11; 10, 11, 12 begin phrases, the first most likely."""
+
+    def step(self, state: State, last: Tensor) -> tuple[Tensor, State]:
+        after = {10: {11: 1.0}, 11: {SEP: 1.0}, 12: {10: 1.0}}
+        shares = torch.full((len(last), self.written), 1e-6)
+        for row, word in zip(shares, last.tolist(), strict=True):
+            for following, share in after.get(word, {10: 0.5, 11: 0.3, 12: 0.2}).items():
+                row[following] = share
+        return shares / shares.sum(1, keepdim=True), state
+
+
+def test_exclusive_search_leaves_words_within_a_phrase_as_they_are() -> None:
+    _, batch = parrot(1)
+    [[found]] = decode(Talker().eval(), batch, Decoding(longest=9, exclusive=2))
+    assert found.words == [10, 11, SEP, 11, SEP, 12, 10, 11, SEP]
 
 
 def repeats(model: Generator, batch: Batch, exclusive: int) -> int:
