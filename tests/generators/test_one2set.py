@@ -126,16 +126,23 @@ def test_the_loss_is_that_of_the_whole_distributions_with_empty_slots_weighted(
 
 
 def test_a_phrase_goes_where_its_first_two_words_are_likely(model: One2Set, examples: Examples) -> None:
-    """The scores are those of each slot's own greedy words, by hand."""
-    batch = batch_of(examples, 5)
-    phrases = Phrases.of(batch.targets, SLOTS, LENGTH)
-    state, scores = model.encode(batch), np.zeros((1, SLOTS, phrases.words.shape[1]), np.float32)
-    last = torch.full((1, SLOTS), BOS)
-    for at in range(2):
-        shares, state = model.step(state, in_table(last, batch.own, model.written).flatten())
-        last = shares.argmax(1)[None]
-        scores[0] += shares.detach().numpy()[:, phrases.words[0, :, at].numpy()]
-    assert slots_of(model, batch)[0].tolist() == assign(scores, phrases).tolist()
+    """The scores are those of each slot's own greedy words, by hand; the first words alone would say otherwise."""
+    by_first = []
+    with torch.no_grad():
+        model.codes *= 8  # so that slots differ
+    for row in range(16):
+        batch = batch_of(examples, row)
+        phrases = Phrases.of(batch.targets, SLOTS, LENGTH)
+        state, scores = model.encode(batch), np.zeros((1, SLOTS, phrases.words.shape[1]), np.float32)
+        last, wanted = torch.full((1, SLOTS), BOS), []
+        for at in range(2):
+            shares, state = model.step(state, in_table(last, batch.own, model.written).flatten())
+            last = shares.argmax(1)[None]
+            scores[0] += shares.detach().numpy()[:, phrases.words[0, :, at].numpy()]
+            wanted.append(assign(scores, phrases).tolist())
+        assert slots_of(model, batch)[0].tolist() == wanted[1]
+        by_first.append(wanted[0] == wanted[1])
+    assert not all(by_first)
 
 
 def test_a_slot_sees_no_other_slot(model: One2Set, examples: Examples) -> None:
@@ -154,14 +161,17 @@ def test_a_slot_sees_no_other_slot(model: One2Set, examples: Examples) -> None:
     assert not torch.allclose(before[:, 2], changed[:, 2])
 
 
+@torch.no_grad()
 def test_a_later_word_changes_nothing_before_it(model: One2Set, examples: Examples) -> None:
-    batch = batch_of(examples, 0, 4)
-    targets = torch.full((2, SLOTS, 4), 12)
-    other = targets.clone()
-    other[:, :, 2:] = 15
-    before, after = shares_of(model, batch, targets), shares_of(model, batch, other)
-    assert torch.equal(before[:, :, :2], after[:, :, :2])
-    assert not torch.allclose(before[:, :, 2:], after[:, :, 2:])
+    """All places at once, as the loss has them."""
+    memory = model.encode(batch_of(examples, 0, 4)).memory
+    words = torch.full((2 * SLOTS, LENGTH), 12)
+    other = words.clone()
+    other[:, 2:] = 15
+    codes = model.codes.repeat(2, 1)[:, None]
+    before, after = (model.layers(model.embedded(each) + codes, memory)[0] for each in (words, other))
+    assert torch.equal(before[:, :2], after[:, :2])
+    assert not torch.allclose(before[:, 2:], after[:, 2:])
 
 
 def test_padding_and_the_others_of_a_batch_change_nothing(model: One2Set, examples: Examples) -> None:
@@ -204,17 +214,18 @@ def by_hand(model: One2Set, batch: Batch) -> list[tuple[list[int], list[float], 
 
 
 def test_slots_together_write_what_each_writes_alone(model: One2Set, examples: Examples) -> None:
-    widths = set()
+    widths, empty = set(), set()
     with torch.no_grad():
         model.codes *= 8  # so that slots differ
-    for bias in (0.0, 2.0, 4.0):  # the more, the more slots are empty, and the earlier others end
+    for null, end in ((0.0, 1.0), (2.0, 3.0), (4.0, 5.0), (6.0, 1.0)):  # empty slots, and early ends
         with torch.no_grad():
-            model.bias[NULL], model.bias[EOS] = bias, 1 + bias
+            model.bias[NULL], model.bias[EOS] = null, end
         for row in (0, 4, 9):
             batch = batch_of(examples, row)
             [found] = decode(model, batch, Decoding())
             wanted = by_hand(model, batch)
             widths |= {sum(len(words) > step for words, _, _ in wanted) for step in range(LENGTH)}
+            empty.add((null > end, SLOTS - len(wanted)))
             assert [(each.words, each.present) for each in found] == [(words, there) for words, _, there in wanted]
             for each, (_, logs, _) in zip(found, wanted, strict=True):
                 assert each.logs == pytest.approx(logs, abs=1e-4)
@@ -222,6 +233,7 @@ def test_slots_together_write_what_each_writes_alone(model: One2Set, examples: E
         apart = [decode(model, batch_of(examples, row), Decoding())[0] for row in (0, 4, 9)]
         assert [[each.words for each in some] for some in together] == [[each.words for each in some] for some in apart]
     assert {1, 2, 5} <= widths  # slots end at different steps
+    assert empty & {(True, many) for many in range(1, SLOTS)}  # some write `<null>` while others go on
 
 
 def test_empty_slots_vanish(model: One2Set, examples: Examples) -> None:
