@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,12 @@ pytestmark = pytest.mark.neural
 import karat  # noqa: E402
 from karat import Corpus, InputError  # noqa: E402
 from karat.corpus import Document  # noqa: E402
+from karat.generators import checkpoint, rewarding  # noqa: E402
+from karat.generators.base import Batch, Generator, State  # noqa: E402
+from karat.generators.decoding import FORBIDDEN, Decoding, Written, decode  # noqa: E402
+from karat.generators.examples import Examples  # noqa: E402
 from karat.generators.rewarding import Forms, Reward, returns, rf1  # noqa: E402
-from karat.generators.words import EOS, PEOS, SEP, SPECIAL, Words  # noqa: E402
+from karat.generators.words import BOS, EOS, PEOS, SEP, SPECIAL, Words  # noqa: E402
 from tests.generators.made import DOCUMENTS, TOPICS  # noqa: E402
 
 A, B, C, D = (1,), (2,), (3,), (2, 3)
@@ -64,25 +67,90 @@ def test_words_have_the_rewards_that_arrive_behind_them() -> None:
     assert returns([NET, EOS], 0.5, 0.0) == [0.5] * 2
 
 
-def test_a_baseline_leaves_the_mean_gradient_as_it_is() -> None:
-    """Exactly: all sequences of two words and three places, each weighted by its probability."""
-    scores = torch.tensor(
-        [[0.3, -0.2], [0.1, 0.4], [-0.5, 0.2]], dtype=torch.float64, requires_grad=True
-    )  # [place, word]
-    logs = scores.log_softmax(1)
+TWO = Words((*SPECIAL, "net", "bee"), len(SPECIAL) + 2)
+ENDING = (PEOS, EOS)
 
-    def gradient(baseline: float) -> Any:
-        total = torch.zeros((), dtype=torch.float64)
-        for words in product((0, 1), repeat=3):
-            log = torch.stack([logs[place, word] for place, word in enumerate(words)])
-            numbers = [PEOS if at == 1 else NET + word for at, word in enumerate(words)]
-            reward = (float(words[0]), 0.5 * words[2])
-            advantage = torch.tensor(returns(numbers, *reward)) - torch.tensor(returns(numbers, baseline, baseline / 2))
-            total = total - log.sum().exp().detach() * (advantage.double() * log).sum()
-        return torch.autograd.grad(total, scores, retain_graph=True)[0]
 
-    assert torch.allclose(gradient(0.0), gradient(0.7), atol=1e-12)
-    assert gradient(0.0).abs().max() > 0.01
+def of_two_words() -> tuple[Generator, Batch]:
+    """A generator that writes two words, `<peos>` and `<eos>`, and a document with a phrase of each kind."""
+    torch.manual_seed(2)
+    model = checkpoint.build("copyrnn", {"embedding": 4, "hidden": 3}, TWO).eval()
+    net, bee = range(len(SPECIAL), len(TWO))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            torch.nn.init.normal_(parameter, std=0.5)
+        model.get_parameter("bias")[[at for at in range(len(SPECIAL)) if at not in ENDING]] = -1e4
+    source, empty = torch.tensor([[net, bee, bee]]), torch.zeros(1, 0, dtype=torch.int64)
+    return model, Batch(source, source, empty, empty, torch.tensor([[net, PEOS, bee, EOS]]))
+
+
+@torch.no_grad()
+def drawable(model: Generator, batch: Batch, longest: int) -> list[tuple[list[int], float]]:
+    """All sequences that can be drawn, and how likely each is."""
+    open_: list[tuple[list[int], float, State]] = [([], 1.0, model.encode(batch))]
+    found = []
+    for _ in range(longest):
+        rows, open_ = open_, []
+        for words, likely, state in rows:
+            shares, after = model.step(state, torch.tensor([words[-1] if words else BOS]))
+            for word in (*ENDING, *range(len(SPECIAL), len(TWO))):
+                open_.append(([*words, word], likely * float(shares[0, word]), after))
+        found += [(words, likely) for words, likely, _ in open_ if words[-1] == EOS or len(words) == longest]
+        open_ = [each for each in open_ if each[0][-1] != EOS]
+    return found
+
+
+def test_a_baseline_leaves_the_mean_gradient_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exactly: all sequences of two words and both marks, of three places, each weighted by its probability."""
+    model, batch = of_two_words()
+    every = drawable(model, batch, 3)
+    assert sum(likely for _, likely in every) == pytest.approx(1, abs=1e-5)
+    net, bee = range(len(SPECIAL), len(TWO))
+    reward = Reward(Forms(TWO, "english"), longest=3)
+
+    def gradient(greedy: list[int]) -> Any:
+        total = [torch.zeros_like(each) for each in model.parameters()]
+        for words, likely in every:
+            pair = {"topk": words, "beam": greedy}
+            monkeypatch.setattr(rewarding, "decode", lambda _, __, how, pair=pair: [[Written(pair[how.search], [])]])
+            loss, _ = reward.loss(model, batch, 0)
+            for sum_, each in zip(total, torch.autograd.grad(loss, list(model.parameters())), strict=True):
+                sum_ += likely * each
+        return torch.cat([each.flatten() for each in total])
+
+    nothing, all_of_it, half = (gradient(greedy) for greedy in ([EOS], [net, PEOS, bee, EOS], [net, EOS]))
+    assert nothing.abs().max() > 0.01
+    assert torch.allclose(nothing, all_of_it, atol=1e-5)
+    assert torch.allclose(nothing, half, atol=1e-5)
+
+
+def test_the_loss_is_the_printed_sum_of_advantages_and_logarithms(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, _ = of_two_words()
+    net, bee = range(len(SPECIAL), len(TWO))
+    targets = [[net, PEOS, bee, EOS], [bee, PEOS, net, EOS], [bee, bee, PEOS, EOS], [PEOS, net, bee, EOS]]
+    sources = [[net, net, bee], [bee, bee, net], [net, bee, bee], [bee, net, net]]
+    source, empty = torch.tensor(sources), torch.zeros(4, 0, dtype=torch.int64)
+    batch = Batch(source, source, empty, empty, torch.tensor(targets))
+    greedy = [[net, EOS], [EOS], [bee, bee, PEOS, EOS], [PEOS, net, bee, EOS]]
+    baseline = [(1, 0), (0, 0), (1, 0), (0, 1)]
+
+    def found(model: Generator, batch: Batch, how: Decoding) -> list[list[Written]]:
+        return decode(model, batch, how) if how.search == "topk" else [[Written(each, [])] for each in greedy]
+
+    monkeypatch.setattr(rewarding, "decode", found)
+    forms, seen = Forms(TWO, "english"), set()
+    for seed in range(8):
+        drawn = decode(model, batch, Decoding("topk", topk=1 << 30, seed=seed, longest=5))
+        wanted = 0.0
+        for [mine], target, (present, absent) in zip(drawn, targets, baseline, strict=True):
+            rewards = forms.rewards(mine.words, target, [])
+            for at, log in enumerate(mine.logs):
+                behind = PEOS in mine.words[:at]
+                wanted -= (rewards[1] - absent + (0 if behind else rewards[0] - present)) * log
+            seen.add(rewards)
+        loss, _ = Reward(forms, longest=5).loss(model, batch, seed)
+        assert loss.item() == pytest.approx(wanted, abs=1e-4)
+    assert len(seen) > 1
 
 
 MANY = [
@@ -147,12 +215,6 @@ def test_what_learns_by_reward_goes_on_to_the_same_bytes(
 
 def test_what_is_drawn_is_drawn_by_its_probability(begun: Path) -> None:
     """Over many seeds, first words are drawn as often as the model says."""
-    from karat.generators import checkpoint
-    from karat.generators.base import Batch
-    from karat.generators.decoding import FORBIDDEN, Decoding, decode
-    from karat.generators.examples import Examples
-    from karat.generators.words import BOS
-
     loaded = checkpoint.load(begun)
     batch = Batch.of(Examples(begun / "examples.i32", loaded.words.written).arrays([0]))
     with torch.no_grad():
@@ -191,10 +253,6 @@ def test_there_must_be_something_to_go_on_from(begun: Path, tmp_path: Path) -> N
 
 
 def test_the_greedy_reward_of_a_batch_is_that_of_its_documents(begun: Path) -> None:
-    from karat.generators import checkpoint
-    from karat.generators.base import Batch
-    from karat.generators.examples import Examples
-
     loaded = checkpoint.load(begun)
     examples = Examples(begun / "examples.i32", loaded.words.written)
     reward = Reward(Forms(loaded.words, "english"))
