@@ -17,14 +17,14 @@ from karat.generators.words import Stems
 PHRASES = ["deep nets", "trees", "graph theory", "bees", "flows", "cuts", "Deep Net", "tree"]
 
 
-def made(count: int) -> list[Document]:
+def made(count: int, phrases: Sequence[str] = PHRASES) -> list[Document]:
     draw = random.Random(4)
     return [
         Document(
             id=f"d{n}",
             title=f"title {n}" if n % 9 else None,
             text=f"text {n}" if n % 11 else "",
-            keyphrases=[draw.choice(PHRASES) for _ in range(draw.randint(0, 5))],
+            keyphrases=[draw.choice(phrases) for _ in range(draw.randint(0, 5))],
         )
         for n in range(count)
     ]
@@ -83,6 +83,10 @@ def test_partners_are_those_that_comparing_all_finds() -> None:
     assert check(made(60)) > 0
     assert check(made(12)) >= 0
     assert check([]) == 0
+
+
+def test_partners_of_2000_documents_are_those_that_comparing_all_finds() -> None:
+    assert check(made(2000, [*PHRASES, *(f"{one} {other}" for one in "abcdefgh" for other in "stuvwxyz")])) > 0
 
 
 def test_a_title_and_another_text_have_what_both_share() -> None:
