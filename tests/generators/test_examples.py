@@ -31,6 +31,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     assert copied[0].tolist() == read.copied
     assert (source[1, 5:] == PAD).all()
     assert own[0, read.own["word3"] - WORDS.written] == UNK
+    assert own[0, read.own["very"] - WORDS.written] == WORDS.ids["very"]  # it is read, and cannot be written
     assert inputs[0, 0] == BOS
     ids = WORDS.ids
     wanted = [ids["deep"], ids["nets"], SEP, read.own["word3"], PEOS, ids["bees"], EOS]
