@@ -2,6 +2,7 @@
 
     python -m benchmarks.generators [CORPUS] [--steps 20] [--batch 32] [--words 9000] [--repeat 3]
     python -m benchmarks.generators --processes CORPUS [--steps 200]
+    python -m benchmarks.generators --published CORPUS [--steps 5] [--repeat 5]
 
 Training is of real examples where a corpus is named, else of made ones (190 tokens, targets of 14). Decoding is with
 weights that are drawn, by `transformer` and a BART of the same size. In *batches* both get 32 documents of 190 tokens
@@ -9,13 +10,15 @@ and write 20 words for each. In *documents* both get 512 documents of the corpus
 for each where its keyphrases end: karat in its own order, BART 32 at a time as they come, and once more in karat's
 order. Runs take turns, the fastest of each counts. `--processes` trains on one process and on two, and compares the
 seconds on the clock. `one2set` decodes the batch with 5 and with all of its 20 slots full, of 6 words each.
-Needs karat[neural].
+`--published` trains every generator at its published size and batch, and computes the hours of a training on KP20k from
+the smallest and the largest rate of all repeats. Needs karat[neural].
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,13 +31,14 @@ from torch import Tensor
 from transformers import BartConfig, BartForConditionalGeneration, LogitsProcessor, LogitsProcessorList
 
 from karat.formats import read
-from karat.generators.base import Batch, State
+from karat.generators.base import Batch, Generator, State
 from karat.generators.checkpoint import build
 from karat.generators.decoding import Decoding, decode
 from karat.generators.examples import Arrays, Examples, beside, write_examples
 from karat.generators.loop import Told, train_generator
 from karat.generators.memory import kept_memory
 from karat.generators.prepare import Task
+from karat.generators.rewarding import Forms, Reward
 from karat.generators.settings import GENERATORS, Peos, Settings, TransformerShape
 from karat.generators.transformer import Transformer
 from karat.generators.words import (
@@ -59,6 +63,32 @@ TRAINED = {
     "corrrnn (100/150)": ("corrrnn", {}),
     "tgnet (100/150, additive attention)": ("tgnet", {}),
     "exhird (100/150)": ("exhird", {}),
+}
+
+KP20K = 510_000  # training documents without duplicates
+READ, WROTE = 60_000, 50_000  # words that are read and written at full scale
+LARGE = {"size": 512, "layers": 6, "heads": 8, "inner": 2048}
+
+
+@dataclass(frozen=True)
+class Published:
+    """A training as it was published: the generator, its options, documents of a batch, documents seen in all."""
+
+    kind: str
+    batch: int
+    seen: int
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+PUBLISHED = {
+    "copyrnn": Published("copyrnn", 12, 3 * KP20K),
+    "corrrnn": Published("corrrnn", 12, 3 * KP20K),
+    "tgnet": Published("tgnet", 12, 3 * KP20K),
+    "tgrf": Published("tgrf", 32, 9 * KP20K, {"of": "tgnet", "peos": "always"}),
+    "exhird -h": Published("exhird", 10, 3_000_000, {"dropout": 0.0}),
+    "exhird -s": Published("exhird", 10, 3_000_000, {"dropout": 0.0, "exclusion": "soft"}),
+    "transformer": Published("transformer", 12, 20 * KP20K, LARGE),
+    "one2set": Published("one2set", 12, 20 * KP20K, LARGE),
 }
 
 
@@ -93,16 +123,23 @@ def real_batches(corpus: str, size: int, count: int, words: int) -> tuple[Words,
 def training(name: str, options: dict[str, Any], words: Words, batches: list[Arrays]) -> Callable[[], None]:
     model = build(name, options, words)
     optimiser = torch.optim.Adam(model.parameters(), 1e-3, fused=True)
+    loss_of = rewarded(model, words) if GENERATORS[name].reward else model.loss
 
     def run() -> None:
         for arrays in batches:
-            loss, many = model.loss(Batch.of(arrays))
+            loss, many = loss_of(Batch.of(arrays))
             (loss / many).backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
             optimiser.zero_grad()
 
     return run
+
+
+def rewarded(model: Generator, words: Words) -> Callable[[Batch], tuple[Tensor, int]]:
+    """The loss by reward; weights that are drawn find no end, so that as many words are drawn as are decoded."""
+    reward = Reward(Forms(words, "english"), longest=WRITTEN)
+    return lambda batch: (reward.loss(model, batch, 0)[0], len(batch.source))
 
 
 class Ending(Transformer):
@@ -218,16 +255,20 @@ def bart(words: Words, some: list[Piece], beam: int) -> Callable[[], None]:
 _SHAPE = {"layers": 2, "attention_heads": 4, "ffn_dim": 512}
 
 
-def fastest(runs: dict[str, Callable[[], None]], documents: int, repeat: int) -> dict[str, float]:
-    """Documents a CPU second of each; the first turn warms up."""
-    best: dict[str, float] = {}
-    for turn in range(repeat + 1):
+def seconds_of(runs: dict[str, Callable[[], None]], repeat: int) -> dict[str, list[float]]:
+    """The CPU seconds of each, in as many turns; one turn more, the first, warms up and does not count."""
+    found: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(repeat + 1):
         for name, run in runs.items():
             begun = process_time()
             run()
-            if turn:
-                best[name] = max(best.get(name, 0.0), documents / (process_time() - begun))
-    return best
+            found[name].append(process_time() - begun)
+    return {name: seconds[1:] for name, seconds in found.items()}
+
+
+def fastest(runs: dict[str, Callable[[], None]], documents: int, repeat: int) -> dict[str, float]:
+    """Documents a CPU second of each."""
+    return {name: documents / min(seconds) for name, seconds in seconds_of(runs, repeat).items()}
 
 
 def decode_both(words: Words, sets: dict[str, tuple[list[Piece], list[Piece]]], repeat: int) -> None:
@@ -272,6 +313,44 @@ def of_corpus(corpus: str, words: Words) -> dict[str, tuple[list[Piece], list[Pi
     return {"documents": (own, given), "documents, both by length": (own, own)}
 
 
+def published(corpus: str, steps: int, repeat: int) -> None:
+    """Prints documents a CPU second of each training at its published size, and the hours of the whole training."""
+    documents = [document for document, _ in zip(read(corpus), range(2048), strict=False)]
+    words = filled(count_words(documents, READ, WROTE))
+    runs, many = {}, {}
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "examples.i32")
+        write_examples(path, documents, words, language="english", targets="one2seq", longest=400)
+        for name, each in PUBLISHED.items():
+            batches = by_length(Examples(path, words.written, GENERATORS[each.kind].peos), each.batch, steps)
+            many[name] = sum(len(arrays.source) for arrays in batches)
+            runs[name] = training(each.kind, each.options, words, batches)
+    with kept_memory():
+        found = seconds_of(runs, repeat)
+    print("generator    batch  documents/CPU second           seen  hours")
+    for name, seconds in found.items():
+        rates = sorted(many[name] / each for each in seconds)
+        seen, mean = PUBLISHED[name].seen, sum(rates) / len(rates)
+        low, high = (seen / rate / 3600 for rate in (rates[-1], rates[0]))
+        spread = f"{mean:6.2f} [{rates[0]:.2f}, {rates[-1]:.2f}]"
+        print(f"{name:<12} {PUBLISHED[name].batch:>5}  {spread:<22} {seen:>11,}  {low:.0f} to {high:.0f}")
+
+
+def filled(words: Words) -> Words:
+    """The table with as many words as at full scale: those that a few documents do not have are made."""
+    head, rest = words.table[: words.written], words.table[words.written :]
+    made = [f"<made {at}>" for at in range(READ)]
+    more = len(SPECIAL) + WROTE - len(head)
+    whole = (*head, *made[:more], *rest, *made[more:])[: len(SPECIAL) + READ]
+    return Words(whole, len(SPECIAL) + WROTE)
+
+
+def by_length(examples: Examples, size: int, count: int) -> list[Arrays]:
+    """Some batches, from short to long documents, whose lengths are spread as those of all."""
+    order = sorted(examples.batches(size, 0, 0), key=lambda rows: int(examples.index[rows, 1].sum()))
+    return [examples.arrays(order[(2 * at + 1) * len(order) // (2 * count)]) for at in range(count)]
+
+
 def two_processes(corpus: str, steps: int, batch: int) -> None:
     """Prints the seconds of a training on one process and on two, each with this batch."""
     seconds = {}
@@ -293,14 +372,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("corpus", nargs="?")
     parser.add_argument("--processes", action="store_true")
+    parser.add_argument("--published", action="store_true", help="training at the published sizes alone")
     parser.add_argument("--decoding", action="store_true", help="decoding alone")
     for name, value in (("--steps", 20), ("--batch", 32), ("--words", 9000), ("--repeat", 3)):
         parser.add_argument(name, type=int, default=value)
     options = parser.parse_args()
+    if (options.processes or options.published) and options.corpus is None:
+        parser.error("name a corpus")
     torch.set_num_threads(1)
     torch.manual_seed(0)
     if options.processes:
         two_processes(options.corpus, options.steps, options.batch)
+        return
+    if options.published:
+        published(options.corpus, options.steps, options.repeat)
         return
     words = made_words(options.words)
     batches = made_batches(words, options.batch, options.steps)
