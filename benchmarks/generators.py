@@ -2,7 +2,7 @@
 
     python -m benchmarks.generators [CORPUS] [--steps 20] [--batch 32] [--words 9000] [--repeat 3]
     python -m benchmarks.generators --processes CORPUS [--steps 200]
-    python -m benchmarks.generators --published CORPUS [--steps 5] [--repeat 5]
+    python -m benchmarks.generators --published CORPUS [--steps 20] [--repeat 3]
 
 Training is of real examples where a corpus is named, else of made ones (190 tokens, targets of 14). Decoding is with
 weights that are drawn, by `transformer` and a BART of the same size. In *batches* both get 32 documents of 190 tokens
