@@ -345,21 +345,24 @@ def test_earlier_first_words_are_those_of_the_last_phrases() -> None:
 
 def test_a_soft_exclusion_costs_what_its_formula_says(examples: Examples) -> None:  # noqa: F811
     model, batch = exhird(), batch_of(examples, 0, 4, 9)
-    model.shape, model.dropout.dropped = replace(model.shape, exclusion="soft", window=2), 0
+    model.shape, model.dropout.dropped = replace(model.shape, exclusion="soft", window=3), 0
     with torch.no_grad():
+        model.output.bias[WORDS.ids["graph"]] = 5  # which begins two phrases of the first document
         plain, many = model.eval().loss(batch)
-        state, extra = model.encode(batch), 0.0
+        state, extra, again = model.encode(batch), 0.0, 0
         earlier: list[list[int]] = [[] for _ in batch.source]
         for at in range(batch.inputs.shape[1]):
             shares, state = model.step(state, batch.inputs[:, at])
             for row, firsts in enumerate(earlier):
                 last, word = int(batch.inputs[row, at]), int(batch.targets[row, at])
                 if last in (BOS, SEP, PEOS) and word not in (*MARKS, PAD):
-                    others = [first for first in firsts[-2:] if first != word]
+                    others = [first for first in firsts[-3:] if first != word]
+                    again += word in firsts[-3:]
                     extra -= sum(float((1 - shares[row, first]).log()) for first in others)
                     firsts.append(word)
         soft, same = model.train().loss(batch)
     assert extra > 0
+    assert again  # a first word that is to be written again costs nothing
     assert int(same) == int(many)
     assert float(soft) == pytest.approx(float(plain) + extra, rel=1e-4)
 
