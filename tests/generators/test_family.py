@@ -145,6 +145,8 @@ def test_a_title_is_what_stands_before_the_text_or_the_first_sentence() -> None:
     long[0, 60] = end
     assert title_lengths(long, long != PAD, torch.tensor([end])).tolist() == [30]
     assert title_lengths(source[2:3], source[2:3] != PAD, torch.tensor([], dtype=torch.int64)).tolist() == [7]
+    guided = torch.tensor([[20, end, SEP, 21, PEOS, *row] for row in source.tolist()])
+    assert title_lengths(guided, guided != PAD, torch.tensor([end])).tolist() == [8, 8, 8, 9, 8]
 
 
 @torch.no_grad()
@@ -188,6 +190,10 @@ def test_that_a_first_sentence_is_taken_as_the_title_is_said(tmp_path: Path) -> 
     found = karat.train(Corpus.of(without), tiny, output=tmp_path / "without", steps=2, batch=8)
     assert found.notes.count(said) == 1
     assert said not in karat.train(Corpus.of(DOCUMENTS), tiny, output=tmp_path / "with", steps=2, batch=8).notes
+    karat.train(Corpus.of(without), f"{tiny},peos=always", output=tmp_path / "start", steps=2, batch=8)
+    start = str(tmp_path / "start")
+    found = karat.train(Corpus.of(without), "tgrf", output=tmp_path / "rewarded", start=start, steps=2, batch=8)
+    assert found.notes.count(said) == 1
     notes = own_models()["tgnet"].notes
     assert notes(Asked(), without) == [said]
     assert notes(Asked(), DOCUMENTS) == own_models()["copyrnn"].notes(Asked(), without) == []

@@ -17,7 +17,7 @@ from karat.generators.base import Batch
 from karat.generators.copyrnn import CopyRNN
 from karat.generators.gru import GRU
 from karat.generators.settings import CopyRNNShape
-from karat.generators.words import TEXT, Words
+from karat.generators.words import PEOS, TEXT, Words
 
 SENTENCE = 30  # tokens of a first sentence at most
 ENDS = (".", "!", "?")
@@ -57,11 +57,14 @@ class TGNet(CopyRNN):
 def title_lengths(source: Tensor, mask: Tensor, ends: Tensor) -> Tensor:
     """How many of the first tokens of documents [b, n] are the title, [b].
 
-    These are the tokens before `<text>`; where there are none, those of the first sentence, at most 30.
+    These are the tokens before `<text>`; where there are none, those of the first sentence, at most 30. A guide, which
+    ends with `<peos>`, is read with the title.
     """
     n = source.shape[1]
     place = torch.arange(n, device=source.device)  # [n]
     text = torch.where(source == TEXT, place, n).amin(1)  # [b]
-    end = torch.where(torch.isin(source, ends), place + 1, SENTENCE).amin(1)  # [b]
-    sentence = torch.minimum(end, mask.sum(1)).clamp(max=SENTENCE)  # [b]
-    return torch.where((text > 0) & (text < n), text, sentence)
+    begin = torch.where(source == PEOS, place + 1, 0).amax(1)  # [b]: behind a guide
+    ended = torch.isin(source, ends) & (place >= begin[:, None])  # [b, n]
+    end = torch.where(ended, place + 1, n).amin(1).minimum(begin + SENTENCE)  # [b]
+    sentence = torch.minimum(end, mask.sum(1))  # [b]
+    return torch.where((text > begin) & (text < n), text, sentence)

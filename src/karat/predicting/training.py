@@ -142,7 +142,8 @@ def _generator(
         raise InputError(f"--from {how.start}: is for a model that goes on from a trained one, not for {model.name}")
     task = Task(model.name, options, how, language, corpus, valid)
     found = train_generator(task, output, tell, progress)
-    notes = (*GENERATORS[model.name].notes(corpus), *found.notes)
+    network = GENERATORS[options.get("of", model.name)]  # of tgrf, the one that it goes on from
+    notes = (*network.notes(corpus), *found.notes)
     return Trained(model.name, str(output), found.card.documents, found.log, notes)
 
 
