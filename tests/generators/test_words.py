@@ -36,6 +36,13 @@ def test_tokens_are_in_lower_case_and_numbers_are_alike() -> None:
     ]
 
 
+def test_characters_that_control_a_terminal_or_turn_a_text_do_not_come_into_a_phrase() -> None:
+    document = Document(text="deep\x1b[31m\u202e\x00 nets\x9b of \u2066deep\u2069 \x07trees")
+    assert source_tokens(document) == ["deep", "[", "31m", "nets", "of", "deep", "trees"]
+    assert Surface(document).find(["deep", "trees"]) == "deep trees"
+    assert Surface(document).find(["31m", "nets"]) == "31m nets"
+
+
 def test_a_title_ends_with_a_mark_that_no_phrase_crosses() -> None:
     document = Document(title="Deep", text="nets")
     assert source_tokens(document) == ["deep", "<text>", "nets"]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from karat.corpus import Document
 from karat.errors import InputError
 from karat.generators.checkpoint import WEIGHTS, read_card
-from karat.generators.settings import GENERATORS, torch_or_error
+from karat.generators.settings import GENERATORS, torch_or_error, training_options
 from karat.predicting.base import Asked, Predict
 from karat.predicting.base import model as registered
 
@@ -50,7 +50,8 @@ def _register(name: str) -> None:
     def notes(_asked: Asked, documents: Sequence[Document]) -> list[str]:
         return GENERATORS[name].notes(documents)
 
-    make.__doc__ = GENERATORS[name].summary
+    learned = ", ".join(f"{option}={value}" for option, value in training_options(name).items())
+    make.__doc__ = f"{GENERATORS[name].summary}\n\nOptions of karat train {name}: {learned}."
     registered(name, needs=("training",), notes=notes, window=WINDOW, threads=True)(make)
 
 

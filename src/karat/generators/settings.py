@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
@@ -265,6 +265,14 @@ GENERATORS = {
         one2one=False,
     ),
 }
+
+
+def training_options(name: str) -> dict[str, Any]:
+    """The options of the training of a generator, and their defaults: its shape, and how it learns."""
+    kind = GENERATORS[name]
+    if kind.reward:
+        return {each.name: each.default for each in fields(kind.shape)}
+    return {each.name: each.default for part in (kind.shape, Learning) for each in fields(part)} | {"rate": kind.rate}
 
 
 def torch_or_error(what: str) -> Any:

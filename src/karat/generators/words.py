@@ -24,7 +24,10 @@ Targets = Literal["one2seq", "one2one"]
 MOST_COUNTED = 2_000_000  # distinct words that are held while words are counted
 REMEMBERED = 200_000  # stems
 
-_TOKEN = re.compile(r"<digit>|\w+|[^\w\s]")
+# Control characters, and marks that turn the direction of text, are no tokens: they do not come into a run.
+_UNSEEN = r"\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_TOKEN = re.compile(rf"<digit>|\w+|[^\w\s{_UNSEEN}]")
+_BLANK = re.compile(rf"[\s{_UNSEEN}]+")
 _LEFT = frozenset("-–/'’.+#_:@*^%)],;!?=\\")  # marks that are written next to the word before them
 _RIGHT = frozenset("-–/'’.#_:@*^([=\\")  # ... and next to the word after them
 
@@ -87,7 +90,7 @@ class Surface:
             return None
         first = self._tokens.count("\0", 0, at)
         begin, end = self._spans[first][0], self._spans[first + len(phrase) - 1][1]
-        return " ".join(self._text[begin:end].split())
+        return _BLANK.sub(" ", self._text[begin:end])
 
     def restored(self, phrase: Sequence[str]) -> str | None:
         """The phrase as it stands in the text, else joined as it would be written; None where a word of it is unknown.

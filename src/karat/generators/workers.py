@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from queue import Empty
 from typing import Any
 
 import torch
@@ -47,17 +48,18 @@ def on_processes(size: int, work: Work, arguments: tuple[Any, ...], tell: Callab
     Raises what a process raises, as an InputError, and ends the others.
     """
     context = torch.multiprocessing.get_context("spawn")
-    told: Any = context.Queue()
     with tempfile.TemporaryDirectory() as folder:
         store = f"file://{Path(folder, 'store')}"
+        pipes = [context.Pipe(duplex=False) for _ in range(size)]  # a queue would leave semaphores after a signal
         processes = [
-            context.Process(target=_process, args=(World(rank, size), store, work, arguments, told), daemon=True)
-            for rank in range(size)
+            context.Process(target=_process, args=(World(rank, size), store, work, arguments, pipe[1]), daemon=True)
+            for rank, pipe in enumerate(pipes)
         ]
         try:
-            for process in processes:
+            for process, (_, sender) in zip(processes, pipes, strict=True):
                 process.start()
-            _listen(processes, told, tell)
+                sender.close()  # so that the other end is closed with the process
+            _listen({receiver: process for process, (receiver, _) in zip(processes, pipes, strict=True)}, tell)
         finally:
             for process in processes:
                 if process.is_alive():
@@ -65,27 +67,44 @@ def on_processes(size: int, work: Work, arguments: tuple[Any, ...], tell: Callab
                 process.join()
 
 
-def _listen(processes: list[Any], told: Any, tell: Callable[[Any], None] | None) -> None:
-    while any(process.is_alive() for process in processes) or not told.empty():
-        try:
-            said = told.get(timeout=0.2)
-        except Empty:
-            said = None
-        if isinstance(said, str):
-            raise InputError(said)
-        if said is not None and tell is not None:
-            tell(said)
-        if any(process.exitcode not in (None, 0) for process in processes) and told.empty():
-            raise KaratError("a process of the training ended; it may have run out of memory: try a smaller --batch")
+def _listen(processes: dict[Any, Any], tell: Callable[[Any], None] | None) -> None:
+    """Tells what processes say, by the ends of their pipes, until all of them have ended."""
+    heard = dict(processes)
+    while heard:
+        for receiver in wait(list(heard)):
+            try:
+                _hear(receiver, tell)  # type: ignore[arg-type]
+            except (EOFError, ConnectionError):
+                process = heard.pop(receiver)
+                process.join()
+                if process.exitcode:
+                    _failed(heard)
 
 
-def _process(world: World, store: str, work: Work, arguments: tuple[Any, ...], told: Any) -> None:
+def _hear(receiver: Connection, tell: Callable[[Any], None] | None) -> None:
+    said = receiver.recv()
+    if isinstance(said, str):
+        raise InputError(said)
+    if tell is not None:
+        tell(said)
+
+
+def _failed(others: Iterable[Any]) -> None:
+    """Raises what another process says of why one has failed: it may have failed for want of that one."""
+    for receiver in others:
+        with suppress(EOFError, ConnectionError):
+            while receiver.poll():
+                _hear(receiver, None)
+    raise KaratError("a process of the training ended; it may have run out of memory: try a smaller --batch")
+
+
+def _process(world: World, store: str, work: Work, arguments: tuple[Any, ...], told: Connection) -> None:
     follow_parent()
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // world.size))
     distributed.init_process_group("gloo", init_method=store, rank=world.rank, world_size=world.size)
     try:
-        work(world, *arguments, told.put if world.rank == 0 else None)
+        work(world, *arguments, told.send if world.rank == 0 else None)
     except KaratError as error:
-        told.put(str(error))
+        told.send(str(error))
     finally:
         distributed.destroy_process_group()

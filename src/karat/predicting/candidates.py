@@ -123,7 +123,7 @@ def named(language: str) -> str:
     """
     name = _CODES.get(language.lower(), language.lower())
     if name not in LANGUAGES and name != "english":
-        raise unknown("language", language, ["english", *LANGUAGES])
+        raise unknown("language", language, dict.fromkeys(["english", *LANGUAGES]))
     return name
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -13,7 +13,7 @@ from karat.corpus import Corpus, Document
 from karat.errors import InputError, unknown
 from karat.formats import read
 from karat.formats.output import writing
-from karat.generators.settings import GENERATORS, Learning, Settings, checked, torch_or_error
+from karat.generators.settings import GENERATORS, Learning, Settings, checked, torch_or_error, training_options
 from karat.predicting.base import MODELS, Asked, Model, Predict, settled
 from karat.predicting.candidates import named
 from karat.predicting.finding import wanted
@@ -73,10 +73,7 @@ def _trainable(name: str) -> Model:
 
     kinds = (GENERATORS[name].shape,) if GENERATORS[name].reward else (GENERATORS[name].shape, Learning)
     make.__annotations__ = {key: hint for kind in kinds for key, hint in get_type_hints(kind).items()}
-    options = {each.name: each.default for kind in kinds for each in fields(kind)}
-    if not GENERATORS[name].reward:
-        options["rate"] = GENERATORS[name].rate
-    return Model(name, f"The training of {name}.", (), make, options)
+    return Model(name, f"The training of {name}.", (), make, training_options(name))
 
 
 def train(
