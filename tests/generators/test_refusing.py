@@ -212,7 +212,7 @@ def test_validation_examples_that_were_removed_are_told(copy: Path) -> None:
 def test_weights_without_a_card_are_not_written_over(copy: Path) -> None:
     (copy / "model.json").unlink()
     before = (copy / "weights.safetensors").read_bytes()
-    with pytest.raises(InputError, match=r"has state\.safetensors without a model\.json; put it back"):
+    with pytest.raises(InputError, match=r"has state\.safetensors without a model\.json; put that back"):
         go_on(copy)
     assert (copy / "weights.safetensors").read_bytes() == before
 
