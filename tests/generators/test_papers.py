@@ -93,7 +93,8 @@ def test_the_study_goes_on_after_a_signal_and_makes_all_tables(data: Path, tmp_p
     runs = [path.stem for path in sorted((out / "runs" / "acm-cr").iterdir())]
     assert runs == ["copyrnn", "multipartiterank", "tfidf"]
     trained = json.loads((out / "models" / "copyrnn" / "model.json").read_text())
-    assert (trained["steps"], trained["documents"]) == (4, 64)
+    assert trained["steps"] == 4
+    assert trained["documents"] in (40 + 16, 40 + 8)  # all 40, and the first batch of the next epoch
 
 
 def test_what_is_missing_or_unknown_is_named(data: Path, tmp_path: Path) -> None:

@@ -189,6 +189,14 @@ def test_a_loss_that_is_no_number_stops_and_names_step_and_documents(
     assert _step_of(tmp_path / "m") == 3
 
 
+def test_documents_that_were_seen_are_counted_as_they_are(tmp_path: Path) -> None:
+    """Three batches of 32 documents of 12, of which the third has 8, and a batch that all of them do not fill."""
+    found = karat.train(CORPUS, TINY, output=tmp_path / "small", steps=3, batch=12)
+    assert found.documents == 32
+    found = karat.train(CORPUS, TINY, output=tmp_path / "large", steps=2, batch=1000)
+    assert found.documents == 64
+
+
 def test_validation_documents_among_the_training_ones_are_counted(tmp_path: Path) -> None:
     found = karat.train(CORPUS, TINY, output=tmp_path / "m", steps=1, batch=8, valid=VALID)
     assert found.notes[0].startswith("6 of the training documents are also validation documents")

@@ -229,7 +229,7 @@ class Training:
         for group in self.optimiser.param_groups:
             group["lr"] = self._rate(step)
         self.optimiser.step()
-        self.place.documents += self.settings.accumulate * self.size
+        self.place.documents += sum(len(self._batch(number)) for number in numbers)
         return total, tokens
 
     def _gradients(self, step: int, rows: list[Rows]) -> tuple[float, int]:
@@ -270,12 +270,16 @@ class Training:
             return found * (1 - step / self.card.steps)
         return found * 0.5**self.place.halvings
 
-    def _rows(self, batch: int) -> NDArray[np.int64]:
-        """The examples of a batch that this process has, counted from the beginning of the training."""
-        epoch, at = divmod(batch, self.many)
+    def _batch(self, number: int) -> NDArray[np.int64]:
+        """The examples of a batch, counted from the beginning of the training; the last of an epoch may be smaller."""
+        epoch, at = divmod(number, self.many)
         if self._epoch[0] != epoch:
             self._epoch = epoch, self.examples.batches(self.size, self.settings.seed, epoch)
-        return self._epoch[1][at][self.world.rank :: self.world.size]
+        return self._epoch[1][at]
+
+    def _rows(self, number: int) -> NDArray[np.int64]:
+        """The examples of a batch that this process has."""
+        return self._batch(number)[self.world.rank :: self.world.size]
 
     def _pieces(self, batches: list[Rows]) -> Iterator[Batch]:
         for epoch, rows in batches:
