@@ -171,7 +171,7 @@ def stages(folder: Path, documents: int, jobs: Sequence[int]) -> list[Stage]:
     ]
     score = ("score", *files, "-f", "json", "-o", "{scratch}/scores.json")
     return [
-        Stage("import", "import karat.evaluate"),
+        Stage("import", "import karat.analyses.score"),
         *steps,
         Stage("score", COMMAND, "", score, documents, whole=True),
         *(
@@ -199,7 +199,7 @@ STARTUP = (
 )
 # Also compiles what is not compiled yet, which would be the first stage's burden otherwise.
 VERSIONS = Stage(
-    "versions", "import karat.evaluate, numpy; found = dict(karat=karat.__version__, numpy=numpy.__version__)"
+    "versions", "import karat.analyses.score, numpy; found = dict(karat=karat.__version__, numpy=numpy.__version__)"
 )
 
 

@@ -19,12 +19,14 @@ from benchmarks.__main__ import Measured, Stage, made_stage, run_once
 
 def stages(corpus: str, run: str) -> Iterator[Stage]:
     """Describing in three ways, and scoring."""
-    described = "from karat.profiles import describe; found = describe({}).texts.documents"
+    described = "from karat.analyses.describe import describe; found = describe({}).texts.documents"
     yield Stage("describe", described.format("sys.argv[1]"), arguments=(corpus,))
     yield Stage("describe with a run", described.format("*sys.argv[1:]"), arguments=(corpus, run))
     yield Stage("describe --train", described.format("sys.argv[1], train=sys.argv[1]"), arguments=(corpus,))
     yield Stage(
-        "score", "from karat.evaluate import score; found = len(score(*sys.argv[1:]).ids)", arguments=(corpus, run)
+        "score",
+        "from karat.analyses.score import score; found = len(score(*sys.argv[1:]).ids)",
+        arguments=(corpus, run),
     )
 
 

@@ -31,17 +31,17 @@ from torch import Tensor
 from transformers import BartConfig, BartForConditionalGeneration, LogitsProcessor, LogitsProcessorList
 
 from karat.formats import read
-from karat.generators.base import Batch, Generator, State
-from karat.generators.checkpoint import build
-from karat.generators.decoding import Decoding, decode
-from karat.generators.examples import Arrays, Examples, beside, write_examples
-from karat.generators.loop import Told, train_generator
-from karat.generators.memory import kept_memory
-from karat.generators.prepare import Task
-from karat.generators.rewarding import Forms, Reward
-from karat.generators.settings import GENERATORS, Peos, Settings, TransformerShape
-from karat.generators.transformer import Transformer
-from karat.generators.words import (
+from karat.models.generators.base import Batch, Generator, State
+from karat.models.generators.checkpoint import build
+from karat.models.generators.decoding import Decoding, decode
+from karat.models.generators.examples import Arrays, Examples, beside, write_examples
+from karat.models.generators.loop import Told, train_generator
+from karat.models.generators.memory import kept_memory
+from karat.models.generators.prepare import Task
+from karat.models.generators.rewarding import Forms, Reward
+from karat.models.generators.settings import GENERATORS, Peos, Settings, TransformerShape
+from karat.models.generators.transformer import Transformer
+from karat.models.generators.words import (
     EOS,
     NULL,
     SPECIAL,

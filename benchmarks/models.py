@@ -19,8 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import karat
-from karat.comparing import sample_of
-from karat.predicting.models import MODELS
+from karat.analyses.compare import sample_of
+from karat.models.all import MODELS
 from karat.stats.resampling import estimate, interval_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "models.md"

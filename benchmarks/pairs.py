@@ -60,12 +60,12 @@ def stages(documents: int, given: argparse.Namespace, folder: Path) -> Iterator[
     yield Stage(
         f"join {documents:,}",
         f"alike = join(Sets.of(*columns, {documents}), {asked}); found = len(alike.a)",
-        f"from benchmarks.pairs import made; from karat.alike.sets import Sets, join; columns = made({numbers})",
+        f"from benchmarks.pairs import made; from karat.pairs.sets import Sets, join; columns = made({numbers})",
     )
     yield Stage(
         f"mine {documents:,}",
         f"found = len(mine_pairs(sys.argv[1], min={given.min}, measure={given.measure!r}))",
-        "from karat.alike import mine_pairs",
+        "from karat.pairs.mine import mine_pairs",
         (path,),
     )
 

@@ -17,9 +17,9 @@ from tempfile import TemporaryDirectory
 from benchmarks.__main__ import Measured, Stage, run_once
 from karat.corpus import Document
 from karat.formats import read
-from karat.predicting.base import Asked, Predict
-from karat.predicting.frequencies import Frequencies, frequencies_of
-from karat.predicting.models import MODELS
+from karat.models.all import MODELS
+from karat.models.base import Asked, Predict
+from karat.models.extractors.frequencies import Frequencies, frequencies_of
 from karat.text.tags import tagger
 
 SETUP = """from benchmarks import predict

@@ -12,13 +12,13 @@ from itertools import islice
 from typing import Any
 
 import karat.metrics  # noqa: F401  registers the metrics
-from karat.align import align as align_run
-from karat.align import prepare as prepare_documents
-from karat.columns import Aligned, Prepared
 from karat.corpus import Prediction
-from karat.engine.chunks import Chunk, Join, chunks
 from karat.formats import read as read_corpus
 from karat.formats import read_run
+from karat.matching.align import align as align_run
+from karat.matching.align import prepare as prepare_documents
+from karat.matching.columns import Aligned, Prepared
+from karat.matching.join import Chunk, Join, chunks
 from karat.metrics.base import DEFAULT_METRICS, plan_requests
 from karat.protocol import parse_protocol
 

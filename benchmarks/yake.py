@@ -16,8 +16,8 @@ from typing import Any
 
 import karat
 from karat.corpus import Document
-from karat.predicting.base import Asked
-from karat.predicting.yake import yake
+from karat.models.base import Asked
+from karat.models.extractors.yake import yake
 
 Pairs = list[tuple[str, float]]
 Extract = Callable[[str], Pairs]

@@ -167,10 +167,10 @@ def _settable(found: Similarity) -> Iterator[str]:
 
 def models() -> str:
     """A table of the models: what each does, what it needs, what it can be told."""
-    from karat.predicting.finding import own_models
+    from karat.models.find import own_models
 
     own_models()  # registers them, in their order
-    from karat.predicting.base import MODELS
+    from karat.models.base import MODELS
 
     rows = (
         [

@@ -22,10 +22,10 @@ HELD = 1 << 20  # bytes of a request at most
 # All that verbs need, so that no command has to load it again.
 LOADED = (
     "karat.cli",
-    "karat.evaluate",
-    "karat.reporting",
-    "karat.predicting.models",
-    "karat.predicting.running",
+    "karat.analyses.score",
+    "karat.analyses.report",
+    "karat.models.all",
+    "karat.models.run",
     "karat.formats.write",
     "scipy.stats",
     "scipy.optimize",

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import karat
-from karat.columns import PRMU
+from karat.matching.columns import PRMU
 
 FOLDER = files("karat") / "demo"
 

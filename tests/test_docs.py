@@ -28,8 +28,8 @@ import pytest
 from docs.generate import DOCUMENTS, PARTS, metrics, parts_of, refreshed, verbs, walk
 from docs.pictures import FOLDER, PICTURES
 from karat.cli import karat as command
-from karat.columns import Aligned, Cutoff, Subset
 from karat.formats import FORMATS
+from karat.matching.columns import Aligned, Cutoff, Subset
 from karat.metrics.base import METRICS, Rows, metric
 from karat.protocol import PRESETS
 from tests.blocks import Block, blocks, command_lines, sessions

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import karat
-from karat.columns import Aligned, Cutoff, Subset
-from karat.metrics.base import METRICS, Fit, Floats, Rows, metric, ratio_rows, rows
+from karat.matching.columns import Aligned, Cutoff, Floats, Subset
+from karat.metrics.base import METRICS, Fit, Rows, metric, ratio_rows, rows
 from karat.results import encode, load, merge
 
 CORPUS = karat.Corpus.of(

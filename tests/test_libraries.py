@@ -18,11 +18,11 @@ import karat
 from karat.embed import embedder
 from karat.errors import InputError, MissingExtraError
 from karat.libraries import EXTRAS, library
-from karat.llm import Chat, Endpoint
-from karat.predicting.finding import wanted
-from karat.predicting.running import Options, Predicted, predicted
-from karat.reformulating.marian import NEEDED, translator
-from karat.report.predicted import workbook
+from karat.llm.client import Chat, Endpoint
+from karat.models.find import wanted
+from karat.models.run import Options, Predicted, predicted
+from karat.output.predicted import workbook
+from karat.pairs.marian import NEEDED, translator
 from tests.forked import command
 
 ROOT = Path(__file__).parents[1]

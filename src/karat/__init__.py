@@ -15,104 +15,112 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from karat.alike import Homogeneity, Pairs, homogeneity, mine_pairs
-    from karat.auditing import Audit, audit
-    from karat.calibration import Confidence, confidence
-    from karat.checking import Check, check
-    from karat.comparing import Comparison, compare, compare_corpora
+    from karat.analyses.audit import Audit, audit
+    from karat.analyses.check import Check, check
+    from karat.analyses.compare import Comparison, compare, compare_corpora
+    from karat.analyses.confidence import confidence
+    from karat.analyses.confidence.result import Confidence
+    from karat.analyses.consistency import Consistency, consistency
+    from karat.analyses.describe import describe
+    from karat.analyses.describe.result import Description
+    from karat.analyses.ensemble import ensemble
+    from karat.analyses.homogeneity import homogeneity
+    from karat.analyses.homogeneity.result import Homogeneity
+    from karat.analyses.human import human
+    from karat.analyses.human.result import Human
+    from karat.analyses.nearmiss import NearMisses, nearmiss
+    from karat.analyses.overlap import Overlap, overlap
+    from karat.analyses.report import page, page_corpora
+    from karat.analyses.report.result import Page
+    from karat.analyses.reproduce import Reproduction, reproduce, reproduce_corpora
+    from karat.analyses.rerank import rerank
+    from karat.analyses.score import prmu, score
+    from karat.analyses.show import Shown, show
+    from karat.analyses.study import Study, study
+    from karat.analyses.tables import Tables, tables
     from karat.corpus import Corpus, Document, Prediction, Run
     from karat.errors import InputError, KaratError
-    from karat.evaluate import prmu, score
     from karat.formats import read, read_run
     from karat.formats.write import write
     from karat.metrics.base import metric
-    from karat.naming import Consistency, consistency
-    from karat.nearmisses import NearMisses, nearmiss
-    from karat.overlapping import Overlap, overlap
-    from karat.people import Human, human
-    from karat.predicting.running import extract, predict
-    from karat.predicting.training import Trained, train
-    from karat.profiles import Description, describe
+    from karat.models.run import extract, predict
+    from karat.models.train import Trained, train
+    from karat.output import render
+    from karat.output.charts import Chart, charts_of, figures, plot
+    from karat.pairs.filter import Filtered, filter_reformulations
+    from karat.pairs.mine import Pairs, mine_pairs
+    from karat.pairs.reformulate import Reformulated, reformulate
     from karat.protocol import Protocol, parse_protocol
-    from karat.reformulating import Filtered, Reformulated, filter_reformulations, reformulate
-    from karat.report import render
-    from karat.report.charts import Chart, charts_of, figures, plot
-    from karat.report.page import Page
-    from karat.reporting import page, page_corpora
-    from karat.reproducing import Reproduction, reproduce, reproduce_corpora
     from karat.results import Results, load, merge
-    from karat.runs import Shown, ensemble, rerank, show
-    from karat.studying import Study, study
-    from karat.tabling import Tables, tables
 
 # Names are fetched from their modules when first asked for, so that `import karat` stays quick and numpy-free.
 _HOME = {
-    "Audit": "auditing",
-    "Chart": "report.charts",
-    "Check": "checking",
-    "Comparison": "comparing",
-    "Confidence": "calibration",
-    "Consistency": "naming",
+    "Audit": "analyses.audit",
+    "Chart": "output.charts",
+    "Check": "analyses.check",
+    "Comparison": "analyses.compare",
+    "Confidence": "analyses.confidence.result",
+    "Consistency": "analyses.consistency",
     "Corpus": "corpus",
-    "Description": "profiles",
+    "Description": "analyses.describe.result",
     "Document": "corpus",
-    "Filtered": "reformulating",
-    "Homogeneity": "alike",
-    "Human": "people",
+    "Filtered": "pairs.filter",
+    "Homogeneity": "analyses.homogeneity.result",
+    "Human": "analyses.human.result",
     "InputError": "errors",
     "KaratError": "errors",
-    "NearMisses": "nearmisses",
-    "Overlap": "overlapping",
-    "Page": "report.page",
-    "Pairs": "alike",
+    "NearMisses": "analyses.nearmiss",
+    "Overlap": "analyses.overlap",
+    "Page": "analyses.report.result",
+    "Pairs": "pairs.mine",
     "Prediction": "corpus",
     "Protocol": "protocol",
-    "Reformulated": "reformulating",
-    "Reproduction": "reproducing",
+    "Reformulated": "pairs.reformulate",
+    "Reproduction": "analyses.reproduce",
     "Results": "results",
     "Run": "corpus",
-    "Shown": "runs",
-    "Study": "studying",
-    "Tables": "tabling",
-    "Trained": "predicting.training",
-    "audit": "auditing",
-    "charts_of": "report.charts",
-    "check": "checking",
-    "compare": "comparing",
-    "compare_corpora": "comparing",
-    "confidence": "calibration",
-    "consistency": "naming",
-    "describe": "profiles",
-    "ensemble": "runs",
-    "extract": "predicting.running",
-    "figures": "report.charts",
-    "filter_reformulations": "reformulating",
-    "homogeneity": "alike",
-    "human": "people",
+    "Shown": "analyses.show",
+    "Study": "analyses.study",
+    "Tables": "analyses.tables",
+    "Trained": "models.train",
+    "audit": "analyses.audit",
+    "charts_of": "output.charts",
+    "check": "analyses.check",
+    "compare": "analyses.compare",
+    "compare_corpora": "analyses.compare",
+    "confidence": "analyses.confidence",
+    "consistency": "analyses.consistency",
+    "describe": "analyses.describe",
+    "ensemble": "analyses.ensemble",
+    "extract": "models.run",
+    "figures": "output.charts",
+    "filter_reformulations": "pairs.filter",
+    "homogeneity": "analyses.homogeneity",
+    "human": "analyses.human",
     "load": "results",
     "merge": "results",
     "metric": "metrics.base",
-    "mine_pairs": "alike",
-    "nearmiss": "nearmisses",
-    "overlap": "overlapping",
-    "page": "reporting",
-    "page_corpora": "reporting",
+    "mine_pairs": "pairs.mine",
+    "nearmiss": "analyses.nearmiss",
+    "overlap": "analyses.overlap",
+    "page": "analyses.report",
+    "page_corpora": "analyses.report",
     "parse_protocol": "protocol",
-    "plot": "report.charts",
-    "predict": "predicting.running",
-    "prmu": "evaluate",
+    "plot": "output.charts",
+    "predict": "models.run",
+    "prmu": "analyses.score",
     "read": "formats",
     "read_run": "formats",
-    "reformulate": "reformulating",
-    "render": "report",
-    "reproduce": "reproducing",
-    "reproduce_corpora": "reproducing",
-    "rerank": "runs",
-    "score": "evaluate",
-    "show": "runs",
-    "study": "studying",
-    "tables": "tabling",
-    "train": "predicting.training",
+    "reformulate": "pairs.reformulate",
+    "render": "output",
+    "reproduce": "analyses.reproduce",
+    "reproduce_corpora": "analyses.reproduce",
+    "rerank": "analyses.rerank",
+    "score": "analyses.score",
+    "show": "analyses.show",
+    "study": "analyses.study",
+    "tables": "analyses.tables",
+    "train": "models.train",
     "write": "formats.write",
 }
 

@@ -18,6 +18,10 @@ class MissingExtraError(InputError):
     """What was given needs an optional part that is not installed; the sentence has the command that installs it."""
 
 
+class KeywordError(InputError, TypeError):
+    """A function was called with a keyword that it does not have."""
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     """An error for a name that does not exist, with the nearest ones that do.
 

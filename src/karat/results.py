@@ -13,12 +13,13 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 import numpy as np
 
-from karat.columns import SUBSETS, Cutoff
 from karat.errors import InputError, counted, unknown
 from karat.formats.files import open_bytes
 from karat.formats.output import write_beside
 from karat.libraries import library
-from karat.metrics.base import METRICS, Floats, Request, Rows
+from karat.matching.columns import SUBSETS, Cutoff, Floats
+from karat.matching.inputs import hash_text
+from karat.metrics.base import METRICS, Request, Rows
 
 FORMAT_VERSION = 2
 UNCHECKED = "results are of an older .karat file, which has no checksum, so that damage may not be seen: score anew"
@@ -90,28 +91,29 @@ class Kept(Found, Protocol):
 class Displayed:
     """What shows itself: as its table where it is printed, as HTML or Markdown in a notebook.
 
-    Results stand left of `karat.report` and know nothing of it. The package has `render` among its lazy names, and it
+    Results stand left of `karat.output` and know nothing of it. The package has `render` among its lazy names, and it
     is the package, which stands outside the layers, that is asked here, when something is to be shown.
     """
 
     __slots__ = ()
 
     def __str__(self: Found) -> str:
-        return _rendered(self, "table").removesuffix("\n")
+        return rendered(self, "table").removesuffix("\n")
 
     def _repr_html_(self: Found) -> str:
-        return _rendered(self, "html")
+        return rendered(self, "html")
 
     def _repr_markdown_(self: Found) -> str:
-        return _rendered(self, "md")
+        return rendered(self, "md")
 
     # IPython would take a dataclass's own __repr__, with every number in it, for its plain text.
     def _repr_mimebundle_(self: Found, include: Any = None, exclude: Any = None) -> dict[str, str]:
         forms = {"text/html": "html", "text/markdown": "md"}
-        return {"text/plain": str(self)} | {mime: _rendered(self, format) for mime, format in forms.items()}
+        return {"text/plain": str(self)} | {mime: rendered(self, format) for mime, format in forms.items()}
 
 
-def _rendered(found: Found, format: str) -> str:
+def rendered(found: Any, format: str) -> str:
+    """A result as text, by the package's lazy `render`."""
     import karat
 
     return karat.render(found, format)
@@ -459,11 +461,6 @@ def _interleave(rows: Sequence[Rows], count: int, total: int) -> Rows:
 
 def _without_hash(signature: str) -> str:
     return ",".join(part for part in signature.split(",") if not part.startswith("hash="))
-
-
-def hash_text(value: int) -> str:
-    """How a hash of references is written."""
-    return f"{value % (1 << 64):016x}"
 
 
 def _merged_signatures(found: Sequence[Results]) -> dict[str, str]:

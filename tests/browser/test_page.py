@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import karat
-from tests.report.nasty import LONG, NASTY, corpus, runs
+from tests.output.nasty import LONG, NASTY, corpus, runs
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.browser

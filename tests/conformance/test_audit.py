@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import karat
-from karat.report import render
+from karat.output import render
 
 
 def test_the_average_sets_the_scripts_of_chan_and_meng_apart(shared: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from karat.formats import read
-from karat.generators.composing import composed
-from tests.generators.test_composing import check
+from karat.models.generators.composing import composed
+from tests.models.generators.test_composing import check
 
 
 def test_partners_among_2000_real_documents_are_those_that_comparing_all_finds(shared: Path) -> None:

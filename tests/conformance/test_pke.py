@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from karat.predicting.frequencies import frequencies_of
-from tests.predicting.test_pke import NAMES, Golden, check_lists, read_golden
+from karat.models.extractors.frequencies import frequencies_of
+from tests.models.test_pke import NAMES, Golden, check_lists, read_golden
 
 
 @pytest.fixture(scope="module")

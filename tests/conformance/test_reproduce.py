@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import karat
+from karat.output import render
 from karat.protocol import published
-from karat.report import render
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import karat
-from karat.evaluate import as_protocols
-from karat.sanity import sanity_warnings
+from karat.matching.inputs import as_protocols
+from karat.matching.sanity import sanity_warnings
 
 ENGLISH = [
     "inspec",

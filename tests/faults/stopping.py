@@ -87,7 +87,7 @@ def _stopping(stop: Stop, name: str, function: Callable[..., Any]) -> Callable[.
 
 def _break_database(stop: Stop) -> None:
     """Stops before and after each transaction of the answers; what SQLite does within one is its own affair."""
-    from karat.reformulating.storing import Store
+    from karat.llm.store import Store
 
     transaction = Store._transaction
 
@@ -200,10 +200,10 @@ def main(folder: str, *arguments: str) -> None:
 
     from tests.forked import LOADED
 
-    for module in (*LOADED, "karat.reformulating", "karat.predicting.training"):
+    for module in (*LOADED, "karat.pairs.reformulate", "karat.models.train"):
         import_module(module)
-    from karat.predicting import running
-    from tests.reformulating.server import serving
+    from karat.models import run as running
+    from tests.pairs.server import serving
 
     running.CHUNK = 2  # five documents are three chunks
     with serving() as endpoint:

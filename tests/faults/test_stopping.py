@@ -18,7 +18,7 @@ import karat
 from karat.formats.output import LOCK, NEW, claimed
 from tests.faults import stopping
 from tests.forked import command
-from tests.reformulating.server import serving
+from tests.pairs.server import serving
 
 DEMO = Path(karat.__file__).parent / "demo"
 DOCUMENTS = 5
@@ -188,9 +188,9 @@ def test_a_model_that_was_trained_again_begins_anew(folder: Path) -> None:
 
 def _part_of(folder: Path, model: str) -> bytes:
     """The first line of the part of a run on the corpus in the folder."""
-    from karat.predicting.base import Asked
-    from karat.predicting.finding import wanted
-    from karat.predicting.fingerprint import fingerprint
+    from karat.models.base import Asked
+    from karat.models.find import wanted
+    from karat.models.fingerprint import fingerprint
 
     name = model.replace("kea.json", str(folder / "kea.json"))
     found = fingerprint(wanted(name), Asked(), karat.read(folder / "corpus.jsonl"))
@@ -207,9 +207,9 @@ def test_a_part_that_is_complete_is_finished(folder: Path, documents: int) -> No
     assert done.returncode == 0, done.stderr
     finished = (folder / "run2.jsonl").read_bytes()
     assert len(finished.splitlines()) == len(lines)
-    from karat.predicting.base import Asked
-    from karat.predicting.finding import wanted
-    from karat.predicting.fingerprint import fingerprint
+    from karat.models.base import Asked
+    from karat.models.find import wanted
+    from karat.models.fingerprint import fingerprint
 
     whose = fingerprint(wanted("firstphrases"), Asked(), karat.read(folder / corpus, format=form))
     head = msgspec.json.encode({"karat": karat.__version__, "fingerprint": whose}) + b"\n"

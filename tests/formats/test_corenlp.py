@@ -44,8 +44,8 @@ def test_a_folder_of_files_is_a_corpus_and_references_can_be_joined(tmp_path: Pa
 
 
 def test_predictions_use_the_tags(tmp_path: Path) -> None:
-    from karat.predicting.base import Asked
-    from karat.predicting.models import MODELS
+    from karat.models.all import MODELS
+    from karat.models.base import Asked
 
     (tmp_path / "C-1.xml").write_bytes(AKE_XML.replace(b"<POS>NNS</POS>", b"<POS>VBZ</POS>"))
     [made] = MODELS["firstphrases"].made(Asked())(list(karat.read(tmp_path / "C-1.xml")))

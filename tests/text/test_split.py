@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from karat.align import align, prepare
 from karat.corpus import Document, Phrase, Prediction
+from karat.matching.align import align, prepare
 from karat.protocol import KARAT, change, option_fields
 from karat.text.split import split_phrases
 

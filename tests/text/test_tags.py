@@ -64,5 +64,6 @@ def test_nothing_is_downloaded(tmp_path: Path) -> None:
 
 
 def test_the_tagger_is_imported_when_it_is_asked_for() -> None:
-    code = "import sys, karat.text.tags, karat.similarity.classes, karat.nearmisses; print('textblob' in sys.modules)"
+    loaded = "karat.text.tags, karat.similarity.classes, karat.analyses.nearmiss"
+    code = f"import sys, {loaded}; print('textblob' in sys.modules)"
     assert said(code) == "False\n"

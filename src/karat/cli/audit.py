@@ -81,7 +81,7 @@ def audit(
     --no-causes for the table alone.
     """
     check_output(format_, output)
-    from karat.auditing import audit as audit_runs
+    from karat.analyses.audit import audit as audit_runs
 
     files = Files.of(options)
     metrics = options.pop("metrics")

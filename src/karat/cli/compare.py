@@ -24,7 +24,7 @@ from karat.cli.shared import (
 from karat.errors import InputError
 
 if TYPE_CHECKING:
-    from karat.comparing import Comparison
+    from karat.analyses.compare import Comparison
 
 EPILOG = """\b
 Examples:
@@ -112,7 +112,7 @@ def compare(
 
 
 def _of_results(given: tuple[str, ...], options: dict[str, Any]) -> Comparison:
-    from karat.comparing import Options, compare_results
+    from karat.analyses.compare import Options, compare_results
     from karat.results import load
 
     if options["metrics"]:
@@ -122,7 +122,7 @@ def _of_results(given: tuple[str, ...], options: dict[str, Any]) -> Comparison:
 
 
 def _of_runs(files: Files, given: tuple[str, ...], options: dict[str, Any]) -> Comparison:
-    from karat.comparing import compare as compare_runs
+    from karat.analyses.compare import compare as compare_runs
 
     if len(given) < 3:
         raise InputError("give a corpus and two runs or more, .karat files, or corpora with --runs FOLDER")
@@ -131,7 +131,7 @@ def _of_runs(files: Files, given: tuple[str, ...], options: dict[str, Any]) -> C
 
 
 def _of_folder(files: Files, given: tuple[str, ...], folder: str, options: dict[str, Any]) -> Comparison:
-    from karat.comparing import compare_corpora
+    from karat.analyses.compare import compare_corpora
 
     if options.pop("dev_corpus") or options.pop("dev_runs"):
         raise InputError("--dev-corpus is of one corpus: leave it out with --runs")

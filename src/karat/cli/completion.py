@@ -53,7 +53,7 @@ def _changes(given: str, own: Mapping[str, str], begun: str) -> Iterator[tuple[s
 def metrics(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Metrics with a cutoff; after `:` the subsets, after `/` the averages, after a comma the options."""
     import karat.metrics  # noqa: F401  registers them
-    from karat.columns import SUBSETS
+    from karat.matching.columns import SUBSETS
     from karat.metrics.base import METRICS
 
     mark = next((mark for mark in ",/:" if mark in incomplete), None)  # the furthest part that was begun
@@ -116,7 +116,7 @@ def languages(_context: click.Context, _parameter: click.Parameter, incomplete: 
 
 def models(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of models; after a comma, their options: `kpminer,lasf=3`."""
-    from karat.predicting.finding import offered, own_models
+    from karat.models.find import offered, own_models
 
     known = own_models()
     name, comma, _ = incomplete.partition(",")

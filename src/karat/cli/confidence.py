@@ -103,7 +103,7 @@ def confidence(
     check_output(format_, output, saves=False)
     if bool(fit_corpus) != bool(fit_runs):
         raise InputError("--fit-corpus and --fit-run go together")
-    from karat.calibration import confidence as confidence_of
+    from karat.analyses.confidence import confidence as confidence_of
 
     files = Files.of(options)
     protocols = options.pop("protocols")

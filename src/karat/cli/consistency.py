@@ -93,7 +93,7 @@ def consistency(
     have a rival and the worst concepts first.
     """
     check_output(format_, output, saves=False)
-    from karat.naming import consistency as consistency_of
+    from karat.analyses.consistency import consistency as consistency_of
 
     files = Files.of(options)
     documents = None if corpus is None else files.corpus(corpus)

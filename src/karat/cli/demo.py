@@ -77,8 +77,8 @@ def _predicted(model: str, corpus: Corpus, paraphrases: Corpus, folder: Path) ->
     """A model's predictions for the documents and their paraphrases; its runs of each are left as files."""
     from karat.corpus import Run
     from karat.formats.write import write
-    from karat.predicting.frequencies import frequencies_of
-    from karat.predicting.running import predict
+    from karat.models.extractors.frequencies import frequencies_of
+    from karat.models.run import predict
 
     counted = frequencies_of(corpus, language="english") if model == "tfidf" else None
     found = []
@@ -95,10 +95,10 @@ def _section(command: str, what: str) -> None:
 
 
 def _show_scores(corpus: Corpus, runs: list[Run]) -> None:
-    from karat.auditing import audit
-    from karat.comparing import compare
-    from karat.evaluate import score
-    from karat.report import render
+    from karat.analyses.audit import audit
+    from karat.analyses.compare import compare
+    from karat.analyses.score import score
+    from karat.output import render
 
     _section("karat score", "all four systems")
     write_out(render(score(corpus, *runs, metrics=METRICS)))
@@ -109,8 +109,8 @@ def _show_scores(corpus: Corpus, runs: list[Run]) -> None:
 
 
 def _show_homogeneity(corpus: Corpus, runs: list[Run]) -> None:
-    from karat.report import render
-    from karat.studying import study
+    from karat.analyses.study import study
+    from karat.output import render
 
     _section("karat pairs tables", "do extractors index alike documents alike?")
     found = study(corpus, _bundled("paraphrases.jsonl"), *runs, min=SHARED, cutoff="5", resamples=RESAMPLES)
@@ -118,15 +118,15 @@ def _show_homogeneity(corpus: Corpus, runs: list[Run]) -> None:
 
 
 def _show_confidence(corpus: Corpus, run: Run) -> None:
-    from karat.calibration import confidence
-    from karat.report import render
+    from karat.analyses.confidence import confidence
+    from karat.output import render
 
     _section("karat confidence", "does the run made by hand know when it is right?")
     write_out(render(confidence(corpus, run, resamples=RESAMPLES)))
 
 
 def _write_page(corpus: Corpus, paraphrases: Corpus, runs: list[Run], folder: Path) -> None:
-    from karat.reporting import page
+    from karat.analyses.report import page
 
     shown = page(
         corpus,

@@ -68,7 +68,7 @@ def describe(
     predictions, and which references they miss. -f md writes a dataset card.
     """
     check_output(format_, output, saves=False)
-    from karat.profiles import describe as portrait
+    from karat.analyses.describe import describe as portrait
 
     files = Files.of(options)
     documents = files.corpus(corpus)

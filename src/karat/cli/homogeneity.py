@@ -89,7 +89,7 @@ def homogeneity(
     extractor could; and how generic the phrases are that both documents have.
     """
     check_output(format_, output, saves=False)
-    from karat.alike import homogeneity as homogeneity_of
+    from karat.analyses.homogeneity import homogeneity as homogeneity_of
 
     files = Files.of(options)
     protocols, reformulations = options.pop("protocols"), options.pop("reformulations")

@@ -102,7 +102,7 @@ def human(
     short phrases and for each kind of near miss.
     """
     check_output(format_, output, saves=False)
-    from karat.people import human as against_people
+    from karat.analyses.human import human as against_people
 
     files = Files.of(options)
     metrics, protocols = options.pop("metrics"), options.pop("protocols")

@@ -64,7 +64,7 @@ def _entry(what: str, name: str, entries: dict[str, Any]) -> dict[str, Any]:
     if name in entries:
         return dict(entries[name])
     if what == "models" and Path(name).is_dir():
-        from karat.generators.plugged import described
+        from karat.models.generators.plugged import described
 
         return described(name)
     raise unknown("similarity" if what == "similarities" else what[:-1], name, entries)
@@ -129,7 +129,7 @@ def _formats() -> dict[str, Any]:
 
 
 def _models() -> dict[str, Any]:
-    from karat.predicting.finding import ENDPOINT, offered, own_models
+    from karat.models.find import ENDPOINT, offered, own_models
 
     own = {
         name: {

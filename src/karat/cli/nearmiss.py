@@ -24,7 +24,7 @@ from karat.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from karat.nearmisses import NearMiss
+    from karat.analyses.nearmiss import NearMiss
 
 SUBSETS = ("all", "present", "absent", "P", "R", "M", "U")
 
@@ -90,7 +90,7 @@ def nearmiss(
     """
     check_output(format_, output, saves=False)
     check_file(all_pairs, "all_pairs")
-    from karat.nearmisses import nearmiss as near_misses
+    from karat.analyses.nearmiss import nearmiss as near_misses
 
     files = Files.of(options)
     protocols = options.pop("protocols")

@@ -81,8 +81,8 @@ def overlap(
     """
     check_output(format_, output, saves=False)
     check_file(review, "review")
+    from karat.analyses.overlap import overlap as overlap_of
     from karat.formats.reviews import write_review
-    from karat.overlapping import overlap as overlap_of
 
     files = Files.of(options)
     protocols = options.pop("protocols")

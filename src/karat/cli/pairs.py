@@ -93,7 +93,7 @@ def mine(corpus: str, output: str | None, quiet: bool, **options: Any) -> None:
     out and counted. The search is exact.
     """
     check_file(output)
-    from karat.alike import mine_pairs
+    from karat.pairs.mine import mine_pairs
 
     files = Files.of(options)
     documents = files.corpus(corpus)

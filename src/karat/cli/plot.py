@@ -27,7 +27,7 @@ from karat.errors import InputError, unknown
 if TYPE_CHECKING:
     from karat.results import Found, Results
 
-# The kinds and what each shows, as `karat.report.charts.KINDS` has them, which would load numpy.
+# The kinds and what each shows, as `karat.output.charts.KINDS` has them, which would load numpy.
 KINDS = {
     "protocols": "one metric under every protocol",
     "scores": "scores with intervals, a panel a metric",
@@ -160,8 +160,8 @@ def _check(kind: str, given: tuple[str, ...], options: dict[str, Any], format_: 
 
 def _deliver(found: Found, kind: str, format_: str | None, output: str | None, drawn: dict[str, Any]) -> None:
     """Writes the charts to standard output, or to files whose names are told."""
-    from karat.report.charts import content, drawable
-    from karat.report.charts import plot as plot_to
+    from karat.output.charts import content, drawable
+    from karat.output.charts import plot as plot_to
 
     if output is None:
         charts = drawable(found, kind)
@@ -201,7 +201,7 @@ def _found(kind: str, given: tuple[str, ...], options: dict[str, Any]) -> Found:
 
 
 def _courses(given: tuple[str, ...], options: dict[str, Any]) -> Found:
-    from karat.generators.curves import read_courses
+    from karat.models.generators.curves import read_courses
 
     if options["protocols"]:
         raise InputError(f"--protocol {options['protocols'][0]}: a training is not drawn under a protocol")
@@ -209,7 +209,7 @@ def _courses(given: tuple[str, ...], options: dict[str, Any]) -> Found:
 
 
 def _of_results(kind: str, given: tuple[str, ...]) -> Found:
-    from karat.comparing import compare_results
+    from karat.analyses.compare import compare_results
     from karat.results import load
 
     loaded = [load(path) for path in given]
@@ -231,7 +231,7 @@ def _together(loaded: list[Results]) -> Results:
 
 
 def _ranks(files: Files, given: tuple[str, ...], folder: str | None, options: dict[str, Any]) -> Found:
-    from karat.comparing import compare_corpora
+    from karat.analyses.compare import compare_corpora
 
     if folder is None:
         raise InputError("ranks are over several corpora: give these, and their runs as --runs FOLDER; or .karat files")
@@ -242,7 +242,7 @@ def _ranks(files: Files, given: tuple[str, ...], folder: str | None, options: di
 
 
 def _described(files: Files, given: tuple[str, ...], options: dict[str, Any]) -> Found:
-    from karat.profiles import describe
+    from karat.analyses.describe import describe
 
     documents, systems = files.all(given[0], given[1:])
     protocol = _only("protocol", options.pop("protocol"))
@@ -260,7 +260,7 @@ def _only(what: str, given: Any) -> Any:
 
 
 def _homogeneity(documents: Any, pairs: str | None, systems: list[Any], options: dict[str, Any]) -> Found:
-    from karat.alike import homogeneity
+    from karat.analyses.homogeneity import homogeneity
 
     if pairs is None:
         raise InputError("homogeneity is of pairs of alike documents: give --pairs FILE; `karat pairs mine` finds some")
@@ -269,7 +269,7 @@ def _homogeneity(documents: Any, pairs: str | None, systems: list[Any], options:
 
 
 def _audit(_kind: str, documents: Any, systems: list[Any], options: dict[str, Any]) -> Found:
-    from karat.auditing import audit
+    from karat.analyses.audit import audit
 
     metrics = options.pop("metrics")
     chosen = {"metric": _only("metric", metrics)} if metrics else {}
@@ -277,22 +277,22 @@ def _audit(_kind: str, documents: Any, systems: list[Any], options: dict[str, An
 
 
 def _score(kind: str, documents: Any, systems: list[Any], options: dict[str, Any]) -> Found:
-    from karat.evaluate import score
-    from karat.report.charts import KINDS as CHARTS
+    from karat.analyses.score import score
+    from karat.output.charts import KINDS as CHARTS
 
     metrics = options.pop("metrics") or list(CHARTS[kind].metrics) or None
     return score(documents, *systems, metrics=metrics, **options)
 
 
 def _overlap(_kind: str, documents: Any, systems: list[Any], options: dict[str, Any]) -> Found:
-    from karat.overlapping import overlap
+    from karat.analyses.overlap import overlap
 
     del options["metrics"]
     return overlap(documents, *systems, **options)
 
 
 def _confidence(_kind: str, documents: Any, systems: list[Any], options: dict[str, Any]) -> Found:
-    from karat.calibration import confidence
+    from karat.analyses.confidence import confidence
 
     del options["metrics"]
     # No chart of confidence shows an interval; so few resamples do.

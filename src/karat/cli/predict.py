@@ -29,10 +29,10 @@ from karat.errors import InputError
 
 if TYPE_CHECKING:
     from karat.corpus import Corpus
-    from karat.predicting.finding import Wanted
-    from karat.predicting.reading import Given
-    from karat.predicting.running import Options, Predicted
-    from karat.reformulating.asking import Told
+    from karat.llm.ask import Told
+    from karat.models.documents import Given
+    from karat.models.find import Wanted
+    from karat.models.run import Options, Predicted
 
 EPILOG = """\b
 Examples:
@@ -144,8 +144,8 @@ def predict(model: str, corpus: str, format_: str | None, output: str | None, qu
     in any format, a text, a PDF, a folder of these, or - for standard input.
     With -o RUN and -f, the run is written and -f is shown.
     """
-    from karat.predicting.finding import wanted
-    from karat.predicting.running import predicted
+    from karat.models.find import wanted
+    from karat.models.run import predicted
 
     chosen = wanted(model)
     _check_options(click.get_current_context(), chosen)
@@ -181,7 +181,7 @@ def _destinations(corpus: str, format_: str | None, output: str | None) -> tuple
     check_file(output)
     run, view = _chosen(corpus, format_, output)
     if view == "xlsx":
-        from karat.report.predicted import writer_of_workbooks
+        from karat.output.predicted import writer_of_workbooks
 
         writer_of_workbooks()
     return run, view
@@ -206,7 +206,7 @@ def _chosen(corpus: str, format_: str | None, output: str | None) -> tuple[str |
 
 
 def _documents(corpus: str, output: str | None, options: dict[str, Any]) -> Given:
-    from karat.predicting.reading import Given, documents_at
+    from karat.models.documents import Given, documents_at
 
     files = Files.of(options)
     if files.from_ or files.fields:
@@ -224,13 +224,13 @@ def _options(
     tell: Callable[[Told], None] | None = None,
 ) -> Options:
     """The flags as the library takes them."""
-    from karat.predicting.running import Options
+    from karat.models.run import Options
 
     if not chosen.asks_endpoint:
         common = {name: options[name] for name in ("n", "stem", "language", "tagger", "redundancy", "title_weight")}
         return Options(frequencies=options["df"], jobs=options["jobs"] or 1, progress=done, **common)
-    from karat.predicting.finding import ENDPOINT
-    from karat.predicting.prompting import Asking
+    from karat.models.find import ENDPOINT
+    from karat.models.prompt import Asking
 
     named = options | {"model": chosen.name.removeprefix(ENDPOINT)}
     asking = Asking(
@@ -246,8 +246,8 @@ def _options(
 
 
 def _forecast(chosen: Wanted, given: Given, options: Options) -> None:
-    from karat.predicting.running import forecast
-    from karat.report import render
+    from karat.models.run import forecast
+    from karat.output import render
 
     write_out(render(forecast(given.corpus, chosen, options)))
 
@@ -258,8 +258,8 @@ def _forecast(chosen: Wanted, given: Given, options: Options) -> None:
 def _deliver(found: Predicted, view: str | None, output: str | None, quiet: bool) -> None:
     """Shows the predictions or writes them for other readers; what formats do not hold goes to standard error."""
     from karat.formats.output import write_beside
-    from karat.report import render
-    from karat.report.predicted import workbook
+    from karat.output import render
+    from karat.output.predicted import workbook
 
     if view is not None:
         content = workbook(found) if view == "xlsx" else render(found, view).encode()
@@ -330,7 +330,7 @@ def df(corpus: str, language: str, output: str, quiet: bool, **options: Any) -> 
     --df FILE` reads them, so that a large corpus is counted once.
     """
     check_file(output)
-    from karat.predicting.frequencies import frequencies_of, save_frequencies
+    from karat.models.extractors.frequencies import frequencies_of, save_frequencies
 
     given = _documents(corpus, output, options)
     with progress(quiet) as done:

@@ -28,10 +28,10 @@ from karat.cli.shared import (
 from karat.errors import InputError
 
 if TYPE_CHECKING:
-    from karat.llm import Endpoint
-    from karat.reformulating.asking import Told
-    from karat.reformulating.making import Reformulated
-    from karat.reformulating.storing import Limits
+    from karat.llm.ask import Told
+    from karat.llm.client import Endpoint
+    from karat.llm.store import Limits
+    from karat.pairs.reformulate import Reformulated
 
 METHODS = ("paraphrase", "back-translation", "marian", "synonyms")
 SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst")
@@ -188,7 +188,7 @@ def reformulate(corpus: str, via: str, output: str, pairs: str | None, quiet: bo
     """
     _check_options(click.get_current_context(), via)
     _check_files(output, pairs)
-    from karat.reformulating import reformulate as reformulate_all
+    from karat.pairs.reformulate import reformulate as reformulate_all
 
     files = Files.of(options)
     documents = files.corpus(corpus)
@@ -234,7 +234,7 @@ def _chosen(via: str, output: str, options: dict[str, Any]) -> dict[str, Any]:
 
 def endpoint_of(options: dict[str, Any], **settings: Any) -> Endpoint:
     """The endpoint that the options name, with a seed and a model among them."""
-    from karat.llm import endpoint
+    from karat.llm.client import endpoint
 
     return endpoint(
         options["base_url"],
@@ -248,14 +248,14 @@ def endpoint_of(options: dict[str, Any], **settings: Any) -> Endpoint:
 
 def limits_of(options: dict[str, Any]) -> Limits:
     """How much the options allow to be asked."""
-    from karat.reformulating.storing import Limits
+    from karat.llm.store import Limits
 
     return Limits(options["max_requests"], options["max_cost"], options["price_in"], options["price_out"])
 
 
 def _forecast(documents: Any, via: str, chosen: dict[str, Any]) -> None:
-    from karat.reformulating import forecast
-    from karat.report import render
+    from karat.output import render
+    from karat.pairs.reformulate import forecast
 
     write_out(render(forecast(documents, via, **chosen)))
 
@@ -335,7 +335,7 @@ def filter_(
     if output is not None:
         _check_files(output, pairs)
     check_file(pairs, "pairs")
-    from karat.reformulating import filter_reformulations
+    from karat.pairs.filter import filter_reformulations
 
     files = Files.of(options)
     documents = files.corpus(corpus)

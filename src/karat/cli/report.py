@@ -23,7 +23,7 @@ from karat.cli.shared import (
 from karat.errors import InputError
 
 if TYPE_CHECKING:
-    from karat.report.page import Page
+    from karat.analyses.report.result import Page
 
 EPILOG = """\b
 Examples:
@@ -127,7 +127,7 @@ def _check(output: str | None, figures: str | None) -> None:
 
 
 def _page(files: Files, given: tuple[str, ...], folder: str | None, options: dict[str, Any]) -> Page:
-    from karat.reporting import page, page_corpora
+    from karat.analyses.report import page, page_corpora
 
     if all(path.endswith(".karat") for path in given):
         return page(*given, **options)

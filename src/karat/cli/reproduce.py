@@ -100,7 +100,7 @@ def reproduce(
     options["development"] = files.development(options)
     if runs is not None and options["development"] is not None:
         raise InputError("--dev-corpus is of one corpus: leave it out with --runs")
-    from karat.reproducing import reproduce_corpora
+    from karat.analyses.reproduce import reproduce_corpora
 
     with progress(quiet) as done:
         found = reproduce_corpora(corpora, progress=done, **options)

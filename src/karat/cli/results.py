@@ -136,7 +136,7 @@ def check(
     """
     check_output(format_, output, saves=False)
     floors, ceilings = _bounds("--min", minimum), _bounds("--max", maximum)
-    from karat.checking import check as check_results
+    from karat.analyses.check import check as check_results
 
     found = check_results(file, minimum=floors, maximum=ceilings, **options)
     deliver(found, format_, output, quiet)
@@ -184,6 +184,6 @@ def tables(
     corpora): the tables of Thomas and Vajjala (2024) for your runs.
     """
     check_output(format_, output, saves=False)
-    from karat.tabling import tables as tables_of
+    from karat.analyses.tables import tables as tables_of
 
     deliver(tables_of(kind, *files, **options), format_, output, quiet)

@@ -22,7 +22,7 @@ from karat.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from karat.runs.ensembles import Made
+    from karat.analyses.ensemble import Made
 
 ENSEMBLE_EPILOG = """\b
 Examples:
@@ -108,7 +108,7 @@ def ensemble(runs: tuple[str, ...], output: str, to: str | None, lossy: bool, qu
     documents, whose order is that of the first run.
     """
     claim(output)
-    from karat.runs.ensembles import Options, make
+    from karat.analyses.ensemble import Options, make
 
     files = Files.of(options)
     for name, read in (("present", files.run), ("absent", files.run), ("corpus", files.corpus)):
@@ -135,7 +135,7 @@ def rerank(run: str, by: str, output: str, to: str | None, lossy: bool, quiet: b
     phrase. Equal phrases stay in their order; those without numbers go last.
     """
     claim(output)
-    from karat.runs.reranking import make
+    from karat.analyses.rerank import make
 
     files = Files.of(options)
     given = files.run(run)
@@ -168,8 +168,8 @@ def show(corpus: str, runs: tuple[str, ...], id_: str, format_: str, **options: 
     Present references are marked in the text, predictions that are
     references beside them.
     """
-    from karat.report import render
-    from karat.runs import show as show_document
+    from karat.analyses.show import show as show_document
+    from karat.output import render
 
     files = Files.of(options)
     documents, systems = files.all(corpus, runs)

@@ -71,7 +71,7 @@ def score(
     protocol's own average.
     """
     check_output(format_, output)
-    from karat.evaluate import score as score_runs
+    from karat.analyses.score import score as score_runs
 
     files = Files.of(options)
     metrics, protocols = options.pop("metrics"), options.pop("protocols")

@@ -295,7 +295,7 @@ def _exists(path: str) -> bool:
 def deliver(results: Found, format_: str | None, output: str | None, quiet: bool) -> None:
     """Writes results to standard output, or to a file in the format that its suffix or -f names."""
     from karat.formats.output import write_beside
-    from karat.report import render
+    from karat.output import render
     from karat.results import Kept
 
     chosen = format_ or _BY_SUFFIX.get(Path(output or "").suffix, "table")

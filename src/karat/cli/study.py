@@ -78,7 +78,7 @@ def tables(
     that share references.
     """
     check_output(format_, output, saves=False)
-    from karat.studying import runs_in, study
+    from karat.analyses.study import runs_in, study
 
     files = Files.of(options)
     documents, systems = files.corpus(corpus), runs_in(runs, files.run)

@@ -25,7 +25,7 @@ from karat.cli.shared import (
 from karat.errors import InputError
 
 if TYPE_CHECKING:
-    from karat.generators.loop import Told
+    from karat.models.generators.loop import Told
 
 EPILOG = """\b
 Examples:
@@ -94,7 +94,7 @@ _SETTINGS = (
 
 def _names(incomplete: str) -> list[str]:
     """The models that can be trained and begin like this."""
-    from karat.predicting.training import trainers
+    from karat.models.train import trainers
 
     return [name for name in trainers() if name.startswith(incomplete)]
 
@@ -142,9 +142,9 @@ def train(model: str, corpus: str, output: str, language: str, valid: str | None
     or tgrf, which goes on from another. `karat predict kea,model=FILE` or
     `karat predict DIR` then predicts with it.
     """
-    from karat.generators.settings import GENERATORS
-    from karat.predicting import training
-    from karat.report.trainings import as_table
+    from karat.models import train as training
+    from karat.models.generators.settings import GENERATORS
+    from karat.output.trainings import as_table
 
     name = model.partition(",")[0].strip()
     if name in GENERATORS:
@@ -173,7 +173,7 @@ def train(model: str, corpus: str, output: str, language: str, valid: str | None
 def _start(options: dict[str, Any], model: str) -> dict[str, str]:
     """The directory among what --from says, which is left with formats."""
     from karat.formats import FORMATS
-    from karat.generators.settings import GENERATORS
+    from karat.models.generators.settings import GENERATORS
 
     goes_on = model in GENERATORS and GENERATORS[model].reward
     folders = [

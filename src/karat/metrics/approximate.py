@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from karat.columns import Aligned, Bools, Cutoff, Ints, Subset
-from karat.metrics.base import Floats, Rows, divide, harmonic, metric, rows
+from karat.matching.columns import Aligned, Bools, Cutoff, Floats, Ints, Subset
+from karat.metrics.base import Rows, divide, harmonic, metric, rows
 from karat.metrics.exact import (
     F1_AVERAGES,
     MEANS,

@@ -21,12 +21,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.columns import SUBSETS, Aligned, Cutoff, Subset
 from karat.corpus import Run
 from karat.errors import InputError, unknown
+from karat.matching.columns import SUBSETS, Aligned, Cutoff, Floats, Subset
 from karat.protocol import MOST, Counting, whole_number
 
-Floats = NDArray[np.float64]
 Finish = Callable[[Floats], Floats]
 ItemsFinish = Callable[[Floats, Floats], Floats]  # (values[n, width], weights[..., n]) -> [...]
 

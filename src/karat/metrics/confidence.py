@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from karat.columns import Aligned, Bools, Cutoff, Ints, Ranked, Subset, first_offsets
 from karat.corpus import Prediction, Run, text_of_id
 from karat.errors import InputError, unknown
-from karat.metrics.base import Fit, Floats, Rows, divide, metric, rows, typed_options
+from karat.matching.columns import Aligned, Bools, Cutoff, Floats, Ints, Ranked, Subset, first_offsets
+from karat.metrics.base import Fit, Rows, divide, metric, rows, typed_options
 from karat.protocol import MOST, whole_number
 
 SOURCES = ("token_probs", "token_logprobs", "scores")  # a document's confidences are of the first of these it has

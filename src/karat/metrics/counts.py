@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from karat.columns import Aligned, Bools, Cutoff, Subset
+from karat.matching.columns import Aligned, Bools, Cutoff, Subset
 from karat.metrics.base import Rows, divide, mean, metric, ratio_of_sums, rows
 from karat.protocol import Counting
 

@@ -9,8 +9,8 @@ from math import exp, log
 
 import numpy as np
 
-from karat.columns import Aligned, Bools, Cutoff, Ints, Subset
-from karat.metrics.base import Floats, Rows, divide, metric, rows
+from karat.matching.columns import Aligned, Bools, Cutoff, Floats, Ints, Subset
+from karat.metrics.base import Rows, divide, metric, rows
 from karat.metrics.counts import looked_at
 from karat.metrics.soft import hash_remark, surface_words
 from karat.text.tokens import tokenizer

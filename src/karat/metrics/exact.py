@@ -6,19 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from karat.columns import Aligned, Bools, Cutoff, Ints, Subset, lookup
-from karat.metrics.base import (
-    Floats,
-    Rows,
-    divide,
-    f_of_means,
-    f_of_sums,
-    harmonic,
-    mean,
-    metric,
-    ratio_of_sums,
-    rows,
-)
+from karat.matching.columns import Aligned, Bools, Cutoff, Floats, Ints, Subset, lookup
+from karat.metrics.base import Rows, divide, f_of_means, f_of_sums, harmonic, mean, metric, ratio_of_sums, rows
 from karat.protocol import Counting
 
 

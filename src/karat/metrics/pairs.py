@@ -8,8 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from karat.columns import Aligned, Bools, Ints, Subset
-from karat.metrics.base import Floats
+from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset
 
 Relation = Callable[[str, str], bool]  # (prediction's stems, reference's stems)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from karat.columns import Aligned, Bools, Cutoff, Ints, Prepared, Subset, lookup, parts_of
 from karat.errors import InputError
+from karat.matching.columns import Aligned, Bools, Cutoff, Ints, Prepared, Subset, lookup, parts_of
 from karat.metrics.base import Rows, divide, mean, metric, ratio_of_sums, ratio_rows, rows, typed_options
 
 PARTS = 5  # of a document, a fifth of its characters each

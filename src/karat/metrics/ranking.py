@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.columns import Aligned, Bools, Cutoff, Ints, Ranked, Subset
 from karat.errors import InputError
-from karat.metrics.base import Floats, Rows, divide, metric, rows
+from karat.matching.columns import Aligned, Bools, Cutoff, Floats, Ints, Ranked, Subset
+from karat.metrics.base import Rows, divide, metric, rows
 from karat.metrics.exact import judged
 from karat.metrics.pairs import contained, relations, stem_sets, substring
 

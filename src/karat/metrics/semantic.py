@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from karat.columns import Aligned, Bools, Cutoff, Ints, Subset
-from karat.metrics.base import Floats, Rows, harmonic, metric, rows
+from karat.matching.columns import Aligned, Bools, Cutoff, Floats, Ints, Subset
+from karat.metrics.base import Rows, harmonic, metric, rows
 from karat.metrics.exact import judged
 from karat.metrics.soft import Nearest, checked_threshold, hash_remark, nearest, pair_scores, surface_words
 from karat.similarity import find

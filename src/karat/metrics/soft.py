@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from karat.align import surface_forms
-from karat.columns import Aligned, Bools, Cutoff, Ints, Subset
 from karat.errors import InputError
-from karat.metrics.base import Fit, Floats, Rows, divide, harmonic, metric, rows, typed_options
+from karat.matching.align import surface_forms
+from karat.matching.columns import Aligned, Bools, Cutoff, Floats, Ints, Subset
+from karat.metrics.base import Fit, Rows, divide, harmonic, metric, rows, typed_options
 from karat.metrics.exact import judged
 from karat.similarity import Similarity, Words, find, find_once
 from karat.similarity.base import FILE

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError, unknown
-from karat.text.porter import stem
-from karat.text.tokens import tokenizer
+from karat.text.normalise import normaliser
 
 Words = tuple[str, ...]
 Ints = NDArray[np.int64]
@@ -125,8 +124,7 @@ def words_of(text: str, form: Form) -> Words:
     >>> words_of("Neural Networks", "stems"), words_of("Neural Networks", "surface")
     (('neural', 'network'), ('neural', 'networks'))
     """
-    tokens = tokenizer("marks")(text.lower())
-    return tuple(map(stem, tokens)) if form == "stems" else tuple(tokens)
+    return tuple(normaliser("marks", "porter" if form == "stems" else "none", "lower")(text).split())
 
 
 def compare(name: str, prediction: str, reference: str, /, **options: Any) -> float:

@@ -1,0 +1,361 @@
+"""A gate for results: floors and ceilings that they must keep, and older results that they must not fall behind.
+
+Worse than older results is what is lower by more than chance: on the same documents, by a paired test of the number
+that is printed, adjusted over everything that both hold. A significant rise passes, and so does a drop that chance
+explains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isnan
+from pathlib import Path
+from typing import Any, Literal
+
+from karat.analyses.compare import NAMES, RESAMPLED, TESTS, Pair, compare_results, without_seed
+from karat.errors import InputError, unknown
+from karat.metrics.base import Request, parse_request
+from karat.protocol import parse_protocol
+from karat.results import Displayed, Results, Score, load
+from karat.stats.corrections import CORRECTIONS, adjusted, bounded
+from karat.stats.tests import enough_resamples, too_few
+
+Kind = Literal["min", "max", "no-worse-than"]
+NEW, OLD = "new", "old"  # what systems are called while they are compared
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How results are checked; the flags of the command say what each means."""
+
+    systems: Sequence[str] = ()  # all without any
+    protocols: Sequence[str] = ()
+    test: str = "randomisation"
+    alpha: float = 0.05
+    correction: str = "holm"
+    resamples: int | None = None  # as many as the comparisons take: `enough_resamples`
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """What cannot be chosen is said at once."""
+        for name, value, known in (("test", self.test, TESTS), ("correction", self.correction, CORRECTIONS)):
+            if value not in known:
+                raise unknown(name, value, known)
+        if not 0 < self.alpha < 1:
+            raise InputError(f"alpha is between 0 and 1, not {self.alpha:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One score beside what it was checked by: a bound, or its older value."""
+
+    kind: Kind
+    corpus: str
+    system: str
+    protocol: str
+    request: Request
+    value: float
+    against: float
+    passed: bool
+    p: float | None = None  # of a comparison
+    adjusted: float | None = None
+    at_floor: bool = False  # whether p is the smallest that the resamples can give
+    adjusted_at_floor: bool = False
+    test: str | None = None  # that p is of
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row of the JSON output."""
+        return {
+            "check": self.kind,
+            "corpus": self.corpus,
+            "system": self.system,
+            "protocol": self.protocol,
+            "metric": self.request.label,
+            "options": dict(self.request.options),
+            "subset": self.request.subset,
+            "average": self.request.average,
+            "value": _or_none(self.value),
+            "against": _or_none(self.against),
+            "difference": _or_none(self.value - self.against),
+            "p": _or_none(self.p),
+            "adjusted": _or_none(self.adjusted),
+            "passed": self.passed,
+            "test": self.test,
+            "at_floor": self.at_floor,
+            "adjusted_at_floor": self.adjusted_at_floor,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Check(Displayed):
+    """What came of checking results."""
+
+    checked: tuple[Checked, ...]
+    documents: int
+    signatures: Mapping[str, str]
+    options: Options
+    notes: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything holds."""
+        return all(each.passed for each in self.checked)
+
+    @property
+    def failures(self) -> list[str]:
+        """A sentence for each bound that is missed and each drop that is more than chance."""
+        return [_failure(each) for each in self.checked if not each.passed]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each score that was checked, as in the JSON output."""
+        return [each.as_dict() for each in self.checked]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole JSON output."""
+        return {
+            "signatures": dict(self.signatures),
+            "rows": self.rows(),
+            "passed": self.passed,
+            "failures": self.failures,
+            "notes": list(self.notes),
+        }
+
+
+def _or_none(value: float | None) -> float | None:
+    return None if value is None or isnan(value) else value
+
+
+# ---------------------------------------------------------------------------------------------- words
+
+
+def metric_text(request: Request) -> str:
+    """A metric as it is asked for, its average and options with it.
+
+    >>> metric_text(parse_request("f1@5:present/micro"))
+    'f1@5:present/micro'
+    """
+    average = f"/{request.average}" if request.average else ""
+    return f"{request.label}:{request.subset}{average}" + "".join(f",{k}={v}" for k, v in request.options)
+
+
+def _failure(each: Checked) -> str:
+    whose = f"{each.system}: {metric_text(each.request)} under {each.protocol}"
+    if isnan(each.value):
+        return f"{whose} is undefined, so that it cannot be compared with {each.against:g}"
+    value, against = _apart(each.value, each.against)
+    if each.kind == "no-worse-than":
+        way = "fell" if each.value < each.against else "rose"
+        p = f"adjusted p {'at most ' if each.adjusted_at_floor else ''}{each.adjusted:.4g}"
+        return f"{whose} {way} from {against} to {value}, which is more than chance ({p})"
+    return f"{whose} is {value}, {'below' if each.kind == 'min' else 'above'} {against}"
+
+
+def _apart(value: float, other: float) -> tuple[str, str]:
+    """Two numbers with as many digits as it takes to tell them apart, four or more.
+
+    >>> _apart(0.34168, 0.34173), _apart(0.5, 0.25)
+    (('0.34168', '0.34173'), ('0.5000', '0.2500'))
+    """
+    for digits in range(4, 17):
+        shown = f"{value:.{digits}f}", f"{other:.{digits}f}"
+        if shown[0] != shown[1]:
+            return shown
+    return repr(value), repr(other)
+
+
+# ---------------------------------------------------------------------------------------------- checking
+
+
+def check(
+    results: str | Path | Results,
+    *,
+    minimum: Mapping[str, float] | None = None,
+    maximum: Mapping[str, float] | None = None,
+    no_worse_than: str | Path | Results | None = None,
+    **options: Any,
+) -> Check:
+    """Results checked against floors, ceilings and older results; every system must pass, or those that are named.
+
+    `minimum` and `maximum` map metrics such as `f1@5:present` to numbers; results are objects or `.karat` files. The
+    keywords are those of `Options`.
+    """
+    chosen = Options(**options)
+    found, where = _opened(results)
+    scores = _wanted(found, chosen, where)
+    if not minimum and not maximum and no_worse_than is None:
+        raise InputError("nothing to check: give a floor (--min f1@M:present=.3) or older results (--no-worse-than)")
+    checked: list[Checked] = []
+    for text, bound in (minimum or {}).items():
+        checked += _bounded("min", text, bound, scores, where)
+    for text, bound in (maximum or {}).items():
+        checked += _bounded("max", text, bound, scores, where)
+    notes = list(found.remarks)
+    if no_worse_than is not None:
+        old, place = _opened(no_worse_than, "the older results")
+        compared, remarks = _compared(replace(found, scores=tuple(scores)), old, where, place, chosen)
+        checked += compared
+        notes += remarks
+    return Check(tuple(checked), len(found.ids), found.signatures, chosen, tuple(notes))
+
+
+def _opened(given: str | Path | Results, name: str = "the results") -> tuple[Results, str]:
+    """(results, what to call them in a message)."""
+    found, where = (given, name) if isinstance(given, Results) else (load(given), str(given))
+    if not found.scores:
+        raise InputError(f"{where}: there is no score to check")
+    if found.part.count > 1:
+        raise InputError(f"{where}: of the shard {found.part.index}/{found.part.count}; merge the shards first")
+    return found, where
+
+
+def _wanted(found: Results, options: Options, where: str) -> list[Score]:
+    """The scores of the systems and protocols that are named, or all."""
+    for kind, asked, there in (
+        ("system", options.systems, {score.system for score in found.scores}),
+        ("protocol", options.protocols, {score.protocol for score in found.scores}),
+    ):
+        for name in asked:
+            if name not in there:
+                raise InputError(f"{where}: {unknown(kind, name, there)}")
+    return [
+        score
+        for score in found.scores
+        if (not options.systems or score.system in options.systems)
+        and (not options.protocols or score.protocol in options.protocols)
+    ]
+
+
+def is_of(score: Score, request: Request) -> bool:
+    """Whether a score is what is asked for; without an average, whether it is in its protocol's own."""
+    average = request.average or request.spec.average_for(parse_protocol(score.protocol).counting)
+    return score.request.as_asked() == replace(request, average=average)
+
+
+def known_metrics(scores: Sequence[Score]) -> list[str]:
+    """The metrics of scores as they can be asked for."""
+    return list(dict.fromkeys(metric_text(score.request) for score in scores))
+
+
+def _bounded(
+    kind: Literal["min", "max"], text: str, bound: float, scores: Sequence[Score], where: str
+) -> Iterator[Checked]:
+    """Every score of a metric beside its bound."""
+    request = parse_request(text)
+    better = request.spec.better
+    if (kind, better) in (("min", "lower"), ("max", "higher")):
+        other = "--max" if kind == "min" else "--min"
+        raise InputError(f"{request.metric} is the better the {better} it is: give {other} {text}={bound:g}")
+    low, high = request.spec.bounds
+    if not low <= bound <= high:
+        raise InputError(f"--{kind} {text}={bound:g}: {request.metric} lies between {low:g} and {high:g}")
+    own = [score for score in scores if is_of(score, request)]
+    if not own:
+        raise InputError(f"{where}: {unknown('metric', metric_text(request), known_metrics(scores))}")
+    for each in own:
+        holds = each.value >= bound if kind == "min" else each.value <= bound
+        yield _checked(kind, each, bound, holds)
+
+
+def _checked(kind: Kind, score: Score, against: float, passed: bool) -> Checked:
+    request = score.request.as_asked()
+    return Checked(kind, score.corpus, score.system, score.protocol, request, score.value, against, passed)
+
+
+# ---------------------------------------------------------------------------------------------- older results
+
+
+def _compared(new: Results, old: Results, where: str, place: str, options: Options) -> tuple[list[Checked], list[str]]:
+    """(every score that both hold beside its older value, what a reader should know)."""
+    shared: list[tuple[str, list[Score], list[Score]]] = []
+    notes: list[str] = []
+    for name, older in _partners(new, old, place).items():
+        own = [_renamed(score, NEW, new) for score in new.scores if _system(score) == name]
+        others = [_renamed(score, OLD, new) for score in old.scores if _system(score) == older]
+        both, older_ones = _common(own, others)
+        if not both:
+            there = ", ".join(known_metrics(others))
+            raise InputError(f"{place}: no score of {name} is also in {where} (there are: {there})")
+        lost = known_metrics([score for score in own if score not in both])
+        notes += [f"{name}: not compared, since it is not in {place}: {', '.join(lost)}"] if lost else []
+        shared.append((name, both, older_ones))
+    resamples = options.resamples or enough_resamples(sum(len(both) for _, both, _ in shared), options.alpha)
+    pairs = [
+        (name, pair)
+        for name, both, older_ones in shared
+        for pair in _pairs(replace(new, scores=tuple(both)), old, older_ones, options, resamples)
+    ]
+    directed = [(name, pair) for name, pair in pairs if pair.request.spec.better is not None]
+    lost = [metric_text(pair.request) for _, pair in pairs if pair.request.spec.better is None]
+    notes += [f"not compared, since neither way is better: {', '.join(dict.fromkeys(lost))}"] if lost else []
+    used = [pair.used(options.test) for _, pair in directed]
+    for test in dict.fromkeys(used):
+        lost = [metric_text(pair.request) for (_, pair), own in zip(directed, used, strict=True) if own == test]
+        if test != options.test:
+            notes.append(f"tested by {NAMES[test]}, since {options.test} does not apply: {', '.join(lost)}")
+    few = too_few(resamples, options.alpha, len(directed) if options.correction == "holm" else 1)
+    notes += [few] if few and any(test in RESAMPLED for test in used) else []
+    return _no_worse(directed, options), notes
+
+
+def _pairs(new: Results, old: Results, scores: Sequence[Score], options: Options, resamples: int) -> tuple[Pair, ...]:
+    """One system of two results compared on everything that both hold."""
+    return compare_results(
+        [new, replace(old, scores=tuple(scores))],
+        test=options.test,
+        alpha=options.alpha,
+        correction="none",  # p is adjusted over all systems together
+        resamples=resamples,
+        seed=options.seed,
+    ).pairs
+
+
+def _no_worse(pairs: Sequence[tuple[str, Pair]], options: Options) -> list[Checked]:
+    """Each score beside its older value, with p adjusted over all of them."""
+    used = [pair.used(options.test) for _, pair in pairs]
+    p = [pair.tests[test] for (_, pair), test in zip(pairs, used, strict=True)]
+    at_floor = [test in pair.at_floor for (_, pair), test in zip(pairs, used, strict=True)]
+    after, bounds = adjusted(p, options.correction), bounded(p, at_floor, options.correction)
+    found = []
+    for i, (name, pair) in enumerate(pairs):
+        new, old = (pair.value_a, pair.value_b) if pair.a == NEW else (pair.value_b, pair.value_a)
+        worse = new > old if pair.request.spec.better == "lower" else new < old
+        passed = not isnan(new) and not (worse and after[i] <= options.alpha)
+        tested = p[i], after[i], at_floor[i], bounds[i], used[i]
+        found.append(
+            Checked("no-worse-than", pair.corpus, name, pair.protocol, pair.request, new, old, passed, *tested)
+        )
+    return found
+
+
+def _system(score: Score) -> str:
+    """The system of a score; several seeds are one."""
+    return without_seed(score.system)
+
+
+def _partners(new: Results, old: Results, place: str) -> dict[str, str]:
+    """The older system for each system: that of the same name, or where both have but one, this one."""
+    names, olds = (list(dict.fromkeys(map(_system, each.scores))) for each in (new, old))
+    if len(names) == len(olds) == 1:
+        return {names[0]: olds[0]}
+    for name in names:
+        if name not in olds:
+            raise InputError(f"{place}: {unknown('system', name, olds)}; --system checks some systems alone")
+    return {name: name for name in names}
+
+
+def _renamed(score: Score, name: str, new: Results) -> Score:
+    """A score under a name that stands for its file; what tells corpora apart are documents and references."""
+    seed = score.system.removeprefix(without_seed(score.system))
+    request = score.request.as_asked()
+    return replace(score, system=f"{name}{seed}", corpus=new.scores[0].corpus, request=request)
+
+
+def _common(new: Sequence[Score], old: Sequence[Score]) -> tuple[list[Score], list[Score]]:
+    """The scores of each side whose metric and protocol the other has too."""
+    both = set(map(_key, new)) & set(map(_key, old))
+    return [score for score in new if _key(score) in both], [score for score in old if _key(score) in both]
+
+
+def _key(score: Score) -> tuple[str, Request]:
+    return score.protocol, score.request

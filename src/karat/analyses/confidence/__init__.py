@@ -1,0 +1,374 @@
+"""confidence(): does a system know when it is right?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from karat.analyses.confidence.gather import NO_TEXT, POSITIONS, Gathered, Sure, gather
+from karat.analyses.confidence.maps import Logistic, Map, Steps, Unfit, fit_isotonic, fit_platt, fit_temperature
+from karat.analyses.confidence.measures import bins_of, brier_parts, ece_by_chance, risk_coverage, risks, threshold_for
+from karat.analyses.confidence.result import (
+    BINNING,
+    CALIBRATE,
+    Assessed,
+    Calibrated,
+    Confidence,
+    Figures,
+    Interval,
+    Options,
+    Position,
+    Rank,
+    finite,
+)
+from karat.corpus import Corpus, Run
+from karat.errors import InputError, unknown
+from karat.matching.columns import Bools, Floats, Ints, Subset
+from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.metrics.confidence import (
+    FAULTS,
+    ROUNDING,
+    SOURCES,
+    Judged,
+    bin_rows,
+    brier_rows,
+    finish_brier,
+    finish_ece,
+    finish_mce,
+    mass_bins,
+    mass_edges,
+    width_bins,
+)
+from karat.protocol import MOST, Protocol
+from karat.stats.resampling import METHODS, Estimate, Sample, estimate, interval_of
+
+ENOUGH = 10  # documents with several predictions, from which on their sums say what scores are
+SHARES = (
+    "{0}: its scores add up to 1 at most in each document, as weights do: they are no probabilities of being right, "
+    "and ECE and Brier say nothing of them"
+)
+PERHAPS = (
+    "{0}: its scores are taken for probabilities of being right, which weights of an extractor and cosines are not; "
+    "--confidence scores says that they are"
+)
+STAY = "{0}: no {1} fits best ({2}), so its confidences stay as they are; --calibrate {3}"
+UNFIT = {
+    "temperature": ("temperature", "platt or isotonic can move them across .5 too"),
+    "platt": ("Platt scaling", "isotonic fits whatever they are"),
+}
+RANKS = 10  # of which the last holds all later ones
+TENTHS = 10
+
+
+def confidence(
+    corpus: str | Path | Corpus,
+    *runs: str | Path | Run,
+    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
+    **options: Any,
+) -> Confidence:
+    """How well runs know when they are right; the keywords are those of `karat.calibration.Options`.
+
+    >>> documents = Corpus.of([{"id": "1", "text": "Deep nets.", "keyphrases": ["deep nets"]}])
+    >>> run = Run.of([{"id": "1", "keyphrases": ["deep nets", "trees"], "token_probs": [[0.81, 1.0], [0.4]]}])
+    >>> [(row["subset"], round(row["ece"], 4)) for row in confidence(documents, run, resamples=100).rows()]
+    [('all', 0.25), ('present', 0.1), ('absent', 0.4)]
+    """
+    chosen = Options(**options)
+    _check(chosen)
+    given, systems = as_corpus(corpus), as_runs(runs)
+    if not systems:
+        raise InputError("nothing to judge: give at least one run")
+    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
+    fitted = _fit_runs(given, systems, chosen)
+    results, sure = gather(given, systems, listed, chosen)
+    protocols = [str(each) for each in as_protocols(listed, chosen.language)]
+    maps = _fitted(fitted, listed, chosen, sure) if chosen.calibrate else {}
+    asked = _Asked([run.name for run in systems], protocols, len(results.ids), chosen)
+    drafts = list(_drafts(asked, sure, maps, fitted))
+    found = tuple(_with_intervals(drafts, chosen))
+    notes = (*results.notes, *_notes(asked, sure, maps, found))
+    return Confidence(given.name, len(results.ids), replace(chosen, progress=None), found, results.signatures, notes)
+
+
+def _check(options: Options) -> None:
+    """Nothing; it is an error if what is asked for cannot be."""
+    for name, known in (("confidence", SOURCES), ("binning", BINNING), ("calibrate", CALIBRATE), ("interval", METHODS)):
+        value = getattr(options, name)
+        if value not in known and not (value is None and name in ("confidence", "calibrate")):
+            raise unknown(f"value of {name}", str(value), known)
+    if not 1 <= options.bins <= MOST:
+        raise InputError(f"bins is a number from 1 to {MOST:,}, not {options.bins}")
+    if options.precision is not None and not 0 < options.precision <= 1:
+        raise InputError(f"the wanted precision is above 0 and at most 1, as 0.5, not {options.precision:g}")
+    if not 0 < options.level < 1:
+        raise InputError(f"level {options.level} is not between 0 and 1: write .95 for an interval of 95 %")
+    if options.fit is not None and options.calibrate is None:
+        raise InputError(
+            f"nothing is fitted without a calibration: add --calibrate {', '.join(CALIBRATE[:-1])} or {CALIBRATE[-1]}"
+        )
+
+
+# ---------------------------------------------------------------------------------------------- calibrations
+
+
+@dataclass(frozen=True, slots=True)
+class _FitRuns:
+    """What calibrations are fitted on: a corpus, and for each system the run; None for what is judged itself."""
+
+    corpus: Corpus
+    runs: tuple[Run, ...]
+    itself: tuple[bool, ...]
+
+
+def _fit_runs(corpus: Corpus, systems: Sequence[Run], options: Options) -> _FitRuns:
+    if options.fit is None:
+        return _FitRuns(corpus, tuple(systems), (True,) * len(systems))
+    others, runs = as_corpus(options.fit[0]), as_runs(options.fit[1])
+    by_name = {run.name: run for run in runs}
+    if len(runs) == len(systems) == 1:
+        by_name = {systems[0].name: runs[0]}
+    for run in systems:
+        if run.name not in by_name:
+            raise InputError(f"no run to fit on is named {run.name!r}; name it: --fit-run {run.name}=PATH")
+    chosen = tuple(by_name[run.name] for run in systems)
+    same = tuple(_same(corpus, others) and _same(a, b) for a, b in zip(systems, chosen, strict=True))
+    return _FitRuns(others, chosen, same)
+
+
+def _same(a: Corpus | Run, b: Corpus | Run) -> bool:
+    return a is b or (a.origin == b.origin != "memory")
+
+
+Fitted = dict[tuple[int, int], Map | Unfit]  # by system and protocol
+
+
+def _fitted(fit: _FitRuns, listed: Sequence[str | Protocol], options: Options, judged: Gathered) -> Fitted:
+    """The calibration of each system under each protocol, fitted on all its predictions of all kinds."""
+    if options.fit is None:
+        gathered = judged
+    else:
+        distinct = list({id(run): run for run in fit.runs}.values())
+        _, found = gather(fit.corpus, distinct, listed, replace(options, progress=None))
+        place = {id(run): n for n, run in enumerate(distinct)}
+        gathered = {(s, p): found[place[id(fit.runs[s])], p] for s, p in judged}
+    assert options.calibrate is not None
+    fit_by: dict[str, Callable[[Floats, Bools], Map | Unfit]] = {
+        "temperature": fit_temperature,
+        "platt": fit_platt,
+        "isotonic": fit_isotonic,
+    }
+    for s, p in gathered:
+        if not len(gathered[s, p].confidence):
+            raise InputError(f"{fit.runs[s].name} has no prediction with a confidence to fit a calibration on")
+    return {key: fit_by[options.calibrate](each.confidence, each.correct["all"]) for key, each in gathered.items()}
+
+
+# ---------------------------------------------------------------------------------------------- figures
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Of what figures are wanted."""
+
+    systems: Sequence[str]
+    protocols: Sequence[str]
+    documents: int
+    options: Options
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """Figures without their intervals, and what these are made of."""
+
+    figures: Figures
+    ece: Sample
+    brier: Sample
+
+
+def _draft(judged: Judged, asked: _Asked) -> _Draft:
+    """The figures of some predictions."""
+    sure, correct = judged.confidence, judged.correct
+    which, edges = _binned(sure, asked.options)
+    in_bins = bin_rows(judged, which, len(edges) - 1, asked.documents)
+    squares = brier_rows(judged, asked.documents)
+    none: Interval = (None, None)
+    figures = Figures(None, None, none, None, None, None, none, None, bins_of(sure, correct, which, edges))
+    if len(sure):
+        figures = replace(
+            figures,
+            mean_confidence=float(sure.mean()),
+            ece=float(finish_ece(in_bins.sums())),
+            ece_by_chance=ece_by_chance(sure, which),
+            mce=float(finish_mce(in_bins.sums())),
+            brier=float(finish_brier(squares.sums())),
+            parts=brier_parts(sure, correct, which),
+        )
+    return _Draft(figures, Sample(in_bins.values, finish_ece), Sample(squares.values, finish_brier))
+
+
+def _binned(sure: Floats, options: Options) -> tuple[Ints, Floats]:
+    """(the bin of each confidence, all ends of the bins)."""
+    if options.binning == "width":
+        return width_bins(sure, options.bins), np.arange(options.bins + 1) / options.bins
+    edges = mass_edges(sure, options.bins)
+    return mass_bins(sure, edges), np.array([0.0, *edges, 1.0])
+
+
+def _drafts(
+    asked: _Asked, sure: Gathered, maps: Fitted, fit: _FitRuns
+) -> Iterator[tuple[Assessed, _Draft, _Draft | None]]:
+    """(what is found, its figures before, and after a calibration), by system, protocol and subset."""
+    for (s, p), each in sure.items():
+        for subset, within in each.within.items():
+            judged = Judged(
+                each.document[within],
+                each.confidence[within],
+                each.kpp[within],
+                each.correct[subset][within],
+                each.totals.get(subset),
+            )
+            before = _draft(judged, asked)
+            found = _assessed(asked, (s, p, subset), each, judged, before.figures)
+            mapped = maps.get((s, p))
+            if mapped is None or isinstance(mapped, Unfit):
+                yield found, before, None
+                continue
+            after = _draft(replace(judged, confidence=mapped(judged.confidence)), asked)
+            numbers = {} if isinstance(mapped, Steps) else asdict(mapped)
+            assert asked.options.calibrate is not None
+            told = Calibrated(
+                asked.options.calibrate, numbers, fit.corpus.name, fit.runs[s].name, fit.itself[s], after.figures
+            )
+            yield replace(found, calibrated=told), before, after
+
+
+def _assessed(asked: _Asked, key: tuple[int, int, Subset], sure: Sure, judged: Judged, figures: Figures) -> Assessed:
+    s, p, subset = key
+    value, correct, wanted = judged.confidence, judged.correct, asked.options.precision
+    some = len(value) > 0
+    return Assessed(
+        system=asked.systems[s],
+        protocol=asked.protocols[p],
+        subset=subset,
+        source=tuple(name for name in SOURCES if name in sure.sources),
+        undefined=asked.documents - len(np.unique(judged.document)),
+        predictions=len(value),
+        left_out=sure.left_out[subset],
+        correct=int(correct.sum()),
+        figures=figures,
+        kpp_median=float(np.median(judged.kpp)) if some else None,
+        histogram=tuple(np.bincount(width_bins(value, TENTHS), minlength=TENTHS).tolist()),
+        ranks=tuple(_ranks(sure.rank[sure.within[subset]], judged.kpp)),
+        positions=tuple(_positions(sure.tokens[sure.within[subset]])),
+        curve=risk_coverage(value, correct) if some else (),
+        aurc=float(risks(value, correct).mean()) if some else None,
+        threshold=threshold_for(value, correct, wanted) if some and wanted is not None else None,
+        calibrated=None,
+    )
+
+
+def _ranks(rank: Ints, kpp: Floats) -> Iterator[Rank]:
+    place = np.minimum(rank, RANKS - 1)
+    for n in range(RANKS):
+        there = kpp[place == n]
+        if len(there):
+            yield Rank(n + 1, n == RANKS - 1, len(there), float(np.median(there)))
+
+
+def _positions(tokens: Floats) -> Iterator[Position]:
+    for n in range(POSITIONS):
+        there = tokens[:, n][~np.isnan(tokens[:, n])]
+        if len(there):
+            yield Position(n + 1, len(there), float(there.mean()), *np.quantile(there, [0.25, 0.5, 0.75]).tolist())
+
+
+def _with_intervals(drafts: Sequence[tuple[Assessed, _Draft, _Draft | None]], options: Options) -> Iterator[Assessed]:
+    """What is found, with intervals: documents are drawn, the same ones for all."""
+    each = [draft for _, before, after in drafts for draft in (before, after) if draft is not None]
+    samples = [sample for draft in each for sample in (draft.ece, draft.brier)]
+    estimates = iter(estimate(samples, options.resamples, options.seed))
+
+    def figures(draft: _Draft) -> Figures:
+        ece, brier = (_interval(next(estimates), options) for _ in range(2))
+        return replace(draft.figures, ece_ci=ece, brier_ci=brier)
+
+    for found, before, after in drafts:
+        found = replace(found, figures=figures(before))
+        if after is not None and found.calibrated is not None:
+            found = replace(found, calibrated=replace(found.calibrated, figures=figures(after)))
+        yield found
+
+
+def _interval(found: Estimate, options: Options) -> Interval:
+    low, high = interval_of(found, options.level, options.interval)
+    return finite(low), finite(high)
+
+
+# ---------------------------------------------------------------------------------------------- notes
+
+
+def _notes(asked: _Asked, sure: Gathered, maps: Fitted, found: Sequence[Assessed]) -> Iterator[str]:
+    several = len(asked.protocols) > 1
+    for (s, p), each in sure.items():
+        who = f"{asked.systems[s]}, {asked.protocols[p]}" if several else asked.systems[s]
+        yield from _of_predictions(who, each)
+        yield from _of_scores(who, each, told=asked.options.confidence == "scores")
+        mapped = maps.get((s, p))
+        if isinstance(mapped, Unfit):
+            name, instead = UNFIT[asked.options.calibrate or ""]
+            yield STAY.format(who, name, mapped.why, instead)
+        if isinstance(mapped, Logistic) and mapped.slope < 0:
+            yield f"{who}: the surer, the less often right: Platt scaling turns the order of its confidences round"
+    if any(each.calibrated is not None and each.calibrated.itself for each in found):
+        yield (
+            "the calibration is fitted on the predictions that it is judged by, so it looks better than it is; "
+            "--fit-corpus and --fit-run fit it on others"
+        )
+    for each_found in found:
+        if each_found.threshold is not None and each_found.threshold.threshold is None:
+            who = f"{each_found.system}, {each_found.subset}"
+            yield f"{who}: no threshold of confidence gives a precision of {each_found.threshold.wanted:g}"
+    if sure and "present" not in next(iter(sure.values())).within:
+        yield NO_TEXT
+
+
+def _of_predictions(who: str, sure: Sure) -> Iterator[str]:
+    """What is odd about the confidences of a system."""
+    out = sum(sure.faults.values())
+    if out:
+        why = ", ".join(_of_fault(sure, fault) for fault in sorted(sure.faults))
+        yield f"{who}: {out:,} of {out + len(sure.kpp):,} predictions are left out: {why}"
+    zeros = int(np.isinf(sure.kpp).sum())
+    if zeros:
+        yield f"{who}: predictions with a probability of 0, whose confidence is 0 and KPP infinite: {zeros:,}"
+    if len(sure.sources) > 1:
+        named = " and ".join(name for name in SOURCES if name in sure.sources)
+        yield f"{who}: some documents have {named}: of each the first is taken; --confidence takes one of them alone"
+
+
+def _of_scores(who: str, sure: Sure, told: bool) -> Iterator[str]:
+    """What is to be said of scores that are taken for confidences, unless it was told that they are."""
+    if "scores" not in sure.sources:
+        return
+    if sure.sources == {"scores"} and _are_shares(sure):
+        yield SHARES.format(who)
+    elif not told:
+        yield PERHAPS.format(who)
+
+
+def _are_shares(sure: Sure) -> bool:
+    """Whether the scores of each document add up to 1 or less, as those of parts of a whole do."""
+    count, total = np.bincount(sure.document), np.bincount(sure.document, weights=sure.confidence)
+    several = count > 1
+    return int(several.sum()) >= ENOUGH and float(total[several].max()) <= 1 + ROUNDING
+
+
+def _of_fault(sure: Sure, fault: int) -> str:
+    """How many predictions have a fault, and the first of them."""
+    count, examples = sure.faults[fault], sure.examples[fault]
+    shown = [f"{phrase[:40]!r} of document {i}" for i, phrase in examples] + ["..."] * (count > len(examples))
+    return f"{count:,} {FAULTS[fault]} ({', '.join(shown)})"

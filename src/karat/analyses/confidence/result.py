@@ -1,0 +1,200 @@
+"""What `karat.confidence` is asked and what it finds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from karat.analyses.confidence.measures import Bin, Kept, Parts, Threshold
+from karat.corpus import Corpus, Run
+from karat.matching.columns import Subset
+from karat.metrics.confidence import BINS
+from karat.options import By, Missing, Progress
+from karat.results import Displayed
+from karat.stats.resampling import RESAMPLES, Method
+
+Binning = Literal["width", "mass"]
+Calibrate = Literal["temperature", "platt", "isotonic"]
+BINNING: tuple[Binning, ...] = ("width", "mass")
+CALIBRATE: tuple[Calibrate, ...] = ("temperature", "platt", "isotonic")
+Interval = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How `confidence` works; the flags of the command say what each means."""
+
+    confidence: str | None = None  # of token_probs, token_logprobs, scores; None: the first that a document has
+    bins: int = BINS
+    binning: Binning = "width"
+    precision: float | None = None
+    calibrate: Calibrate | None = None
+    fit: tuple[str | Path | Corpus, Sequence[str | Path | Run]] | None = None  # what a calibration is fitted on
+    resamples: int = RESAMPLES
+    seed: int = 0
+    level: float = 0.95
+    interval: Method = "bca"
+    references: str | None = None
+    language: str | None = None
+    by: By | None = None
+    missing: Missing = "error"
+    jobs: int = 1
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How far confidences and hits are apart; None where there is no prediction."""
+
+    mean_confidence: float | None
+    ece: float | None
+    ece_ci: Interval
+    ece_by_chance: float | None  # about what a perfectly calibrated system would have
+    mce: float | None
+    brier: float | None
+    brier_ci: Interval
+    parts: Parts | None
+    bins: tuple[Bin, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields of a row of the JSON output."""
+        parts = ("reliability", "resolution", "uncertainty", "within_bins")
+        return {
+            "mean_confidence": self.mean_confidence,
+            "ece": self.ece,
+            "ece_ci": list(self.ece_ci),
+            "ece_by_chance": self.ece_by_chance,
+            "mce": self.mce,
+            "brier": self.brier,
+            "brier_ci": list(self.brier_ci),
+            **{name: getattr(self.parts, name) if self.parts else None for name in parts},
+            "bins": [asdict(each) for each in self.bins],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The predictions at a place of the run's lists, from 1; the last also holds all later ones."""
+
+    rank: int
+    or_later: bool
+    n: int
+    kpp_median: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The probabilities of the tokens at a place in the phrase, from 1."""
+
+    position: int
+    n: int
+    mean: float
+    q1: float
+    median: float
+    q3: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """The same after a calibration: how it was fitted, on what, and what it gives."""
+
+    method: Calibrate
+    numbers: Mapping[str, float]  # temperature; slope and intercept
+    corpus: str
+    run: str
+    itself: bool  # whether it was fitted on what it is judged by
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Assessed:
+    """How well a system knows when it is right, in one subset under one protocol."""
+
+    system: str
+    protocol: str
+    subset: Subset
+    source: tuple[str, ...]
+    undefined: int  # documents without a prediction that has a confidence
+    predictions: int
+    left_out: int
+    correct: int
+    figures: Figures
+    kpp_median: float | None
+    histogram: tuple[int, ...]  # predictions by tenths of confidence
+    ranks: tuple[Rank, ...]
+    positions: tuple[Position, ...]
+    curve: tuple[Kept, ...]
+    aurc: float | None
+    threshold: Threshold | None
+    calibrated: Calibrated | None
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share of the predictions that is correct."""
+        return self.correct / self.predictions if self.predictions else None
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence(Displayed):
+    """How well systems know when they are right."""
+
+    corpus: str
+    documents: int
+    options: Options
+    found: tuple[Assessed, ...]
+    signatures: dict[str, str]
+    notes: tuple[str, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each system, protocol and subset."""
+        return [self._row(each) for each in self.found]
+
+    def _row(self, each: Assessed) -> dict[str, Any]:
+        return {
+            "corpus": self.corpus,
+            "system": each.system,
+            "protocol": each.protocol,
+            "subset": each.subset,
+            "confidence": ", ".join(each.source) or None,
+            "documents": self.documents,
+            "undefined": each.undefined,
+            "predictions": each.predictions,
+            "left_out": each.left_out,
+            "correct": each.correct,
+            "accuracy": each.accuracy,
+            **each.figures.as_dict(),
+            "kpp_median": finite(each.kpp_median),
+            "histogram": list(each.histogram),
+            "ranks": [asdict(rank) | {"kpp_median": finite(rank.kpp_median)} for rank in each.ranks],
+            "token_positions": [asdict(position) for position in each.positions],
+            "aurc": each.aurc,
+            "risk_coverage": [asdict(point) for point in each.curve],
+            "threshold": None if each.threshold is None else asdict(each.threshold),
+            "calibrated": _calibrated(each.calibrated),
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole as plain values: the envelope of `score`, and what was asked."""
+        asked = ("confidence", "bins", "binning", "precision", "calibrate", "resamples", "seed", "level", "interval")
+        return {
+            "signatures": self.signatures,
+            "rows": self.rows(),
+            "notes": list(self.notes),
+            "options": {name: getattr(self.options, name) for name in asked},
+        }
+
+
+def _calibrated(each: Calibrated | None) -> dict[str, Any] | None:
+    if each is None:
+        return None
+    numbers = {name: each.numbers.get(name) for name in ("temperature", "slope", "intercept")}
+    told = {"method": each.method, **numbers, "corpus": each.corpus, "run": each.run}
+    return told | {"itself": each.itself} | each.figures.as_dict()
+
+
+def finite(value: float | None) -> float | None:
+    """The value, or None where it is infinite or there is none: JSON has no infinite numbers."""
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,320 @@
+"""From a corpus and runs to a Description: two readings, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import compress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from karat import __version__
+from karat.analyses.describe.counts import Counts, Phrases, Portrait, count, portrait, predictions, references
+from karat.analyses.describe.duplicates import Prints
+from karat.analyses.describe.grams import Grams, Vocabulary, in_slices
+from karat.analyses.describe.leaks import Training, duplicates_in, leaks_from, read_training
+from karat.analyses.describe.notes import remarks_on, warnings_on
+from karat.analyses.describe.result import Description, Side, Texts
+from karat.analyses.describe.survey import Survey, survey
+from karat.analyses.describe.systems import Looked, look, looks
+from karat.corpus import Corpus, Run
+from karat.errors import InputError, unknown
+from karat.matching.align import align, prepare, repeated, with_set, without_repeats
+from karat.matching.columns import Bools, Ints, Prepared
+from karat.matching.inputs import as_corpus, as_protocols, as_runs, by_name_notes, references_hash, uncollected
+from karat.matching.join import Chunk, Join, chunks, matched_by
+from karat.matching.sanity import has_texts, sanity_warnings
+from karat.matching.workers import ordered_map
+from karat.options import By, Missing, Progress
+from karat.protocol import Protocol, change
+from karat.text.languages import main_language
+
+KEYPHRASES = "keyphrases"  # what the references are called that are in no named set
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How `describe` works; the flags of the command say what each means."""
+
+    train: str | Path | Corpus | None = None
+    references: str | None = None
+    language: str | None = None
+    by: By | None = None
+    missing: Missing = "error"
+    jobs: int = 1
+    progress: Progress | None = None
+
+
+def describe(
+    corpus: str | Path | Corpus, *runs: str | Path | Run, protocol: str | Protocol = "karat", **options: Any
+) -> Description:
+    """The portrait of a corpus and of runs on it; the keywords are those of `Options`.
+
+    References are counted as they are given, repeats included; what a run finds is told as `karat.score` does.
+
+    >>> documents = [{"id": "1", "text": "Bees swarm in June.", "keyphrases": ["bees", "swarming", "zoology"]}]
+    >>> run = Run.of([{"id": "1", "keyphrases": ["bee", "june", "honey"]}])
+    >>> found = describe(Corpus.of(documents), run)
+    >>> [(row["system"], row["present"], row["absent"], row["U"]) for row in found.rows()]
+    [(None, 2.0, 1.0, 0.3333333333333333), ('run', 2.0, 1.0, 0.3333333333333333)]
+    """
+    with uncollected():
+        return _describe(as_corpus(corpus), as_runs(runs), protocol, Options(**options))
+
+
+def _describe(given: Corpus, systems: list[Run], protocol: str | Protocol, chosen: Options) -> Description:
+    [own] = as_protocols([protocol], chosen.language)
+    # What a corpus holds is told as it is given; an empty reference is none of it.
+    as_given = change(own, reference_duplicates="keep", blank_references="drop")
+    surveyed = survey(given, as_given.matching, chosen.references)
+    _check(given, systems, surveyed, chosen)
+    plan = _Plan(
+        given.name,
+        given.semeval,
+        own,
+        as_given,
+        _sets(surveyed, chosen.references),
+        bool(surveyed.texts),
+        surveyed.vocabulary() if surveyed.texts else Vocabulary.of([]),
+        chosen.missing == "skip",
+    )
+    parts = _collect(plan, given, systems, chosen)
+    training = None
+    if chosen.train is not None:
+        training = read_training(as_corpus(chosen.train), as_given.matching)
+    return _together(_Read(given, systems, surveyed, plan, parts, training), chosen)
+
+
+def _check(corpus: Corpus, systems: Sequence[Run], surveyed: Survey, options: Options) -> None:
+    """Says so if there is nothing to describe."""
+    has_texts(corpus, systems)  # says so if the corpus is not the first
+    if not surveyed.documents:
+        raise InputError(f"{corpus.origin}: it holds no document")
+    if options.references is not None and options.references not in surveyed.sets:
+        if not surveyed.sets:
+            raise InputError(
+                f"{corpus.origin} has no reference sets, so --references {options.references} cannot choose one"
+            )
+        raise unknown("reference set", options.references, surveyed.sets)
+    if not (surveyed.texts or surveyed.referred or surveyed.sets or systems):
+        raise InputError(
+            f"{corpus.origin}: no document has a title, a text or keyphrases, so there is nothing to describe; "
+            "name their columns with --fields title=COLUMN,text=COLUMN,keyphrases=COLUMN"
+        )
+
+
+def _sets(surveyed: Survey, chosen: str | None) -> tuple[str | None, ...]:
+    """The reference sets to describe: the chosen one, then the others; None stands for the keyphrases."""
+    others = [name for name in surveyed.sets if name != chosen]
+    return (chosen, *([None] if chosen is not None else []), *others)
+
+
+# ---------------------------------------------------------------------------------------------- one chunk
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What every chunk is asked."""
+
+    corpus: str
+    semeval: bool
+    protocol: Protocol
+    as_given: Protocol  # the same, every reference that is given being kept
+    sets: tuple[str | None, ...]
+    texts: bool  # whether there are any
+    vocabulary: Vocabulary
+    leave_out: bool  # documents that a run lacks
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a chunk gives back."""
+
+    ids: list[str]
+    sets: list[Counts]  # by reference set
+    runs: list[Counts]  # by run
+    looked: list[Looked]
+    there: Bools  # [runs, documents]: whether a document counts for a run
+    words: Ints  # of each document
+    prints: Prints
+    met: Bools  # of the vocabulary: whether it stands in a text
+
+
+def _look(plan: _Plan, chunk: Chunk) -> _Part:
+    documents = chunk.documents.records()
+    first = prepare(documents, plan.as_given.matching, plan.semeval, plan.sets[0])
+    position = plan.protocol.counting.position
+    given = references(first)
+    sets = [count(given, first, position, keep_repeats=True)]
+    for name in plan.sets[1:]:
+        other = with_set(first, plan.semeval, name)
+        sets.append(count(references(other), other, position, keep_repeats=True))
+    there = np.ones((len(chunk.predictions), len(documents)), dtype=bool)
+    for s, lacking in enumerate(chunk.missing if plan.leave_out else ()):
+        there[s, lacking] = False
+    runs, looked = _runs(plan, chunk, (first, given), there)
+    grams = list(in_slices(first.texts))
+    return _Part(
+        chunk.ids,
+        sets,
+        runs,
+        looked,
+        there,
+        _words(first, grams),
+        Prints.of(first.titles, first.bodies, grams),
+        plan.vocabulary.in_texts(each for _, each in grams),
+    )
+
+
+def _words(prepared: Prepared, grams: Sequence[tuple[slice, Grams]]) -> Ints:
+    """How many words each document has, marks left out, and what stands between title and text."""
+    counts = np.concatenate([each.count(some.stop - some.start) for some, each in grams])
+    return counts - (prepared.matching.boundary == "eos")
+
+
+def _runs(
+    plan: _Plan, chunk: Chunk, given: tuple[Prepared, Phrases], there: Bools
+) -> tuple[list[Counts], list[Looked]]:
+    """What there is of each run's predictions, and what they find of the references as the protocol scores them."""
+    counting, keeps = plan.protocol.counting, plan.protocol.matching.duplicates == "keep"
+    runs: list[Counts] = []
+    looked: list[Looked] = []
+    scored, referred = _scored(plan, *given) if chunk.predictions else given
+    for batch, counted in zip(chunk.predictions, there, strict=True):
+        aligned = align(scored, batch.records(), counting)
+        runs.append(count(predictions(aligned), scored, counting.position, keep_repeats=keeps))
+        looked.append(look(aligned, referred, counted))
+    return runs, looked
+
+
+def _scored(plan: _Plan, prepared: Prepared, given: Phrases) -> tuple[Prepared, Phrases]:
+    """The documents with those references that the protocol scores."""
+    matching = plan.protocol.matching
+    if matching.blank_references != "drop":
+        scored = with_set(replace(prepared, matching=matching), plan.semeval, plan.sets[0])
+        return scored, references(scored)
+    scored = without_repeats(prepared, matching)
+    rule = matching.reference_duplicates
+    return scored, given if rule == "keep" else given.take(~repeated(prepared, rule))
+
+
+def _collect(plan: _Plan, corpus: Corpus, systems: Sequence[Run], options: Options) -> list[_Part]:
+    parts: list[_Part] = []
+    join = Join(options.by, options.missing)
+    for part in ordered_map(partial(_look, plan), chunks(corpus, systems, join), options.jobs):
+        parts.append(part)
+        if options.progress is not None:
+            options.progress(len(part.ids))
+    return parts
+
+
+# ---------------------------------------------------------------------------------------------- all chunks
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """All that was read."""
+
+    corpus: Corpus
+    systems: list[Run]
+    surveyed: Survey
+    plan: _Plan
+    parts: list[_Part]
+    training: Training | None
+
+    def sides(self) -> Iterator[Side]:
+        """Each reference set that has a phrase, then each system."""
+        everywhere = np.ones(sum(len(part.ids) for part in self.parts), dtype=bool)
+        for n, name in enumerate(self.plan.sets):
+            found = portrait([part.sets[n] for part in self.parts], everywhere)
+            if found.total:
+                yield self._references(name or KEYPHRASES, found, first=n == 0)
+        for s, run in enumerate(self.systems):
+            counted = np.concatenate([part.there[s] for part in self.parts])
+            yield self._system(run.name, s, portrait([part.runs[s] for part in self.parts], counted))
+
+    def _references(self, name: str, found: Portrait, first: bool) -> Side:
+        absent = int(found.forms.absent.sum())
+        side = Side(None, name, found, seen=self._seen(found))
+        if not absent or not self.plan.texts:
+            return side
+        side = replace(side, absent_present=int(found.forms.absent[found.forms.present_df > 0].sum()) / absent)
+        if not first:  # the vocabulary that was looked for is that of the first set
+            return side
+        met = set(compress(self.surveyed.forms, np.any([part.met for part in self.parts], axis=0)))
+        where = np.fromiter((form in met for form in found.forms.names), dtype=bool, count=len(found.forms.names))
+        return replace(side, absent_in_texts=int(found.forms.absent[where].sum()) / absent)
+
+    def _system(self, name: str, number: int, found: Portrait) -> Side:
+        seen = self._seen(found)
+        if not self.surveyed.referred:
+            return Side(name, None, found, seen=seen)
+        words = np.concatenate([part.words for part in self.parts])
+        each = [part.looked[number] for part in self.parts]
+        looked = looks(each, words, self.plan.protocol.counting, self.plan.texts)
+        return Side(name, self.plan.sets[0] or KEYPHRASES, found, looked, seen=seen)
+
+    def _seen(self, found: Portrait) -> float | None:
+        """The share of phrases that are references of the training corpus."""
+        if self.training is None or not found.total:
+            return None
+        known = self.training.known(found.forms.names)
+        return int(found.forms.occurrences[known].sum()) / int(found.forms.occurrences.sum())
+
+    def texts(self) -> Texts:
+        """What the documents are like."""
+        words = np.concatenate([part.words for part in self.parts])
+        told = words[words > 0]
+        s = self.surveyed
+        languages = {name: n / s.languages.total() for name, n in s.languages.most_common()}
+        return Texts(
+            s.documents,
+            s.texts,
+            s.titles,
+            s.referred,
+            float(told.mean()) if len(told) else None,
+            int(told.min()) if len(told) else None,
+            int(told.max()) if len(told) else None,
+            main_language(s.languages),
+            languages,
+        )
+
+
+def _together(read: _Read, options: Options) -> Description:
+    plan = read.plan
+    ids = [identifier for part in read.parts for identifier in part.ids]
+    prints = Prints.joined([part.prints for part in read.parts])
+    matching = plan.as_given.matching
+    duplicates = duplicates_in(read.corpus, prints, ids, matching) if plan.texts else None
+    sides = tuple(read.sides())
+    leaks = None
+    if read.training is not None:
+        chosen = next((side.portrait for side in sides if side.system is None), None)
+        leaks = leaks_from(read.training, read.corpus, prints, ids, chosen, matching)
+    facts = {"set": plan.sets[0] or KEYPHRASES, "hash": references_hash(read.corpus, plan.sets[0])}
+    found = Description(
+        plan.corpus,
+        str(plan.protocol),
+        read.texts(),
+        sides,
+        duplicates,
+        leaks,
+        {str(plan.protocol): plan.protocol.signature(**facts, karat=__version__)},
+        (),
+        (*_by_line(read.corpus, read.systems, options.by), *by_name_notes(read.corpus, [plan.protocol])),
+    )
+    sane = sanity_warnings(read.corpus, read.systems, [plan.protocol], options.by, plan.sets[0])
+    return replace(
+        found,
+        warnings=(*warnings_on(found, read.surveyed, plan.protocol), *sane),
+        remarks=(*found.remarks, *remarks_on(found, read.surveyed)),
+    )
+
+
+def _by_line(corpus: Corpus, systems: Sequence[Run], by: By | None) -> Iterator[str]:
+    for run in systems:
+        if matched_by(corpus, run, by) == "line":
+            yield f"{run.name}: matched to {corpus.name} line by line"

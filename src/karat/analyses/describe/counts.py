@@ -1,0 +1,295 @@
+"""What is counted of phrases, references or predictions alike, chunk by chunk; and the portrait that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from karat.matching.align import repeated
+from karat.matching.columns import (
+    PRMU,
+    Aligned,
+    Bools,
+    Floats,
+    Ints,
+    Numbers,
+    Prepared,
+    first_offsets,
+    parts_of,
+    reference_offsets,
+    stems_seen,
+    text_lengths,
+)
+from karat.metrics.base import divide
+from karat.metrics.profile import PARTS, word_counts
+
+CURVE = 20  # parts of the finer curve, a multiple of PARTS
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """Phrases of some documents as columns."""
+
+    document: Ints
+    phrase: Ints
+    present: Bools
+    offset: Ints  # in characters, -1 where the phrase is not met
+    classes: Ints  # 0 P, 1 R, 2 M, 3 U
+    seen: Ints  # how many of its stems its document has
+    stems: Ints
+    repeat: Bools
+    words: Ints
+
+    def take(self, which: Bools) -> Phrases:
+        """Some of the phrases."""
+        return Phrases(*(getattr(self, each.name)[which] for each in fields(self)))
+
+
+def references(prepared: Prepared) -> Phrases:
+    """The references as they are given, repeats included; of variants the first, present if any is."""
+    r = prepared.references
+    count = len(r.document)
+    whole, seen, stems = stems_seen(prepared, r.document[r.variant_reference], r.variant_phrase, r.variant_present)
+    classes = np.full(count, 3)
+    np.minimum.at(classes, r.variant_reference, _classes(whole, seen, stems))
+    return Phrases(
+        r.document,
+        r.phrase,
+        r.present,
+        reference_offsets(prepared),
+        classes,
+        seen[:count],
+        stems[:count],
+        repeated(prepared),
+        word_counts(prepared, r.variant_surface[:count]),
+    )
+
+
+def predictions(aligned: Aligned) -> Phrases:
+    """The predictions that the protocol keeps, and of those that it drops for that the repeats."""
+    p = aligned.predictions
+    some = p.valid
+    document, phrase, present = p.document[some], p.phrase[some], p.present[some]
+    whole, seen, stems = stems_seen(aligned.prepared, document, phrase, present)
+    offset = first_offsets(aligned.prepared, document, phrase, present)
+    words = word_counts(aligned.prepared, p.surface[some])
+    classes = _classes(whole, seen, stems)
+    return Phrases(document, phrase, present, offset, classes, seen, stems, p.repeat[some], words)
+
+
+def _classes(whole: Bools, seen: Ints, stems: Ints) -> Ints:
+    return np.where(whole, 0, np.where(seen == 0, 3, np.where(seen == stems, 1, 2)))
+
+
+# ---------------------------------------------------------------------------------------------- counting
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What was counted of the phrases of one side in some documents."""
+
+    each: Ints  # [documents, 6]: all, present, P, R, M, U; of present and classes none where there is no text
+    told: Bools  # whether the document has a text to tell these by
+    curve: Ints  # [CURVE] of present phrases, by the part that they are first met in
+    places: Ints  # present in the title alone, in the text alone, in both
+    words: int
+    stems: int  # of documents with a text
+    unseen: int  # of these, those that the document does not have
+    given: int  # phrases before repeats are dropped
+    repeats: int
+    forms: list[str]  # distinct, each with the following columns
+    df: Ints  # documents that have it
+    occurrences: Ints
+    present_df: Ints  # documents that have it as a present phrase
+    absent: Ints  # how often it is absent
+    form_words: Ints
+
+
+def count(phrases: Phrases, prepared: Prepared, position: str, keep_repeats: bool) -> Counts:
+    """What there is of some phrases; repeats count where they are kept."""
+    told = np.array([bool(title or body) for title, body in zip(prepared.titles, prepared.bodies, strict=True)])
+    kept = phrases if keep_repeats else phrases.take(~phrases.repeat)
+    with_text = told[kept.document]
+    masks = [kept.present, *(kept.classes == n for n in range(len(PRMU)))]
+    each = [np.bincount(kept.document[mask & with_text], minlength=len(prepared)) for mask in masks]
+    parts = parts_of(kept.offset, text_lengths(prepared, position)[kept.document], CURVE)
+    stems, seen = kept.stems[with_text], kept.seen[with_text]
+    return Counts(
+        np.stack([np.bincount(kept.document, minlength=len(prepared)), *each], axis=1),
+        told,
+        np.bincount(parts[parts >= 0], minlength=CURVE),
+        _places(prepared, kept),
+        int(kept.words.sum()),
+        int(stems.sum()),
+        int((stems - seen).sum()),
+        len(phrases.repeat),
+        int(phrases.repeat.sum()),
+        *_forms(prepared, kept),
+    )
+
+
+def _places(prepared: Prepared, kept: Phrases) -> Ints:
+    """How many of the present phrases stand in the title alone, in the text alone, and in both."""
+    tokens = prepared.matching.present == "tokens"
+    pad: Callable[[str], str] = (lambda text: f" {text} ") if tokens else str
+    met = kept.offset >= 0
+    title = np.fromiter(map(len, prepared.titles), dtype=np.int64, count=len(prepared))
+    early = np.flatnonzero(met & (kept.offset < title[kept.document]))  # it begins in the title, and may go on
+    forms = list(prepared.table)
+    rows = [(d, pad(forms[p])) for d, p in zip(kept.document[early].tolist(), kept.phrase[early].tolist(), strict=True)]
+    titled = [(d, needle) for d, needle in rows if needle in pad(prepared.titles[d])]
+    both = sum(needle in pad(prepared.bodies[d]) for d, needle in titled)
+    return np.array([len(titled) - both, int(met.sum()) - len(titled), both])
+
+
+def _forms(prepared: Prepared, kept: Phrases) -> tuple[list[str], Ints, Ints, Ints, Ints, Ints]:
+    """The distinct phrases: documents of each, how often it is there, documents where present, how often absent."""
+    width = max(len(prepared.table), 1)
+    phrase, present = kept.phrase, kept.present
+    fresh = ~kept.repeat  # a phrase counts once in its document
+    df, often, df_present, absent = (
+        np.bincount(each, minlength=width)
+        for each in (phrase[fresh], phrase, phrase[fresh & present], phrase[~present])
+    )
+    words = np.zeros(width, dtype=np.int64)
+    words[phrase[::-1]] = kept.words[::-1]  # of the first one that has these stems
+    found = np.flatnonzero(df)
+    forms = list(prepared.table)
+    return [forms[i] for i in found.tolist()], df[found], often[found], df_present[found], absent[found], words[found]
+
+
+# ---------------------------------------------------------------------------------------------- portraits
+
+
+@dataclass(frozen=True, slots=True)
+class Portrait:
+    """What phrases of one side are like; None where it cannot be told."""
+
+    documents: int
+    empty: int  # documents without any phrase
+    total: int
+    total_present: int | None
+    phrases: float | None  # of a document
+    present: float | None
+    absent: float | None
+    words: float | None  # of a phrase
+    classes: tuple[float | None, ...]  # P, R, M, U: the mean over documents of their shares
+    classes_corpus: tuple[float | None, ...]  # the shares over the corpus
+    unseen_words: float | None
+    repeats: float | None
+    types: int
+    df: float | None  # documents of a distinct phrase
+    df_occurrences: float | None
+    words_types: float | None
+    positions: tuple[int, ...] | None
+    curve: tuple[int, ...] | None
+    places: tuple[float | None, ...] | None  # title alone, text alone, both
+    forms: Forms
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields of the JSON output."""
+        places = self.places or (None, None, None)
+        return {
+            "documents": self.documents,
+            "phrases": self.phrases,
+            "present": self.present,
+            "absent": self.absent,
+            "words": self.words,
+            **dict(zip(PRMU, self.classes, strict=True)),
+            **dict(zip((f"{name}_corpus" for name in PRMU), self.classes_corpus, strict=True)),
+            "positions": None if self.positions is None else list(self.positions),
+            "curve": None if self.curve is None else list(self.curve),
+            "title_only": places[0],
+            "text_only": places[1],
+            "title_and_text": places[2],
+            "unseen_words": self.unseen_words,
+            "repeats": self.repeats,
+            "empty": self.empty,
+            "total": self.total,
+            "total_present": self.total_present,
+            "types": self.types,
+            "df": self.df,
+            "df_occurrences": self.df_occurrences,
+            "words_types": self.words_types,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The distinct phrases of a side, in the whole corpus."""
+
+    names: list[str]
+    df: Ints
+    occurrences: Ints
+    present_df: Ints
+    absent: Ints
+    words: Ints
+
+
+def all_forms(parts: Sequence[Counts]) -> Forms:
+    """The distinct phrases of all chunks."""
+    numbers = Numbers()
+    which = _joined([numbers.of(part.forms) for part in parts])
+
+    def tally(name: str) -> Ints:
+        weights = _joined([getattr(part, name) for part in parts])
+        return np.bincount(which, weights=weights, minlength=len(numbers)).astype(np.int64)
+
+    words = np.zeros(len(numbers), dtype=np.int64)
+    words[which[::-1]] = _joined([part.form_words for part in parts])[::-1]
+    return Forms(list(numbers), tally("df"), tally("occurrences"), tally("present_df"), tally("absent"), words)
+
+
+def _joined(columns: Sequence[Ints]) -> Ints:
+    return np.concatenate([np.zeros(0, dtype=np.int64), *columns])
+
+
+def portrait(parts: Sequence[Counts], counted: Bools) -> Portrait:
+    """The portrait of one side, over the documents that are counted."""
+    forms = all_forms(parts)
+    each = np.concatenate([part.each for part in parts])[counted]
+    told = np.concatenate([part.told for part in parts])[counted]
+    total, documents = int(each[:, 0].sum()), len(each)
+    texts = bool(told.any())
+    classes = each[told & (each[:, 0] > 0), 2:]
+    curve = np.sum([part.curve for part in parts], axis=0)
+    positions = curve.reshape(PARTS, -1).sum(axis=1)
+    places = np.sum([part.places for part in parts], axis=0)
+    present, told_total, told_documents = int(each[:, 1].sum()), int(each[told, 0].sum()), int(told.sum())
+    sums = {
+        name: sum(getattr(part, name) for part in parts) for name in ("words", "stems", "unseen", "given", "repeats")
+    }
+    occurrences = int(forms.occurrences.sum())
+    return Portrait(
+        documents=documents,
+        empty=int((each[:, 0] == 0).sum()),
+        total=total,
+        total_present=present if texts else None,
+        phrases=_ratio(total, documents),
+        present=_ratio(present, told_documents),
+        absent=_ratio(told_total - present, told_documents),
+        words=_ratio(sums["words"], total),
+        classes=_means(divide(classes, classes.sum(axis=1, keepdims=True))),
+        classes_corpus=tuple(_ratio(int(n), int(classes.sum())) for n in classes.sum(axis=0)),
+        unseen_words=_ratio(sums["unseen"], sums["stems"]),
+        repeats=_ratio(sums["repeats"], sums["given"]),
+        types=len(forms.names),
+        df=_ratio(int(forms.df.sum()), len(forms.names)),
+        df_occurrences=_ratio(int((forms.df * forms.occurrences).sum()), occurrences),
+        words_types=_ratio(int(forms.words.sum()), len(forms.names)),
+        positions=tuple(positions.tolist()) if texts else None,
+        curve=tuple(curve.tolist()) if texts else None,
+        places=tuple(_ratio(int(n), int(places.sum())) for n in places) if texts else None,
+        forms=forms,
+    )
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _means(shares: Floats) -> tuple[float | None, ...]:
+    return tuple(shares.mean(axis=0).tolist()) if len(shares) else (None,) * len(PRMU)

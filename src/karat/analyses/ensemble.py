@@ -1,0 +1,202 @@
+"""Ensembles: one run of several, by reciprocal rank fusion or by votes, or with the present phrases of one run and the
+absent ones of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from karat.corpus import Batch, Corpus, Document, Prediction, Run
+from karat.errors import InputError, unknown
+from karat.formats.base import quoted
+from karat.matching.align import align, prepare
+from karat.matching.columns import Aligned, Bools
+from karat.matching.fusing import By, Fused, K, checked_k, checked_votes, fuse
+from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.join import Chunk, Join, chunks, has_id
+from karat.protocol import Protocol
+
+HOW = ("rrf", "vote")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How an ensemble is made; the flags of the command say what each means."""
+
+    by: By = "rrf"
+    k: float = K
+    at_least: int = 1
+    present: str | Path | Run | None = None
+    absent: str | Path | Run | None = None
+    corpus: str | Path | Corpus | None = None
+    protocol: str | Protocol = "karat"
+    language: str | None = None
+    name: str = "ensemble"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A run that was made of others, and what a reader should know of it."""
+
+    run: Run
+    notes: tuple[str, ...]
+
+
+def ensemble(*runs: str | Path | Run, **options: Any) -> Run:
+    """One run of several; the keywords are those of `karat.analyses.ensemble.Options`.
+
+    >>> a = Run.of([{"id": "1", "keyphrases": ["deep nets", "trees"]}], name="a")
+    >>> b = Run.of([{"id": "1", "keyphrases": ["graphs", "deep net"]}], name="b")
+    >>> [prediction.keyphrases for prediction in ensemble(a, b)]
+    [['deep nets', 'graphs', 'trees']]
+    >>> [prediction.keyphrases for prediction in ensemble(a, b, at_least=2)]
+    [['deep nets']]
+    """
+    return make(runs, Options(**options)).run
+
+
+def make(runs: Sequence[str | Path | Run], options: Options) -> Made:
+    """The ensemble, with notes."""
+    systems = as_runs(_asked(runs, options))
+    if options.by not in HOW:
+        raise unknown("way to make an ensemble", options.by, HOW)
+    checked_k(options.k)
+    checked_votes(options.at_least, len(systems))
+    _check_documents(systems)
+    corpus = _documents(systems[0]) if options.corpus is None else as_corpus(options.corpus)
+    protocol = as_protocols([options.protocol], options.language)[0]
+    made: list[tuple[str, Prediction]] = []
+    dropped = np.zeros(len(systems), dtype=np.int64)
+    for chunk in chunks(corpus, systems, Join(None, "skip")):
+        columns = _aligned(chunk, protocol, corpus.semeval)
+        dropped += [int((~each.predictions.valid).sum()) for each in columns]
+        made += _predictions(chunk, columns, options)
+    ordered = _in_order(made, systems[0])
+    origin = f"the ensemble of {', '.join(run.name for run in systems)}"
+    run = replace(Run.of(ordered, options.name), origin=origin)
+    return Made(run, tuple(_notes(systems, dropped.tolist(), ordered)))
+
+
+def _asked(runs: Sequence[str | Path | Run], options: Options) -> Sequence[str | Path | Run]:
+    """The runs of the ensemble; says so if what is given does not go together."""
+    of_kinds = [each for each in (options.present, options.absent) if each is not None]
+    if not of_kinds:
+        if len(runs) < 2:
+            raise InputError(f"an ensemble is of two runs or more, not of {len(runs)}")
+        return runs
+    if len(of_kinds) < 2 or runs:
+        raise InputError(
+            "the present phrases of one run and the absent ones of another are asked for by --present RUN and "
+            "--absent RUN, both, and no further run"
+        )
+    if options.corpus is None:
+        raise InputError("what is present is seen in the documents: give them with --corpus")
+    if options.at_least > 1:
+        raise InputError("a phrase is present or absent, so no two of these lists have it; leave out --at-least")
+    return of_kinds
+
+
+# ---------------------------------------------------------------------------------------------- documents
+
+
+def _check_documents(runs: Sequence[Run]) -> None:
+    """Says so if runs are not over the same documents."""
+    first = runs[0]
+    by_id = all(map(has_id, runs))
+    ids = first.ids
+    for run in runs[1:]:
+        if not by_id:
+            if len(run) != len(ids):
+                raise InputError(
+                    f"{run.origin} has {len(run):,} documents and {first.origin} {len(ids):,}; without ids they are "
+                    "matched line by line, so both need as many"
+                )
+            continue
+        there = run.ids
+        for have, lack, who, whose in ((ids, there, run, first), (there, ids, first, run)):
+            lacking = set(have) - set(lack)
+            if lacking:
+                one = next(identifier for identifier in have if identifier in lacking)
+                raise InputError(
+                    f"{who.origin}: no predictions for document {quoted(one or '')} of {whose.origin} "
+                    f"({len(lacking):,} such); an ensemble is of runs over the same documents"
+                )
+
+
+def _documents(run: Run) -> Corpus:
+    """The run's documents, of which nothing but the ids is known."""
+
+    def batches() -> Iterator[Batch[Document]]:
+        for batch in run.batches():
+            yield Batch(batch.ids, [Document(id=identifier) for identifier in batch.ids], batch.places)
+
+    return Corpus(run.name, batches, run.origin)
+
+
+def _in_order(made: Sequence[tuple[str, Prediction]], first: Run) -> list[Prediction]:
+    """The predictions in the order of the first run, which a corpus may not have."""
+    if not has_id(first):
+        return [prediction for _, prediction in made]
+    found = dict(made)
+    return [found[identifier] for identifier in first.ids if identifier in found]
+
+
+def _notes(runs: Sequence[Run], dropped: Sequence[int], made: Sequence[Prediction]) -> Iterator[str]:
+    if not all(map(has_id, runs)):
+        yield f"{', '.join(run.name for run in runs)}: matched line by line, since not all have ids"
+    for run, count in zip(runs, dropped, strict=True):
+        if count:
+            yield f"{run.name}: {count:,} predictions left out, invalid under the protocol"
+    empty = sum(not prediction.keyphrases for prediction in made)
+    if empty:
+        yield f"{empty:,} of {len(made):,} documents have no phrase"
+
+
+# ---------------------------------------------------------------------------------------------- one chunk
+
+
+def _aligned(chunk: Chunk, protocol: Protocol, semeval: bool) -> list[Aligned]:
+    prepared = prepare(chunk.documents.records(), protocol.matching, semeval)
+    return [align(prepared, batch.records(), protocol.counting) for batch in chunk.predictions]
+
+
+def _predictions(chunk: Chunk, columns: Sequence[Aligned], options: Options) -> Iterator[tuple[str, Prediction]]:
+    """(id, what the ensemble predicts) of the documents that the runs have."""
+    chosen: list[Bools] | None = None
+    if options.present is not None:
+        chosen = [columns[0].predictions.present, ~columns[1].predictions.present]
+    fused = fuse(columns, options.k, options.by, chosen)
+    fused = fused.take(fused.votes >= options.at_least)
+    surfaces = [surface.strip() for surface in columns[0].prepared.surfaces]
+    phrases = [surfaces[n] for n in fused.of_each([each.predictions.surface for each in columns]).tolist()]
+    scores = (fused.votes.astype(np.float64) if options.by == "vote" else fused.score).tolist()
+    kinds = ["absent" if s else "present" for s in fused.system.tolist()] if chosen else _kinds(chunk, columns, fused)
+    ends = np.cumsum(np.bincount(fused.document, minlength=len(chunk.ids))).tolist()
+    missing = {position for lacking in chunk.missing for position in lacking}
+    given = chunk.documents.ids
+    for d, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
+        if d not in missing:
+            part = slice(start, end)
+            yield (
+                chunk.ids[d],
+                Prediction(
+                    id=given[d],
+                    keyphrases=phrases[part],
+                    scores=scores[part],
+                    kinds=None if None in kinds[part] or start == end else kinds[part],  # type: ignore[arg-type]
+                ),
+            )
+
+
+def _kinds(chunk: Chunk, columns: Sequence[Aligned], fused: Fused) -> list[str | None]:
+    """What the first run that has a phrase says of its kind; None where it says nothing."""
+    told = [[prediction.kinds for prediction in batch.records()] for batch in chunk.predictions]
+    if not any(kinds for lists in told for kinds in lists):
+        return [None] * len(fused.row)
+    sources = fused.of_each([each.predictions.source for each in columns])
+    places = zip(fused.system.tolist(), fused.document.tolist(), sources.tolist(), strict=True)
+    return [kinds[i] if (kinds := told[s][d]) else None for s, d, i in places]

@@ -1,0 +1,359 @@
+"""Homogeneity: whether a system gives the same keyphrases to documents that are alike (Houbre, Boudin and Daille).
+
+Hooper = |A ∩ B| / |A ∪ B| of the phrases that a system predicts for the two documents of a pair, Rodgers the same of
+their words; means over pairs. Where neither document has a prediction, both are undefined, left out and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from karat import __version__
+from karat.analyses.homogeneity.genericness import Genericness, genericness
+from karat.analyses.homogeneity.measures import Soft, rouge, soft_agreement, word_sets
+from karat.analyses.homogeneity.phrases import (
+    Asked,
+    Columns,
+    Documents,
+    Phrases,
+    System,
+    find_documents,
+    read_columns,
+    read_system,
+    read_texts,
+)
+from karat.analyses.homogeneity.result import Difference, Figure, Homogeneity, Options, Row
+from karat.analyses.homogeneity.samples import Units, mean_of, pearson_of, spearman_of
+from karat.corpus import Corpus, Run
+from karat.errors import InputError
+from karat.formats.pairs import read_pairs
+from karat.matching.columns import Bools
+from karat.matching.inputs import as_corpus, as_protocols, as_runs, by_name_notes, references_hash
+from karat.metrics.base import divide
+from karat.metrics.soft import hash_remark
+from karat.pairs.mine import Pairs, check_set, pairs_said
+from karat.pairs.sets import Floats, Sets, shares
+from karat.protocol import Protocol, change
+from karat.similarity import find
+from karat.similarity.context import Contexts, sentences_in
+from karat.stats.corrections import adjusted
+from karat.stats.correlation import bootstrap_p
+from karat.stats.resampling import Estimate, Sample, difference, estimate, interval_of
+from karat.stats.tests import randomisations, shift
+from karat.text.normalise import normaliser_of
+from karat.text.stems import stemmer
+
+TESTS = ("randomisation", "bootstrap")
+CORRELATIONS = ("pearson", "spearman")
+FEWEST = 3  # pairs that can be correlated: two are always in line
+NO_TEXT = "the documents have no title and no text, so what is generated, the extractors' ceiling and ROUGE-1 are open"
+FEW = 30  # pairs, below which resamples are too alike
+TOO_FEW = 10  # pairs, below which there is no p by the bootstrap
+FEW_PAIRS = "only {0}: intervals, and p by the bootstrap, are surer than they should be"
+TOO_FEW_PAIRS = "only {0}: intervals are surer than they should be"
+NO_P = (
+    f"no p by the bootstrap where fewer than {TOO_FEW} pairs are defined: if these few all point one way so does every "
+    "resample, and p is as small as the number of resamples allows"
+)
+STEMMED = (
+    "agreement and genericness compare phrases by their stems, while pairs that were mined without --stem were found "
+    "by phrases as they are written"
+)
+SKIPPED = "{0}: {1:,} of {2:,} pairs left out, of which the run lacks a document"
+
+
+# ---------------------------------------------------------------------------------------------- what is asked
+
+
+def homogeneity(
+    corpus: str | Path | Corpus,
+    pairs: str | Path | Iterable[Mapping[str, Any]],
+    *runs: str | Path | Run,
+    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
+    **options: Any,
+) -> Homogeneity:
+    """How homogeneous runs are on pairs of documents; the keywords are those of `result.Options`.
+
+    `pairs` are a path, what `karat.mine_pairs` found, or dicts with the ids a and b.
+
+    >>> documents = Corpus.of([{"id": "1"}, {"id": "2"}])
+    >>> shared = ["natural language processing", "homogeneity evaluation"]
+    >>> lists = [[*shared, "keyphrase generation"], [*shared, "text generation"]]
+    >>> run = Run.of({"id": str(n), "keyphrases": each} for n, each in enumerate(lists, 1))
+    >>> [row] = homogeneity(documents, [{"a": "1", "b": "2"}], run, resamples=9).rows()
+    >>> row["hooper"], row["rodgers"]
+    (0.5, 0.75)
+    """
+    chosen = Options(**options)
+    given, systems = as_corpus(corpus), as_runs(runs)
+    if not systems:
+        raise InputError("homogeneity is of one run or more; give at least one")
+    check_set(given, chosen.references)
+    if chosen.similarity is not None:
+        find(chosen.similarity)  # says at once if there is none of that name
+    other = None if chosen.reformulations is None else as_corpus(chosen.reformulations)
+    paired = read_pairs(pairs)
+    documents = find_documents(given, other, paired)
+    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
+    protocols = as_protocols(listed, chosen.language)
+    if not chosen.stem:
+        protocols = tuple(change(each, stemmer="none") for each in protocols)
+    read = [read_system(run, documents, chosen.by, chosen.missing) for run in systems]
+    work = _Work.of(documents, read, chosen)
+    parts = [_under(work, each) for each in protocols]
+    as_written = pairs.options.stemmer == "none" if isinstance(pairs, Pairs) else True
+    unlike = paired.mined and as_written and any(each.matching.stemmer != "none" for each in protocols)
+    facts = {"set": chosen.references or "keyphrases", "hash": references_hash(given, chosen.references)}
+    return Homogeneity(
+        given.name,
+        len(documents.a),
+        len(documents.in_pairs),
+        work.figure(estimate([mean_of(work.rouge, work.units)], chosen.resamples, chosen.seed)[0]),
+        chosen,
+        tuple(row for part in parts for row in part.systems),
+        tuple(row for part in parts for row in part.ceilings),
+        tuple(_corrected([each for part in parts for each in part.differences], chosen.correction)),
+        tuple(each for part in parts for each in part.genericness),
+        {str(each): each.signature(**facts, karat=__version__) for each in protocols},
+        tuple(
+            dict.fromkeys(
+                [*_notes(work), *([STEMMED] if unlike else []), *(note for part in parts for note in part.notes)]
+            )
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What all protocols share: the pairs, the runs, what is drawn again, and how alike the texts are."""
+
+    documents: Documents
+    systems: Sequence[System]
+    there: Sequence[Bools]  # by system, the pairs of which it has both documents
+    has_text: bool
+    rouge: Floats
+    units: Units
+    options: Options
+
+    @classmethod
+    def of(cls, documents: Documents, systems: Sequence[System], options: Options) -> _Work:
+        """The texts are read once."""
+        texts = read_texts(documents)
+        return cls(
+            documents,
+            systems,
+            [system.has(documents) for system in systems],
+            any(texts.values()),
+            rouge(documents.a, documents.b, texts),
+            Units.of(documents.a, documents.b, together=documents.reformulations is not None),
+            options,
+        )
+
+    def sets(self, phrases: Phrases, some: Bools | None = None) -> Sets:
+        """The phrases, or some of them, of the documents that are in a pair."""
+        wanted = np.zeros(len(self.documents.ids), dtype=bool)
+        wanted[self.documents.in_pairs] = True
+        used = wanted[phrases.document] if some is None else wanted[phrases.document] & some
+        return Sets.of(phrases.document[used], phrases.phrase[used], len(wanted))
+
+    def figure(self, found: Estimate, pairs: int = 0) -> Figure:
+        """An estimate with its interval, and the p of its being 0 if it is tested, on enough pairs."""
+        p = bootstrap_p(found.resampled) if pairs >= TOO_FEW and not np.isnan(found.value) else np.nan
+        return Figure(found.value, interval_of(found, self.options.level, self.options.interval), p)
+
+
+def _notes(work: _Work) -> Iterator[str]:
+    if not work.has_text:
+        yield NO_TEXT
+    if len(work.rouge) < FEW:
+        yield (FEW_PAIRS if len(work.rouge) >= TOO_FEW else TOO_FEW_PAIRS).format(pairs_said(len(work.rouge)))
+    for system, there in zip(work.systems, work.there, strict=True):
+        if system.strangers:
+            yield f"{system.name}: {system.strangers:,} documents of the run are in no corpus, and left out"
+        if not there.all():
+            yield SKIPPED.format(system.name, int((~there).sum()), len(there))
+    if work.options.similarity is not None:
+        found = find(work.options.similarity)
+        remark = hash_remark({"score": found.name, **found.options})
+        if remark is not None:
+            yield remark
+
+
+# ---------------------------------------------------------------------------------------------- one protocol
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What is found under one protocol."""
+
+    systems: list[Row]
+    ceilings: list[Row]
+    differences: list[Difference]
+    genericness: list[Genericness]
+    notes: list[str]
+
+
+def _under(work: _Work, protocol: Protocol) -> _Part:
+    documents, options = work.documents, work.options
+    asked = Asked(protocol, options.depth(), options.references)
+    columns = read_columns(documents, work.systems, asked, options.progress)
+    names, soft = [system.name for system in work.systems], _soft(work, columns, protocol)
+    systems = [_measured(work, columns, n, str(protocol), soft) for n in range(len(names))]
+    sides: list[tuple[str | None, Phrases]] = [(None, columns.references)]
+    sides += zip(names, columns.systems, strict=True)
+    notes = [] if len(columns.references.document) else [f"{documents.corpus.name}: no document has references"]
+    differences, rows = list(_differences(work, systems)), [_row(work, each) for each in systems]
+    notes += by_name_notes(documents.corpus, [protocol])
+    if any(map(_lacks_p, rows)) or any(np.isnan(each.tests["bootstrap"]) for each in differences):
+        notes.append(NO_P)
+    notes += [note for each in differences for note in each.notes]
+    return _Part(
+        rows,
+        [_row(work, each) for each in _ceilings(work, columns, protocol)],
+        differences,
+        [genericness(phrases, documents, columns, (name, str(protocol))) for name, phrases in sides],
+        notes,
+    )
+
+
+def _lacks_p(row: Row) -> bool:
+    """Whether a correlation has no p."""
+    return any(not np.isnan(row.figures[name].value) and np.isnan(row.figures[name].p) for name in CORRELATIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A system, or the references, on every pair: each measure, NaN where it is undefined, and its estimate."""
+
+    system: str
+    protocol: str
+    there: Bools  # the pairs that are looked at
+    values: Mapping[str, Floats]
+    samples: Mapping[str, Sample]
+    estimates: Mapping[str, Estimate]
+    generated: tuple[float, float] = (np.nan, np.nan)  # of all predictions, and the mean over documents
+
+    def correlated(self, rouge: Floats) -> int:
+        """The pairs on which Hooper and ROUGE-1 are both defined."""
+        return int((~np.isnan(self.values["hooper"]) & ~np.isnan(rouge)).sum())
+
+
+def _soft(work: _Work, columns: Columns, protocol: Protocol) -> Soft | None:
+    """The similarity that is asked for, and the words that it compares, as those of the metric `soft_f`."""
+    if work.options.similarity is None:
+        return None
+    found, matching = find(work.options.similarity), protocol.matching
+    if "sentences" in found.options:
+        normal = normaliser_of(matching)
+        sentences = Contexts.of(sentences_in(work.documents.corpus, normal))
+        found = find(work.options.similarity, sentences=sentences)
+    if found.form == "surface":
+        plain = normaliser_of(matching, "none").many(columns.spelled)
+        return Soft([tuple(form.split()) for form in plain], found, work.options.threshold)
+    stem = stemmer(matching.stemmer) if protocol.counting.soft_stems == "twice" else str
+    return Soft([tuple(map(stem, form.split())) for form in columns.forms], found, work.options.threshold)
+
+
+def _measured(work: _Work, columns: Columns, system: int, protocol: str, soft: Soft | None) -> _Measured:
+    """A system's agreement on every pair, and how it goes with that of the texts."""
+    a, b, there, phrases = work.documents.a, work.documents.b, work.there[system], columns.systems[system]
+    sets = work.sets(phrases)
+    values = _agreements(work, sets, columns, there)
+    if soft is not None:
+        scores = soft_agreement(a, b, sets, soft)
+        values["soft"] = np.where(there, scores, np.nan)
+    samples = {name: mean_of(each, work.units) for name, each in values.items()}
+    both = ~np.isnan(values["hooper"]) & ~np.isnan(work.rouge)
+    texts = work.rouge if both.sum() >= FEWEST else np.full(len(a), np.nan)
+    samples["pearson"] = pearson_of(values["hooper"], texts, work.units)
+    samples["spearman"] = spearman_of(values["hooper"], texts, work.units)
+    name, generated = work.systems[system].name, _generated(work, phrases, there)
+    return _Measured(name, protocol, there, values, samples, _estimates(work, samples), generated)
+
+
+def _agreements(work: _Work, sets: Sets, columns: Columns, there: Bools) -> dict[str, Floats]:
+    """Hooper and Rodgers of every pair that is looked at."""
+    kinds = {"hooper": sets, "rodgers": word_sets(sets, columns.forms)}
+    a, b, measure = work.documents.a, work.documents.b, work.options.measure
+    return {name: np.where(there, shares(a, b, each, each, measure), np.nan) for name, each in kinds.items()}
+
+
+def _estimates(work: _Work, samples: Mapping[str, Sample]) -> dict[str, Estimate]:
+    found = estimate(list(samples.values()), work.options.resamples, work.options.seed)
+    return dict(zip(samples, found, strict=True))
+
+
+def _generated(work: _Work, phrases: Phrases, there: Bools) -> tuple[float, float]:
+    """The share of the predictions for documents of pairs that are not in their document; NaN without texts.
+
+    Over all predictions (micro), and as the mean over the documents that have any, each document once.
+    """
+    used = np.zeros(len(work.documents.ids), dtype=bool)
+    used[work.documents.a[there]] = used[work.documents.b[there]] = True
+    own = used[phrases.document]
+    if not work.has_text or not own.any():
+        return np.nan, np.nan
+    document, absent = phrases.document[own], ~phrases.present[own]
+    count = np.bincount(document)
+    shares = divide(np.bincount(document, weights=absent), count)[count > 0]
+    return float(absent.mean()), float(shares.mean())
+
+
+def _ceilings(work: _Work, columns: Columns, protocol: Protocol) -> Iterator[_Measured]:
+    """The references taken as predictions: all of them, and those that an extractor could find in the text."""
+    references, everywhere = columns.references, np.ones(len(work.documents.a), dtype=bool)
+    for name, some in (("references", None), ("extractors", references.present)):
+        sets = work.sets(references, some)
+        usable = everywhere if some is None or work.has_text else ~everywhere
+        values = _agreements(work, sets, columns, usable)
+        samples = {measure: mean_of(each, work.units) for measure, each in values.items()}
+        yield _Measured(name, str(protocol), everywhere, values, samples, _estimates(work, samples))
+
+
+def _row(work: _Work, each: _Measured) -> Row:
+    documents, there = work.documents, each.there
+    tested = dict.fromkeys(CORRELATIONS, each.correlated(work.rouge))
+    return Row(
+        each.system,
+        each.protocol,
+        int(there.sum()),
+        len(np.unique(np.concatenate([documents.a[there], documents.b[there]]))),
+        int(np.isnan(each.values["hooper"][there]).sum()),
+        {name: work.figure(found, tested.get(name, 0)) for name, found in each.estimates.items()},
+        *each.generated,
+    )
+
+
+# ---------------------------------------------------------------------------------------------- comparing systems
+
+
+def _differences(work: _Work, systems: Sequence[_Measured]) -> Iterator[Difference]:
+    """Every two systems on every measure, by randomisation of what hangs together and by the bootstrap."""
+    options = work.options
+    for metric in systems[0].values:
+        pairs = list(combinations(systems, 2))
+        swapped = randomisations(
+            [(one.samples[metric], other.samples[metric]) for one, other in pairs], options.resamples, options.seed
+        )
+        for (one, other), swap in zip(pairs, swapped, strict=True):
+            apart = difference(one.estimates[metric], other.estimates[metric])
+            ends = interval_of(apart, options.level, options.interval)
+            both = ~np.isnan(one.values[metric]) & ~np.isnan(other.values[metric])
+            p = shift(apart).p if both.sum() >= TOO_FEW else np.nan
+            tests = dict(zip(TESTS, (swap.p, p), strict=True))
+            whose = (one.protocol, metric, one.system, other.system)
+            notes = tuple(f"{one.system} and {other.system} ({metric}): {note}" for note in swap.notes)
+            yield Difference(*whose, apart.value, ends, tests, {}, notes)
+
+
+def _corrected(differences: Sequence[Difference], correction: str) -> Iterator[Difference]:
+    """The differences with the p of each test adjusted over all of them."""
+    by_test = {test: adjusted([each.tests[test] for each in differences], correction) for test in TESTS}
+    for n, each in enumerate(differences):
+        yield replace(each, adjusted={test: by_test[test][n] for test in TESTS})

@@ -1,0 +1,295 @@
+"""What is measured against people: columns of metrics over the items that they scored, and subsets of the items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat import __version__
+from karat.analyses.score import score
+from karat.corpus import Corpus, Run
+from karat.errors import InputError, MissingExtraError, unknown
+from karat.formats.human import Judged
+from karat.matching.inputs import as_corpus, as_runs
+from karat.matching.join import matched_by
+from karat.metrics.base import parse_request
+from karat.metrics.soft import hash_remark
+from karat.protocol import Protocol
+from karat.results import Results
+from karat.similarity import Similarity, Words, find, words_of
+from karat.similarity.base import FILE
+from karat.similarity.classes import CLASSES, Classes, classify, is_word
+from karat.similarity.context import sentences_in
+from karat.stats.correlation import COEFFICIENTS, COMBINATIONS, SCALES, Combination, Floats, Ints, Scale
+
+Bools = NDArray[np.bool_]
+
+SET_METRICS = ("f1@M", "soft_f,score=kmr")
+PAIR_METRICS = (
+    "exact",
+    "overlap",
+    "overlap_head",
+    "kmr",
+    "bleu",
+    "nist",
+    "meteor",
+    "rouge1",
+    "rougeL",
+    "chrf",
+    "levenshtein",
+    "cosine",
+)
+FEW_WORDS = (4, 3)  # of the reference: the subsets words<=4 and words<=3
+MOST_RESAMPLES = 100_000
+_BY_DOCUMENT = ("mean", "mean-of-f")  # averages of values that documents have by themselves
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How `human` works, beyond what it measures; the flags of the command say what each means."""
+
+    protocol: str | Protocol = "karat"
+    combine: Combination = "mean"
+    coefficient: str | None = None  # by which metrics are ranked; None: spearman for pairs, pearson for sets
+    against: str | None = None
+    resamples: int = 2000
+    seed: int = 0
+    level: float = 0.95
+    level_of_scale: Scale = "interval"
+    scoring: Mapping[str, Any] = field(default_factory=dict)  # what goes to `karat.score`
+
+    def __post_init__(self) -> None:
+        """What cannot be chosen is said at once."""
+        if not isinstance(self.protocol, str | Protocol):
+            raise InputError("metrics are measured against people under one protocol, not under several")
+        for name, value, known in (
+            ("combine", self.combine, COMBINATIONS),
+            ("coefficient", self.coefficient or COEFFICIENTS[0], COEFFICIENTS),
+            ("level_of_scale", self.level_of_scale, SCALES),
+        ):
+            if value not in known:
+                raise unknown(name, str(value), known)
+        if not 1 <= self.resamples <= MOST_RESAMPLES:
+            raise InputError(f"resamples are from 1 to {MOST_RESAMPLES:,}, not {self.resamples:,}")
+        if not 0 < self.level < 1:
+            raise InputError(f"the level of an interval is between 0 and 1, as 0.95, not {self.level:g}")
+        if self.seed < 0:
+            raise InputError(f"a seed is a whole number from 0 on, not {self.seed}")
+
+    def signature(self) -> str:
+        """What the figures rest on besides the metrics."""
+        told = {name: getattr(self, name) for name in ("combine", "level_of_scale", "level", "resamples", "seed")}
+        return ",".join(f"{name}={value}" for name, value in (told | {"karat": __version__}).items())
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A metric's values for the items, NaN where undefined."""
+
+    name: str
+    metric: str
+    options: Mapping[str, Any]
+    subset: str | None  # the metric's own; None: those that the items have
+    values: Floats
+    sign: int = 1  # -1 where lower is better
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is measured: columns of metrics, subsets of items, and the unit that each item is resampled with."""
+
+    columns: list[Column]
+    subsets: dict[str, Bools]
+    units: Ints
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    classes: Sequence[Classes] = ()
+
+
+# ---------------------------------------------------------------------------------------------- sets
+
+
+def of_sets(
+    judged: Judged,
+    corpus: str | Path | Corpus | None,
+    runs: Sequence[str | Path | Run],
+    metrics: list[str] | None,
+    options: Options,
+) -> Given:
+    """The metrics of the documents that people scored."""
+    if corpus is None or not runs:
+        raise InputError(
+            f"{judged.origin} has scores of what systems predict for documents: "
+            "say which with --corpus CORPUS and --run RUN (in Python: corpus=..., runs=[...])"
+        )
+    documents, systems = as_corpus(corpus), as_runs(runs)
+    system = _systems(judged, [run.name for run in systems])
+    names = metrics or list(SET_METRICS)
+    asked = list(map(_by_document, names))
+    missing = options.scoring.get("missing", "error")
+    # What a run lacks matters only where people scored it, which is seen to below.
+    scoring = {**options.scoring, "missing": "skip" if missing == "error" else missing}
+    results = score(documents, *systems, metrics=asked, protocol=options.protocol, **scoring)
+    row = _documents(judged, results, documents)
+    if missing == "error":
+        _check_predicted(judged, documents, systems, system, row, options)
+    columns = [_column(name, results, m, len(names), system, row) for m, name in enumerate(names)]
+    idle = [f"{run.name}: nobody scored it" for s, run in enumerate(systems) if not (system == s).any()]
+    notes = [*results.remarks, *idle, *_column_notes(columns)]
+    return Given(columns, {"all": np.ones(len(row), dtype=bool)}, row, results.signatures, notes)
+
+
+def _systems(judged: Judged, names: list[str]) -> Ints:
+    """Which of the runs each item is of."""
+    named = any(system for _, system in judged.items)
+    found = []
+    for i, (_, system) in enumerate(judged.items):
+        if not system and len(names) == 1 and not named:
+            found.append(0)
+        elif not system:
+            why = "other lines name one" if named else f"there are {len(names)} runs"
+            some = " or ".join(f'"system": "{name}"' for name in names[:2])
+            raise InputError(f"{judged.at(i)}: no system, though {why}; write {some}")
+        elif system not in names:
+            raise InputError(f"{judged.at(i)}: {unknown('system', system, names)}; name a run so with --run NAME=PATH")
+        else:
+            found.append(names.index(system))
+    return np.array(found, dtype=np.int64)
+
+
+def _by_document(text: str) -> str:
+    """The metric as it is asked of `score`: in an average of values that documents have by themselves."""
+    request = parse_request(text)
+    own = [average for average in request.spec.averages if average in _BY_DOCUMENT]
+    head, comma, options = text.partition(",")
+    if request.spec.items is not None or not own:
+        raise _not_by_document(text)
+    if request.average is None:
+        return f"{head}/{own[0]}{comma}{options}"
+    if request.average not in own:
+        plain = head.partition("/")[0] + comma + options
+        raise InputError(f"{text} is of all documents together, but people scored each by itself; write {plain}")
+    return text
+
+
+def _not_by_document(text: str) -> InputError:
+    return InputError(f"{text} has no value for a document by itself, which people scored; take one that has, as f1@M")
+
+
+def _documents(judged: Judged, results: Results, corpus: Corpus) -> Ints:
+    """The document of each item, by its place in the corpus."""
+    place = {identifier: i for i, identifier in enumerate(results.ids)}
+    for i, (document, _) in enumerate(judged.items):
+        if document not in place:
+            raise InputError(
+                f"{judged.at(i)}: scores for an unknown document: {document!r} is not in {corpus.origin}, "
+                f"whose ids are as {results.ids[0]!r}"
+            )
+    return np.array([place[document] for document, _ in judged.items], dtype=np.int64)
+
+
+def _check_predicted(
+    judged: Judged, corpus: Corpus, runs: Sequence[Run], system: Ints, row: Ints, options: Options
+) -> None:
+    """Says so where a run has nothing for a document that people scored."""
+    for s, run in enumerate(runs):
+        ids = run.ids
+        known, by_line = set(ids), matched_by(corpus, run, options.scoring.get("by")) == "line"
+        for i in np.flatnonzero(system == s).tolist():
+            document = judged.items[i][0]
+            if row[i] >= len(ids) if by_line else document not in known:
+                raise InputError(
+                    f"{judged.at(i)}: scores for an unknown document: {document!r} is not in {run.origin}; "
+                    "take it as empty with --missing empty, or leave it out with --missing skip"
+                )
+
+
+def _column(name: str, results: Results, metric: int, metrics: int, system: Ints, row: Ints) -> Column:
+    """The values of one metric for the items: those of each item's document in each item's run."""
+    scores = results.scores[metric::metrics]  # by run
+    request = scores[0].request
+    if scores[0].rows.units is not None:
+        raise _not_by_document(name)
+    values = np.stack([each.per_document() for each in scores])[system, row]
+    sign = -1 if request.spec.better == "lower" else 1
+    return Column(name, request.label, dict(request.options), request.subset, values, sign)
+
+
+def _column_notes(columns: Sequence[Column]) -> list[str]:
+    """What a reader should know of the metrics: which way they go, and where they are undefined."""
+    undefined = [(column.name, int(np.isnan(column.values).sum()), len(column.values)) for column in columns]
+    return [
+        *(f"{c.name}: lower is better, so the best is the most negative" for c in columns if c.sign < 0),
+        *(f"{name}: {n:,} of {items:,} items left out, undefined" for name, n, items in undefined if n),
+    ]
+
+
+# ---------------------------------------------------------------------------------------------- pairs
+
+
+def of_pairs(
+    judged: Judged,
+    corpus: str | Path | Corpus | None,
+    runs: Sequence[str | Path | Run],
+    metrics: list[str] | None,
+    options: Options,
+) -> Given:
+    """The similarities of the pairs that people scored."""
+    if runs:
+        raise InputError(f"{judged.origin} has scores of pairs of phrases, which need no run; leave out --run")
+    if str(options.protocol) != "karat":
+        raise InputError(
+            f"{judged.origin} has scores of pairs of phrases: metrics are similarities then, which no protocol "
+            "changes; leave out --protocol"
+        )
+    columns, notes = [], []
+    for name in metrics or PAIR_METRICS:
+        found = _similarity(name, corpus)
+        try:
+            values = _pair_scores(found, judged)
+        except MissingExtraError as error:
+            if metrics is not None:
+                raise
+            notes.append(f"{name} is left out: {error}")
+            continue
+        settings = [] if name.startswith(FILE) else [text.partition("=")[0] for text in name.split(",")[1:]]
+        columns.append(Column(name, found.name, {s: found.options[s] for s in settings}, None, values))
+        if found.name == "cosine" and (remark := hash_remark(found.options)):
+            notes.append(f"{name}: {remark}")
+    classes = classify([(prediction, reference) for prediction, reference, _ in judged.items])
+    return Given(columns, _pair_subsets(judged, classes), np.arange(len(judged.items)), {}, notes, classes)
+
+
+def _similarity(name: str, corpus: str | Path | Corpus | None) -> Similarity:
+    if name.split(",")[0] != "context":
+        return find(name)
+    if corpus is None:
+        raise InputError("context compares the sentences that phrases stand in: give the documents with --corpus")
+    return find(name, sentences=sentences_in(as_corpus(corpus)))
+
+
+def _pair_scores(found: Similarity, judged: Judged) -> Floats:
+    """The similarity of each pair."""
+    number: dict[Words, int] = {}
+    pairs = [[words_of(text, found.form) for text in item[:2]] for item in judged.items]
+    at = np.array([[number.setdefault(words, len(number)) for words in pair] for pair in pairs], dtype=np.int64)
+    return found.scores(list(number), at[:, 0], at[:, 1])
+
+
+def _pair_subsets(judged: Judged, classes: Sequence[Classes]) -> dict[str, Bools]:
+    """Subsets by name, none of them empty: by the number of words of the reference, and each class of near misses."""
+    length = np.array([_count_words(reference) for _, reference, _ in judged.items])
+    subsets = {"all": length >= 0, **{f"words<={most}": length <= most for most in FEW_WORDS}}
+    for kind, values in CLASSES.items():
+        for value in values:
+            subsets[f"{kind}={value}"] = np.array([getattr(each, kind) == value for each in classes])
+    return {name: items for name, items in subsets.items() if items.any()}
+
+
+def _count_words(phrase: str) -> int:
+    return sum(map(is_word, words_of(phrase, "surface")))

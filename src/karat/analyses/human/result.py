@@ -1,0 +1,173 @@
+"""What is found of metrics against people, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from karat.analyses.human.items import Options
+from karat.results import Displayed
+from karat.stats.correlation import COEFFICIENTS, Scale
+
+Row = dict[str, Any]
+
+TESTS = (*COEFFICIENTS, "williams")
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """How something goes with people on some items: the three coefficients, each with its interval."""
+
+    name: str  # as it was asked for; of an annotator the name, of the ceiling nothing
+    metric: str
+    options: Mapping[str, Any]
+    subset: str
+    n: int
+    values: tuple[float, ...] = ()
+    intervals: tuple[tuple[float, float], ...] = ()
+    undefined: int = 0  # resamples left out
+
+    def figures(self) -> Row:
+        """n, the coefficients and their intervals; None where undefined."""
+        shown = dict(zip(COEFFICIENTS, map(_or_none, self.values), strict=True))
+        limits = (list(map(_or_none, each)) for each in self.intervals)
+        return {"n": self.n, **shown, "ci": dict(zip(COEFFICIENTS, limits, strict=True))}
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """How well one annotator goes with the others, on average."""
+
+    mean: Correlation
+    annotators: int
+    left_out: int  # annotators for whom it is undefined
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """On how many of the items that so many annotators scored at least so many gave the same score."""
+
+    annotators: int
+    n: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far annotators agree: Krippendorff's alpha, equal scores, the ceiling of each subset."""
+
+    alpha: float
+    level_of_scale: Scale
+    exact: tuple[Share, ...]
+    ceilings: tuple[Ceiling, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """What people gave to the pairs of one location and direction."""
+
+    location: str
+    direction: str
+    n: int
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A metric against another on the items that both are defined on: by how much its coefficients are higher."""
+
+    name: str
+    metric: str
+    options: Mapping[str, Any]
+    subset: str
+    against: str
+    n: int
+    differences: tuple[float, ...]
+    intervals: tuple[tuple[float, float], ...]
+    p: tuple[float, ...]  # of each coefficient, then Williams'
+    at_floor: tuple[bool, ...]  # whether p is the smallest that the resamples can give
+    adjusted: tuple[float, ...] = ()
+    adjusted_at_floor: tuple[bool, ...] = ()
+
+    def as_dict(self) -> Row:
+        """The row of the JSON output."""
+        limits = (list(map(_or_none, each)) for each in self.intervals)
+        return {
+            "metric": self.metric,
+            "options": dict(self.options),
+            "subset": self.subset,
+            "against": self.against,
+            "n": self.n,
+            "difference": dict(zip(COEFFICIENTS, map(_or_none, self.differences), strict=True)),
+            "ci": dict(zip(COEFFICIENTS, limits, strict=True)),
+            "p": dict(zip(TESTS, map(_or_none, self.p), strict=True)),
+            "p_holm": dict(zip(TESTS, map(_or_none, self.adjusted), strict=True)),
+            "at_floor": {
+                "p": [test for test, floored in zip(TESTS, self.at_floor, strict=True) if floored],
+                "p_holm": [test for test, floored in zip(TESTS, self.adjusted_at_floor, strict=True) if floored],
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Human(Displayed):
+    """Metrics against people: correlations, annotators, classes of near misses, comparisons."""
+
+    kind: Literal["sets", "pairs"]
+    origin: str
+    items: int
+    names: tuple[str, ...]  # of the annotators
+    options: Options
+    coefficient: str  # by which metrics are ranked
+    best: tuple[str, ...]  # metrics as asked for, several where they are equal
+    correlations: tuple[Correlation, ...]
+    people: tuple[Correlation, ...]  # each annotator with the others
+    agreement: Agreement
+    means: tuple[Mean, ...]
+    compared: tuple[Comparison, ...]
+    signatures: Mapping[str, str]
+    notes: tuple[str, ...]
+
+    def rows(self) -> list[Row]:
+        """One dict a metric and subset, as in the JSON output."""
+        return [
+            {"metric": each.metric, "options": dict(each.options), "subset": each.subset, **each.figures()}
+            for each in self.correlations
+        ]
+
+    def annotators(self) -> list[Row]:
+        """One dict an annotator: how the scores go with the combination of all others."""
+        return [{"annotator": each.name, **each.figures()} for each in self.people]
+
+    def classes(self) -> list[Row]:
+        """One dict for each location and direction of near misses: how many pairs, and what people gave them."""
+        return [{"location": m.location, "direction": m.direction, "n": m.n, "mean": m.mean} for m in self.means]
+
+    def comparisons(self) -> list[Row]:
+        """One dict for each metric that was compared with the best, or with the one that was chosen."""
+        return [each.as_dict() for each in self.compared]
+
+    def as_dict(self) -> Row:
+        """The whole JSON output."""
+        return {
+            "signatures": dict(self.signatures),
+            "rows": self.rows(),
+            "annotators": self.annotators(),
+            "agreement": {
+                "alpha": _or_none(self.agreement.alpha),
+                "level_of_scale": self.agreement.level_of_scale,
+                "exact": [{"annotators": s.annotators, "n": s.n, "share": s.share} for s in self.agreement.exact],
+                "ceiling": [
+                    {"subset": c.mean.subset, "annotators": c.annotators, "left_out": c.left_out, **c.mean.figures()}
+                    for c in self.agreement.ceilings
+                ],
+            },
+            "classes": self.classes(),
+            "comparisons": self.comparisons(),
+            "notes": list(self.notes),
+        }
+
+
+def _or_none(value: float) -> float | None:
+    return None if value != value else value

@@ -1,0 +1,496 @@
+"""Near misses: predictions that are no hit but near a reference that is missed, and of which kind they are.
+
+By default two phrases are near when they share a word, by its Porter stem; marks, prepositions and conjunctions do not
+count, since an `of` brings no phrases together. With a threshold they are near when their score reaches it. Each
+prediction counts once, with the missed reference that it is nearest to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from karat.analyses.score import score
+from karat.corpus import Corpus, Run
+from karat.errors import InputError
+from karat.matching.align import align, prepare
+from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset, lookup
+from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.join import Chunk, Join, chunks
+from karat.matching.sanity import has_texts
+from karat.matching.workers import ordered_map
+from karat.metrics.base import Request, parse_request
+from karat.metrics.soft import ROUNDING, checked_threshold
+from karat.options import By, Missing, Progress
+from karat.protocol import Protocol, signature_facts, whole_number
+from karat.results import Displayed
+from karat.similarity import Similarity, Words, find, find_once
+from karat.similarity.classes import CLASSES, Classes, all_words, classify, is_word
+from karat.similarity.context import Contexts, sentences_in
+from karat.text.particles import PARTICLES
+
+CROSSED = "location"  # the kind that is told apart by direction
+
+Key = tuple[str, str, str | None]  # kind, class, and for a location the direction
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """A prediction of a document, the reference it is near to, how near, and of which kind."""
+
+    id: str
+    system: str
+    protocol: str
+    prediction: str
+    reference: str
+    score: float
+    classes: Classes
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is near, and how `nearmiss` works; the flags of the command say what each means."""
+
+    similarity: str = "overlap"
+    threshold: float | None = None  # None: the phrases share a word
+    subset: Subset = "all"
+    cutoff: str = "M"
+    every: bool = False  # every near reference of a prediction, not the nearest alone
+    both: bool = False  # a location of its own for phrases that hold the first word and the last
+    examples: int = 3
+    references: str | None = None
+    language: str | None = None
+    by: By | None = None
+    missing: Missing = "error"
+    jobs: int = 1
+    progress: Progress | None = None
+    pairs: Callable[[list[NearMiss]], None] | None = None  # called with the near misses of each chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The near misses of one class: how many, the sum of their scores, and the first of them."""
+
+    pairs: int
+    total: float
+    examples: tuple[NearMiss, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Of the predictions, or of the references: how many there are, are unmatched, and of these have a near miss."""
+
+    given: int
+    unmatched: int
+    near: int
+
+    @property
+    def share(self) -> float | None:
+        """The share of the unmatched that have a near miss; None where none is unmatched."""
+        return self.near / self.unmatched if self.unmatched else None
+
+    def plus(self, other: Side) -> Side:
+        """Both together."""
+        return Side(self.given + other.given, self.unmatched + other.unmatched, self.near + other.near)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one system almost got under one protocol."""
+
+    system: str
+    protocol: str
+    predictions: Side
+    references: Side
+    groups: Mapping[Key, Group]
+
+    @property
+    def pairs(self) -> int:
+        """How many near misses there are."""
+        return sum(group.pairs for (kind, _, _), group in self.groups.items() if kind == CROSSED)
+
+    def share(self, key: Key) -> float | None:
+        """The share of a class among all near misses; None where there are none."""
+        return self.groups[key].pairs / self.pairs if key in self.groups else 0.0 if self.pairs else None
+
+
+@dataclass(frozen=True, slots=True)
+class NearMisses(Displayed):
+    """The near misses of some runs, counted by class, with examples."""
+
+    corpus: str
+    documents: int
+    options: Options
+    found: tuple[Found, ...]
+    signatures: dict[str, str]
+    notes: tuple[str, ...]
+
+    def classes(self) -> list[Key]:
+        """The classes that any of the systems has, in the order of CLASSES."""
+        there = {key for found in self.found for key in found.groups}
+        return [key for key in _all_keys() if key in there]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each system, protocol and class."""
+        return [self._row(found, key) for found in self.found for key in self.classes()]
+
+    def _row(self, found: Found, key: Key) -> dict[str, Any]:
+        group = found.groups.get(key, Group(0, 0.0, ()))
+        return {
+            "corpus": self.corpus,
+            "system": found.system,
+            "protocol": found.protocol,
+            "kind": key[0],
+            "class": key[1],
+            "direction": key[2],
+            "pairs": group.pairs,
+            "share": found.share(key),
+            "mean_score": group.total / group.pairs if group.pairs else None,
+            "examples": [
+                {"id": each.id, "prediction": each.prediction, "reference": each.reference, "score": each.score}
+                for each in group.examples
+            ],
+        }
+
+    def summary(self) -> list[dict[str, Any]]:
+        """One dict for each system and protocol: how much was missed, and how much of it almost found."""
+        return [
+            {
+                "corpus": self.corpus,
+                "system": found.system,
+                "protocol": found.protocol,
+                "predictions": found.predictions.given,
+                "unmatched_predictions": found.predictions.unmatched,
+                "near_predictions": found.predictions.near,
+                "near_predictions_share": found.predictions.share,
+                "references": found.references.given,
+                "unmatched_references": found.references.unmatched,
+                "near_references": found.references.near,
+                "near_references_share": found.references.share,
+                "pairs": found.pairs,
+                "documents": self.documents,
+            }
+            for found in self.found
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole as plain values: the envelope of `score`, what was asked, and a summary."""
+        asked = ("similarity", "threshold", "subset", "cutoff", "every", "both")
+        return {
+            "signatures": self.signatures,
+            "rows": self.rows(),
+            "notes": list(self.notes),
+            "options": {name: getattr(self.options, name) for name in asked},
+            "summary": self.summary(),
+        }
+
+
+def _all_keys() -> Iterator[Key]:
+    for kind, values in CLASSES.items():
+        for value in values:
+            if kind == CROSSED:
+                yield from ((kind, value, direction) for direction in CLASSES["direction"])
+            else:
+                yield kind, value, None
+
+
+def nearmiss(
+    corpus: str | Path | Corpus,
+    *runs: str | Path | Run,
+    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
+    **options: Any,
+) -> NearMisses:
+    """The near misses of runs, by class; the keywords are those of `karat.analyses.nearmiss.Options`.
+
+    >>> documents = Corpus.of([{"id": "1", "keyphrases": ["effective grid computing algorithm", "load balance"]}])
+    >>> run = Run.of([{"id": "1", "keyphrases": ["grid computing algorithms", "load balancing", "users"]}])
+    >>> [(row["class"], row["pairs"]) for row in nearmiss(documents, run).rows() if row["kind"] == "relation"]
+    [('part-of', 1)]
+    """
+    chosen = Options(**options)
+    given, systems = as_corpus(corpus), as_runs(runs)
+    request = _checked(given, systems, chosen)
+    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
+    shared = {name: getattr(chosen, name) for name in ("references", "language", "by", "missing", "jobs")}
+    results = score(given, *systems, metrics=[f"{request.label}:{request.subset}"], protocol=listed, **shared)
+    named = signature_facts(next(iter(results.signatures.values())))["set"]
+    plan = _Plan(
+        given.semeval,
+        tuple(run.name for run in systems),
+        None if named == "keyphrases" else named,
+        as_protocols(listed, chosen.language),
+        request,
+        replace(chosen, progress=None, pairs=None),
+        chosen.pairs is not None,
+        _sentences(given, chosen.similarity),
+    )
+    found = _collect(plan, given, systems, chosen)
+    return NearMisses(
+        given.name,
+        len(results.ids),
+        chosen,
+        tuple(found),
+        results.signatures,
+        (*results.notes, *_notes(found, chosen)),
+    )
+
+
+def _checked(corpus: Corpus, runs: Sequence[Run], options: Options) -> Request:
+    """The cutoff and the subset that are asked for; says so if anything asked for cannot be."""
+    find(options.similarity)
+    if options.threshold is not None:
+        checked_threshold(options.threshold)
+    if options.examples < 0:
+        raise InputError(f"examples is how many to show of each class, 0 or more, not {options.examples}")
+    if options.cutoff not in ("M", "O", "G") and whole_number(options.cutoff) is None:  # V would have to be fitted
+        raise InputError(f"the cutoff of near misses is a number from 1 on, M, O or G, not {options.cutoff!r}")
+    request = parse_request(f"r@{options.cutoff}:{options.subset}")
+    if request.subset != "all" and not has_texts(corpus, runs):
+        raise InputError(
+            f"the subset {request.subset} needs the documents' title or text, and {corpus.origin} has none; use all"
+        )
+    return request
+
+
+def _sentences(corpus: Corpus, similarity: str) -> Contexts | None:
+    """All sentences of the corpus, for the one similarity that looks at them."""
+    if "sentences" not in find(similarity).options:
+        return None
+    return Contexts.of(sentences_in(corpus))
+
+
+def _notes(found: Sequence[Found], options: Options) -> list[str]:
+    near = "shares a word with" if options.threshold is None else f"has a score of {options.threshold:g} with"
+    notes = [
+        f"{each.system}, {each.protocol}: no near miss: no unmatched prediction {near} a missed reference"
+        for each in found
+        if not each.pairs
+    ]
+    if options.language not in (None, "english"):
+        notes.append("the classes are made for English: by Porter stems, and word classes from an English lexicon")
+    return notes
+
+
+# ---------------------------------------------------------------------------------------------- one chunk
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What every chunk is asked."""
+
+    semeval: bool
+    systems: tuple[str, ...]
+    reference_set: str | None
+    protocols: tuple[Protocol, ...]
+    request: Request
+    options: Options
+    all_pairs: bool  # whether each pair is wanted, not only what is counted
+    sentences: Contexts | None
+
+    def similarity(self) -> Similarity:
+        """The similarity, here rather than sent to every process: a file is read and a model loaded once in each."""
+        if self.sentences is not None:
+            return find(self.options.similarity, sentences=self.sentences)
+        return find_once(self.options.similarity)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a chunk gives back: what was found, by system and protocol, and each pair if these are wanted."""
+
+    documents: int
+    found: list[Found]
+    pairs: list[NearMiss]
+
+
+def _chunk(plan: _Plan, chunk: Chunk) -> _Part:
+    documents = chunk.documents.records()
+    predictions = [batch.records() for batch in chunk.predictions]
+    found: dict[tuple[int, int], tuple[Found, list[NearMiss]]] = {}
+    for p, protocol in enumerate(plan.protocols):
+        prepared = prepare(documents, protocol.matching, plan.semeval, plan.reference_set)
+        for s, predicted in enumerate(predictions):
+            aligned = align(prepared, predicted, protocol.counting)
+            counted = np.ones(len(documents), dtype=bool)
+            counted[chunk.missing[s] if plan.options.missing == "skip" else []] = False
+            missed = _unmatched(aligned, plan.request, counted)
+            found[s, p] = _found(plan, (plan.systems[s], str(protocol)), chunk.ids, aligned, missed)
+    order = [found[key] for key in sorted(found)]
+    pairs = [each for _, near in order for each in near] if plan.all_pairs else []
+    return _Part(len(documents), [each for each, _ in order], pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unmatched:
+    """What is looked at, and what of it is no hit: rows of `ranked(subset)`, and references."""
+
+    predicted: Bools
+    predictions: Bools
+    referred: Bools
+    references: Bools
+
+
+def _unmatched(aligned: Aligned, request: Request, counted: Bools) -> _Unmatched:
+    """The predictions that are no reference of their document, and the references that no prediction is."""
+    assert request.cutoff is not None
+    ranked, r = aligned.ranked(request.subset), aligned.references
+    within = ranked.rank < aligned.depth(request.cutoff, request.subset)[ranked.document]
+    predicted = within & counted[ranked.document]
+    width = len(aligned.prepared.table)
+    hit, _ = lookup(
+        r.document[r.variant_reference] * width + r.variant_phrase,
+        ranked.document[predicted] * width + ranked.phrase[predicted],
+    )
+    found = np.zeros(len(r.document), dtype=bool)
+    np.logical_or.at(found, r.variant_reference, hit)
+    referred = aligned.references_in(request.subset) & counted[r.document]
+    wrong = predicted & (aligned.predictions.hit[ranked.row] < 0)
+    return _Unmatched(predicted, wrong, referred, referred & ~found)
+
+
+def _found(
+    plan: _Plan, whose: tuple[str, str], ids: Sequence[str], aligned: Aligned, missed: _Unmatched
+) -> tuple[Found, list[NearMiss]]:
+    """What a system almost got in these documents, and the pairs."""
+    pairs = _near_pairs(plan, aligned, missed)
+    surfaces = [surface.strip() for surface in aligned.prepared.surfaces]
+    misses = _misses(pairs.take(_nearest(pairs, plan.options.every)), surfaces, ids, whose, plan.options.both)
+    found = Found(
+        *whose,
+        Side(int(missed.predicted.sum()), int(missed.predictions.sum()), len(np.unique(pairs.prediction))),
+        Side(int(missed.referred.sum()), int(missed.references.sum()), len(np.unique(pairs.reference))),
+        _groups(misses, plan.options.examples),
+    )
+    return found, misses
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Pairs of an unmatched prediction and a variant of a missed reference, as columns."""
+
+    document: Ints
+    prediction: Ints  # row of `ranked(subset)`
+    reference: Ints
+    variant: Ints
+    left: Ints  # the prediction's surface
+    right: Ints  # the variant's surface
+    score: Floats
+
+    def take(self, which: Ints | Bools) -> _Pairs:
+        """Some of the pairs."""
+        return _Pairs(*(getattr(self, name)[which] for name in self.__slots__))
+
+
+def _near_pairs(plan: _Plan, aligned: Aligned, missed: _Unmatched) -> _Pairs:
+    """Every pair of a document that is near."""
+    ranked, r = aligned.ranked(plan.request.subset), aligned.references
+    prediction, variant = aligned.pairs(plan.request.subset)
+    open_ = missed.predictions[prediction] & missed.references[r.variant_reference[variant]]
+    prediction, variant = prediction[open_], variant[open_]
+    left, right = aligned.predictions.surface[ranked.row[prediction]], r.variant_surface[variant]
+    near, scores = _near(plan, list(aligned.prepared.surfaces), left, right)
+    reference = r.variant_reference[variant]
+    return _Pairs(ranked.document[prediction], prediction, reference, variant, left, right, scores).take(near)
+
+
+def _near(plan: _Plan, surfaces: Sequence[str], left: Ints, right: Ints) -> tuple[Bools, Floats]:
+    """Whether the surfaces of each pair are near, and their scores; each distinct pair is judged once."""
+    keys, back = np.unique(left * len(surfaces) + right, return_inverse=True)
+    left, right = np.divmod(keys, max(len(surfaces), 1))
+    similarity, threshold = plan.similarity(), plan.options.threshold
+    tokens, stems = all_words(surfaces, "surface"), all_words(surfaces, "stems")
+    near = np.ones(len(keys), dtype=bool) if threshold is not None else _share(tokens, stems, left, right)
+    scores = np.zeros(len(keys))
+    if near.any():
+        words = stems if similarity.form == "stems" else tokens
+        scores[near] = similarity.scores(words, left[near], right[near])
+    if threshold is not None:
+        near = scores >= threshold - ROUNDING
+    return near[back], scores[back]
+
+
+def _share(tokens: Sequence[Words], stems: Sequence[Words], left: Ints, right: Ints) -> Bools:
+    """Whether two phrases have a word in common, other than prepositions and conjunctions."""
+    words = [
+        {stem for token, stem in zip(*phrase, strict=True) if is_word(token) and token not in PARTICLES}
+        for phrase in zip(tokens, stems, strict=True)
+    ]
+    pairs = zip(left.tolist(), right.tolist(), strict=True)
+    return np.fromiter((not words[a].isdisjoint(words[b]) for a, b in pairs), dtype=bool, count=len(left))
+
+
+def _nearest(pairs: _Pairs, every: bool) -> Ints:
+    """Of each prediction the nearest reference, the first of equals; with `every`, all, each by its nearest variant."""
+    references = int(pairs.reference.max(initial=0)) + 1
+    whose = pairs.prediction * references + pairs.reference if every else pairs.prediction
+    order = np.lexsort((pairs.variant, pairs.reference, -pairs.score, whose))
+    return order[np.unique(whose[order], return_index=True)[1]]
+
+
+def _misses(
+    pairs: _Pairs, surfaces: Sequence[str], ids: Sequence[str], whose: tuple[str, str], both: bool
+) -> list[NearMiss]:
+    texts = [(surfaces[a], surfaces[b]) for a, b in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)]
+    columns = zip(pairs.document.tolist(), texts, pairs.score.tolist(), classify(texts, both=both), strict=True)
+    return [NearMiss(ids[document], *whose, *text, score_, classes) for document, text, score_, classes in columns]
+
+
+# ---------------------------------------------------------------------------------------------- classes
+
+
+def _groups(misses: Sequence[NearMiss], examples: int) -> dict[Key, Group]:
+    by_key: dict[Key, list[NearMiss]] = {}
+    for each in misses:
+        for kind in CLASSES:
+            key = kind, getattr(each.classes, kind), each.classes.direction if kind == CROSSED else None
+            by_key.setdefault(key, []).append(each)
+    return {
+        key: Group(len(each), fsum(miss.score for miss in each), _first(each, examples)) for key, each in by_key.items()
+    }
+
+
+def _first(misses: Sequence[NearMiss], count: int) -> tuple[NearMiss, ...]:
+    """The first of different pairs."""
+    distinct: dict[tuple[str, str], NearMiss] = {}
+    for each in misses:
+        if len(distinct) >= count:
+            break
+        distinct.setdefault((each.prediction, each.reference), each)
+    return tuple(distinct.values())
+
+
+def _plus(one: Found, other: Found, examples: int) -> Found:
+    """What was found in the documents of both."""
+    groups = dict(one.groups)
+    for key, more in other.groups.items():
+        known = groups.get(key, Group(0, 0.0, ()))
+        shown = _first((*known.examples, *more.examples), examples)
+        groups[key] = Group(known.pairs + more.pairs, known.total + more.total, shown)
+    return replace(
+        one,
+        predictions=one.predictions.plus(other.predictions),
+        references=one.references.plus(other.references),
+        groups=groups,
+    )
+
+
+def _collect(plan: _Plan, corpus: Corpus, runs: Sequence[Run], options: Options) -> list[Found]:
+    """What was found in all documents, by system and protocol."""
+    join = Join(options.by, options.missing)
+    found: list[Found] = []
+    if options.jobs > 1:
+        classify([("", "")])  # so that the tagger is there before the processes are forked, not made in each
+    for part in ordered_map(partial(_chunk, plan), chunks(corpus, runs, join), options.jobs):
+        if options.pairs is not None:
+            options.pairs(part.pairs)
+        if options.progress is not None:
+            options.progress(part.documents)
+        pairs = zip(found, part.found, strict=True)
+        found = [_plus(one, more, options.examples) for one, more in pairs] if found else part.found
+    return found

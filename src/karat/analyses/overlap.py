@@ -1,0 +1,351 @@
+"""How much two systems predict alike, right and wrong; what they would score together; what references may lack.
+
+Of two systems and a document: A and B are what they predict, G the references, phrases being equal when their stems
+are under the protocol. 100·|A∩B∩G| / |A∪B| is what both have right, 100·|A∩B∖G| / |A∪B| what both have wrong (Thomas
+and Vajjala 2024). Where neither predicts anything both are undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from karat.analyses.score import Beside, Columns, score
+from karat.corpus import Corpus, Run
+from karat.errors import InputError, unknown
+from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset, lookup
+from karat.matching.fusing import Fused, K, as_aligned, checked_k, checked_votes, fuse
+from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.join import Chunk
+from karat.matching.sanity import has_texts
+from karat.metrics.base import Request, Rows, divide, plan_requests
+from karat.options import By, Missing, Progress
+from karat.protocol import Protocol
+from karat.results import Displayed, Results, Score
+
+How = Literal["union", "intersection", "majority"]
+HOW: tuple[How, ...] = ("union", "intersection", "majority")
+EMPTY = ("skip", "zero")
+METRICS = ("p@M", "r@M", "f1@M")
+TENTHS = 10
+NO_TEXT = "the documents have no title and no text, so present and absent phrases cannot be told apart"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How `overlap` works; the flags of the command say what each means."""
+
+    empty: Literal["skip", "zero"] = "skip"
+    at_least: int = 2
+    k: float = K
+    references: str | None = None
+    language: str | None = None
+    by: By | None = None
+    missing: Missing = "error"
+    jobs: int = 1
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two systems under a protocol: of each document how many phrases both have right, both have wrong, either has."""
+
+    a: str
+    b: str
+    protocol: str
+    subset: Subset
+    correct: Ints
+    wrong: Ints
+    either: Ints
+    defined: Bools  # documents with a phrase of either, or all of them where an empty union is taken as 0
+
+    @property
+    def common_correct(self) -> float | None:
+        """The mean percentage that both have right."""
+        return self._mean(self.correct)
+
+    @property
+    def common_wrong(self) -> float | None:
+        """The mean percentage that both have wrong."""
+        return self._mean(self.wrong)
+
+    @property
+    def undefined(self) -> int:
+        """How many documents are left out."""
+        return int((~self.defined).sum())
+
+    def per_document(self) -> Floats:
+        """(correct, wrong) in percent of each document, NaN where it is undefined: float64[documents, 2]."""
+        shares = np.stack([divide(100.0 * part, self.either, empty=0.0) for part in (self.correct, self.wrong)], axis=1)
+        shares[~self.defined] = np.nan
+        return shares
+
+    def histogram(self) -> dict[str, list[int]]:
+        """How many documents have 0 to 10 %, 10 to 20 %, ...; a lower end belongs to its tenth, 100 % to the last."""
+        return {"correct": self._tenths(self.correct), "wrong": self._tenths(self.wrong)}
+
+    def _mean(self, part: Ints) -> float | None:
+        shares = divide(100.0 * part, self.either, empty=0.0)[self.defined]
+        return float(shares.sum() / len(shares)) if len(shares) else None
+
+    def _tenths(self, part: Ints) -> list[int]:
+        # In whole numbers: 3 of 10 is in the tenth that begins at 30 %, whatever 3 / 10 is in a float.
+        tenth = np.minimum(TENTHS * part // np.maximum(self.either, 1), TENTHS - 1)[self.defined]
+        found: list[int] = np.bincount(tenth, minlength=TENTHS).tolist()
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap(Displayed):
+    """The overlaps of all pairs of systems, what systems together would score, phrases that references may lack."""
+
+    corpus: str
+    documents: int
+    systems: tuple[str, ...]
+    options: Options
+    pairs: tuple[Pair, ...]
+    scores: tuple[Score, ...]  # of the systems together; `system` says how
+    results: Results  # of each system
+    lacked: tuple[tuple[str, str, tuple[str, ...]], ...] = field(repr=False)  # (document, phrase, systems)
+    notes: tuple[str, ...]
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """The protocols spelled out."""
+        return self.results.signatures
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each pair of systems, protocol and subset."""
+        return [
+            {
+                "corpus": self.corpus,
+                "a": pair.a,
+                "b": pair.b,
+                "protocol": pair.protocol,
+                "subset": pair.subset,
+                "common_correct": pair.common_correct,
+                "common_wrong": pair.common_wrong,
+                "documents": self.documents,
+                "undefined": pair.undefined,
+                "histogram": pair.histogram(),
+            }
+            for pair in self.pairs
+        ]
+
+    def complementarity(self) -> list[dict[str, Any]]:
+        """One dict for each score of the systems together: of their union, their intersection, their majority."""
+        return [self._together(each) for each in self.scores]
+
+    def alone(self) -> list[dict[str, Any]]:
+        """The same scores of each system by itself, as rows of `score`."""
+        return self.results.rows()
+
+    def _together(self, each: Score) -> dict[str, Any]:
+        row = each.as_dict(self.documents)
+        names = ("protocol", "metric", "subset", "average", "value", "documents", "undefined")
+        return {"corpus": self.corpus, "how": each.system, "systems": list(self.systems)} | {n: row[n] for n in names}
+
+    def review(self) -> list[dict[str, Any]]:
+        """What `at_least` systems predict and no reference is, under the first protocol, for a person to judge."""
+        return [{"id": i, "phrase": phrase, "systems": list(who), "accept": None} for i, phrase, who in self.lacked]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole as plain values: the envelope of `score`, the scores together and alone."""
+        return {
+            "signatures": self.signatures,
+            "rows": self.rows(),
+            "notes": list(self.notes),
+            "options": {name: getattr(self.options, name) for name in ("empty", "at_least", "k")},
+            "complementarity": self.complementarity(),
+            "alone": self.alone(),
+            "to_review": len(self.lacked),
+        }
+
+
+def overlap(
+    corpus: str | Path | Corpus,
+    *runs: str | Path | Run,
+    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
+    **options: Any,
+) -> Overlap:
+    """The overlaps of runs, two by two; the keywords are those of `karat.analyses.overlap.Options`.
+
+    >>> documents = Corpus.of([{"id": "1", "text": "Deep nets.", "keyphrases": ["deep net", "tree"]}])
+    >>> a = Run.of([{"id": "1", "keyphrases": ["deep nets", "graphs"]}], name="a")
+    >>> b = Run.of([{"id": "1", "keyphrases": ["deep net", "graph", "trees", "layers"]}], name="b")
+    >>> [(row["subset"], row["common_correct"], row["common_wrong"]) for row in overlap(documents, a, b).rows()]
+    [('present', 100.0, 0.0), ('absent', 0.0, 33.333333333333336), ('all', 25.0, 25.0)]
+    """
+    chosen = Options(**options)
+    given, systems = as_corpus(corpus), as_runs(runs)
+    if len(systems) < 2:
+        raise InputError(f"an overlap is of two runs or more, not of {len(systems)}")
+    if chosen.empty not in EMPTY:
+        raise unknown("value of empty", chosen.empty, EMPTY)
+    checked_k(chosen.k)
+    checked_votes(chosen.at_least, len(systems))
+    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
+    subsets = _subsets(given, systems)
+    metrics = [f"{metric}:{subset}" for subset in subsets for metric in METRICS]
+    requests = {str(p): plan_requests(metrics, p.counting) for p in as_protocols(listed, chosen.language)}
+    plan = _Plan(
+        tuple(run.name for run in systems), requests, subsets, chosen.at_least, chosen.k, chosen.missing == "skip"
+    )
+    parts: list[_Part] = []
+    results = score(
+        given,
+        *systems,
+        metrics=metrics,
+        protocol=listed,
+        beside=Beside(partial(_look, plan), parts.append),
+        **{name: getattr(chosen, name) for name in ("references", "language", "by", "missing", "jobs", "progress")},
+    )
+    return _together(given.name, plan, chosen, results, parts)
+
+
+def _subsets(corpus: Corpus, runs: Sequence[Run]) -> tuple[Subset, ...]:
+    """Present and absent apart, where the documents have a text to tell them by."""
+    return ("present", "absent", "all") if has_texts(corpus, runs) else ("all",)
+
+
+# ---------------------------------------------------------------------------------------------- one chunk
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What every chunk is asked."""
+
+    systems: tuple[str, ...]
+    requests: dict[str, list[Request]]  # by protocol
+    subsets: tuple[Subset, ...]
+    at_least: int
+    k: float
+    leave_out: bool  # documents that a run lacks
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Every two systems."""
+        return combinations(range(len(self.systems)), 2)
+
+    def votes(self, how: How) -> int:
+        """How many systems must have a phrase."""
+        count = len(self.systems)
+        return {"union": 1, "intersection": count, "majority": count // 2 + 1}[how]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a chunk gives back."""
+
+    counts: dict[tuple[int, int, int, Subset], Ints]  # (a, b, protocol, subset) -> [documents, 3]
+    there: Bools  # [documents, systems]: whether a document is in a run, or is taken as if it were
+    rows: dict[tuple[How, int], list[Rows]]  # by protocol and request
+    lacked: list[tuple[str, str, tuple[int, ...]]]
+
+
+def _look(plan: _Plan, chunk: Chunk, columns: Columns) -> _Part:
+    there = np.ones((len(chunk.ids), len(plan.systems)), dtype=bool)
+    for s, lacking in enumerate(chunk.missing if plan.leave_out else ()):
+        there[lacking, s] = False
+    everywhere: Bools = np.asarray(there.all(axis=1))
+    counts: dict[tuple[int, int, int, Subset], Ints] = {}
+    rows: dict[tuple[How, int], list[Rows]] = {}
+    lacked: list[tuple[str, str, tuple[int, ...]]] = []
+    for p, requests in enumerate(plan.requests.values()):
+        aligned = [columns[s, p] for s in range(len(plan.systems))]
+        fused = fuse(aligned, plan.k)
+        counts |= {(a, b, p, s): found for (a, b, s), found in _counts(plan, aligned, fused)}
+        rows |= {(how, p): found for how, found in _scored(plan, requests, aligned, fused, everywhere)}
+        if p == 0:
+            lacked = list(_lacked(plan, chunk, aligned, fused))
+    return _Part(counts, there, rows, lacked)
+
+
+def _counts(plan: _Plan, aligned: Sequence[Aligned], fused: Fused) -> Iterator[tuple[tuple[int, int, Subset], Ints]]:
+    """For each pair and subset, by document: how many phrases both have right, both have wrong, either has."""
+    documents = aligned[0].documents
+    for subset in plan.subsets:
+        right = _is_reference(fused, aligned[0], subset)
+        has = fused.has.copy()
+        for s, each in enumerate(aligned):
+            has[:, s] &= each.predictions_in(subset)[fused.rows[:, s]] if len(each.predictions.document) else False
+        for a, b in plan.pairs():
+            both = has[:, a] & has[:, b]
+            masks = (both & right, both & ~right, has[:, a] | has[:, b])
+            found = [np.bincount(fused.document[mask], minlength=documents) for mask in masks]
+            yield (a, b, subset), np.stack(found, axis=1)
+
+
+def _is_reference(fused: Fused, aligned: Aligned, subset: Subset) -> Bools:
+    """Whether each phrase is a reference of the subset, by any of its variants."""
+    r, width = aligned.references, len(aligned.prepared.table)
+    variant = aligned.variants_in(subset)
+    keys = r.document[r.variant_reference[variant]] * width + r.variant_phrase[variant]
+    return lookup(fused.document * width + fused.phrase, keys)[0]
+
+
+def _scored(
+    plan: _Plan, requests: Sequence[Request], aligned: Sequence[Aligned], fused: Fused, there: Bools
+) -> Iterator[tuple[How, list[Rows]]]:
+    """The rows of what the systems predict together."""
+    known: dict[int, list[Rows]] = {}
+    for how in HOW:
+        votes = plan.votes(how)
+        if votes not in known:
+            together = as_aligned(fused.take(fused.votes >= votes), aligned)
+            rows = [request.rows(together) for request in requests]
+            known[votes] = [Rows(each.values * there[:, None]) for each in rows]
+        yield how, known[votes]
+
+
+def _lacked(
+    plan: _Plan, chunk: Chunk, aligned: Sequence[Aligned], fused: Fused
+) -> Iterator[tuple[str, str, tuple[int, ...]]]:
+    """(document, phrase, systems) of what enough systems have and no reference is."""
+    found = fused.take((fused.votes >= plan.at_least) & ~_is_reference(fused, aligned[0], "all"))
+    surfaces = [surface.strip() for surface in aligned[0].prepared.surfaces]
+    shown = found.of_each([each.predictions.surface for each in aligned])
+    who = {key: tuple(np.flatnonzero(key).tolist()) for key in map(tuple, np.unique(found.has, axis=0).tolist())}
+    for d, surface, has in zip(found.document.tolist(), shown.tolist(), map(tuple, found.has.tolist()), strict=True):
+        yield chunk.ids[d], surfaces[surface], who[has]
+
+
+# ---------------------------------------------------------------------------------------------- all chunks
+
+
+def _together(corpus: str, plan: _Plan, options: Options, results: Results, parts: Sequence[_Part]) -> Overlap:
+    lacked = [(i, phrase, tuple(plan.systems[s] for s in who)) for part in parts for i, phrase, who in part.lacked]
+    return Overlap(
+        corpus,
+        len(results.ids),
+        plan.systems,
+        options,
+        tuple(_pairs(plan, options, parts)),
+        tuple(_scores(corpus, plan, parts)),
+        results,
+        tuple(lacked),
+        (*results.notes, *(() if "present" in plan.subsets else (NO_TEXT,))),
+    )
+
+
+def _pairs(plan: _Plan, options: Options, parts: Sequence[_Part]) -> Iterator[Pair]:
+    there = np.concatenate([part.there for part in parts])
+    for a, b in plan.pairs():
+        for p, protocol in enumerate(plan.requests):
+            for subset in plan.subsets:
+                correct, wrong, either = np.concatenate([part.counts[a, b, p, subset] for part in parts]).T
+                defined = there[:, a] & there[:, b] & ((either > 0) | (options.empty == "zero"))
+                yield Pair(plan.systems[a], plan.systems[b], protocol, subset, correct, wrong, either, defined)
+
+
+def _scores(corpus: str, plan: _Plan, parts: Sequence[_Part]) -> Iterator[Score]:
+    for how in HOW:
+        for p, (protocol, requests) in enumerate(plan.requests.items()):
+            for m, request in enumerate(requests):
+                rows = Rows(np.concatenate([part.rows[how, p][m].values for part in parts]))
+                yield Score(corpus, how, protocol, request, rows)

@@ -1,0 +1,391 @@
+"""One page of everything: what each verb finds on a corpus, gathered for `karat.output.page` to show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from karat.analyses.audit import DEFAULT_METRIC, audit
+from karat.analyses.compare import Comparison, Standing, compare_results, sample_of, without_seed
+from karat.analyses.compare import Options as Comparing
+from karat.analyses.confidence import confidence
+from karat.analyses.consistency import consistency
+from karat.analyses.describe import describe
+from karat.analyses.homogeneity import homogeneity
+from karat.analyses.human import human
+from karat.analyses.overlap import overlap
+from karat.analyses.report.documents import entries
+from karat.analyses.report.result import Browser, Entry, Page, Part
+from karat.analyses.score import Beside, Columns, score, wanted_metrics
+from karat.corpus import Corpus, Run
+from karat.errors import InputError
+from karat.matching.align import align, prepare, references_of
+from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.join import Chunk, Join, chunks
+from karat.matching.sanity import has_texts
+from karat.metrics.base import parse_request
+from karat.options import By, Missing, Progress
+from karat.protocol import Protocol
+from karat.results import Found, Results, Score, load
+from karat.stats.resampling import estimate, interval_of
+
+DEPTH = 10  # of the curves of precision and recall
+CURVES = tuple(f"{metric}@{k}" for metric in ("p", "r") for k in range(1, DEPTH + 1))
+HEADLINE = "f1@M"  # of all phrases: what documents are sorted by where no metric is chosen
+ONE_RUN = "There is one system; it takes two to compare what they predict."
+NO_PAIRS = "No pairs of alike documents were given; `--pairs` names them, and `karat pairs mine` finds some."
+NO_PREDICTED_REFORMULATIONS = "No run predicts for the reformulations, so homogeneity cannot be measured on them."
+NO_HUMAN = "No scores of people were given; `--human` names them."
+NO_PROBABILITIES = (
+    "No run tells probabilities, or scores from 0 to 1, of its phrases, so it is not known how sure the systems are."
+)
+NO_REFERENCES = "The documents have no references, so nothing can be scored."
+NO_TEXTS_OF_RESULTS = "Results hold scores, not texts; give the corpus and the runs to see the documents."
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What stands on the page; the flags of the command say what each means."""
+
+    title: str | None = None
+    texts: bool = True
+    pairs: str | Path | Iterable[Mapping[str, Any]] | None = None
+    reformulations: str | Path | Corpus | None = None
+    human: str | Path | Iterable[Mapping[str, Any]] | None = None
+    references: str | None = None
+    language: str | None = None
+    by: By | None = None
+    missing: Missing = "error"
+    resamples: int | None = None  # as many as each verb draws by itself
+    seed: int = 0
+    jobs: int = 1
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        """What does not go together is said at once."""
+        if self.reformulations is not None and self.pairs is None:
+            raise InputError("reformulations are the other documents of pairs: give the pairs too, with --pairs")
+
+    def scoring(self) -> dict[str, Any]:
+        """What `karat.score` is told."""
+        return {name: getattr(self, name) for name in ("references", "language", "by", "missing", "jobs", "progress")}
+
+    def resampling(self) -> dict[str, Any]:
+        """What is told to whatever draws documents again."""
+        return {"seed": self.seed} | ({} if self.resamples is None else {"resamples": self.resamples})
+
+
+Given = str | Path | Corpus
+Protocols = str | Protocol | Sequence[str | Protocol]
+
+
+def page(
+    corpus: Given | Results,
+    *runs: str | Path | Run | Results,
+    metrics: Sequence[str] | None = None,
+    protocol: Protocols = "karat",
+    **options: Any,
+) -> Page:
+    """A page on one corpus and some runs, or on results: objects or `.karat` files.
+
+    The keywords are those of `karat.analyses.report.Options`. `html()` of what comes back is the page, `save(path)`
+    writes it.
+
+    >>> corpus = Corpus.of([{"id": "d1", "text": "Deep networks learn.", "keyphrases": ["deep network"]}])
+    >>> found = page(corpus, Run.of([{"id": "d1", "keyphrases": ["deep networks"]}], name="mine"), resamples=9)
+    >>> found.parts[0].systems, found.html().count("<h1")
+    (('mine',), 1)
+    """
+    chosen = Options(**options)
+    if _is_results(corpus):
+        found = [each if isinstance(each, Results) else load(str(each)) for each in (corpus, *runs)]
+        return _of_results(found, metrics, chosen)
+    return page_corpora([(corpus, runs)], metrics=metrics, protocol=protocol, **options)
+
+
+def page_corpora(
+    corpora: Mapping[Given, Sequence[str | Path | Run]] | Iterable[tuple[Any, Sequence[Any]]],
+    *,
+    metrics: Sequence[str] | None = None,
+    protocol: Protocols = "karat",
+    **options: Any,
+) -> Page:
+    """A page on several corpora, each given with its runs; the keywords are those of `page`."""
+    chosen = Options(**options)
+    listed = list(corpora.items() if isinstance(corpora, Mapping) else corpora)
+    if len(listed) > 1 and (chosen.pairs is not None or chosen.human is not None):
+        raise InputError("pairs and scores of people are of one corpus: leave them out with several")
+    asked = _Asked(metrics, protocol, chosen)
+    parts = [_part(as_corpus(corpus), as_runs(runs), asked) for corpus, runs in listed]
+    names = [part.corpus for part in parts]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two corpora are named {name!r}; name one of them: NAME=PATH")
+    return _page(parts, chosen)
+
+
+def _is_results(given: Any) -> bool:
+    return isinstance(given, Results) or (isinstance(given, str | Path) and str(given).endswith(".karat"))
+
+
+def _page(parts: Sequence[Part], options: Options) -> Page:
+    results = [part.results for part in parts if part.results is not None]
+    compared = _compared(results, options) if results else None
+    notes = [note for part in parts for note in (*(part.results.notes if part.results else ()), *_told(part))]
+    return Page(
+        options.title or f"Keyphrases of {', '.join(part.corpus for part in parts)}",
+        tuple(parts),
+        compared,
+        {name: text for each in results for name, text in each.signatures.items()},
+        tuple(dict.fromkeys([*notes, *(compared.notes if compared else ())])),
+    )
+
+
+def _told(part: Part) -> Iterator[str]:
+    for found in part.found.values():
+        yield from found.notes
+
+
+# ---------------------------------------------------------------------------------------------- results alone
+
+
+def _of_results(results: Sequence[Results], metrics: Sequence[str] | None, options: Options) -> Page:
+    """A page of tables and charts; what needs texts, references or runs says so."""
+    if metrics is not None:
+        raise InputError("-m chooses nothing in .karat files: score with the metric, or leave it out")
+    if options.pairs is not None or options.human is not None:
+        raise InputError("pairs and scores of people need the corpus and the runs, not .karat files")
+    verbs = ("audit", "describe", "confidence", "overlap", "homogeneity", "consistency", "human", "documents")
+    parts = []
+    for name in dict.fromkeys(one.corpus for each in results for one in each.scores):
+        own = [each for each in results if any(one.corpus == name for one in each.scores)]
+        joined = replace(own[0], scores=tuple(one for each in own for one in each.scores if one.corpus == name))
+        systems = tuple(dict.fromkeys(one.system for one in joined.scores))
+        missing = dict.fromkeys(verbs, NO_TEXTS_OF_RESULTS)
+        parts.append(Part(name, len(joined.ids), systems, joined, None, {}, missing, None))
+    if not parts:
+        raise InputError("the results hold no score")
+    if len(results) > len(parts):
+        compare_results(results, resamples=1)  # says so if results of one corpus do not go together
+    return _page(parts, options)
+
+
+# ---------------------------------------------------------------------------------------------- one corpus
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked of every corpus."""
+
+    metrics: Sequence[str] | None
+    protocol: Protocols
+    options: Options
+
+    def protocols(self) -> list[str | Protocol]:
+        """The protocols as they are given; the first is that of the documents."""
+        return [self.protocol] if isinstance(self.protocol, str | Protocol) else list(self.protocol)
+
+
+def _part(corpus: Corpus, runs: Sequence[Run], asked: _Asked) -> Part:
+    if not runs:
+        raise InputError("a page is of one run or more; give at least one")
+    options = asked.options
+    both, runs = runs, [run.without(_reformulated(options)) for run in runs]
+    referred = any(references_of(document, options.references) for document in corpus)
+    if options.references is not None and not referred:
+        score(corpus, *runs, references=options.references)  # says which sets there are
+    systems = tuple(run.name for run in runs)
+    has_text = has_texts(corpus, runs)
+    if referred:  # first, since what is wrong with the files or with what is asked shows itself here
+        results, curves, browser = _scored(corpus, runs, asked, has_text)
+        found, missing = _verbs(corpus, runs, asked, referred, has_text)
+        _add_homogeneity(corpus, both, asked, found, missing)
+        return Part(corpus.name, len(results.ids), systems, results, curves, found, missing, browser)
+    browser = _unscored(corpus, runs, asked, has_text)
+    found, missing = _verbs(corpus, runs, asked, referred, has_text)
+    _add_homogeneity(corpus, both, asked, found, missing)
+    missing["score"] = NO_REFERENCES
+    return Part(corpus.name, len(browser.entries), systems, None, None, found, missing, browser)
+
+
+def _scored(corpus: Corpus, runs: Sequence[Run], asked: _Asked, has_text: bool) -> tuple[Results, Results, Browser]:
+    """(the scores of the metrics asked for, those of the curves, the documents), from one pass over the files."""
+    given, remarks = wanted_metrics(corpus, asked.metrics, runs)
+    wanted = list({parse_request(text): text for text in given}.values())
+    known = set(map(parse_request, wanted))
+    texts = [*wanted, *(text for text in (HEADLINE, *CURVES) if parse_request(text) not in known)]
+    gathered: list[Entry] = []
+    beside = Beside(partial(_look, len(runs), has_text), gathered.extend)
+    found = score(corpus, *runs, metrics=texts, protocol=asked.protocols(), beside=beside, **asked.options.scoring())
+    protocol = str(as_protocols(asked.protocols(), asked.options.language)[0])
+    placed = [
+        (i % len(texts), each) for i, each in enumerate(found.scores)
+    ]  # in the order of the texts, for each system
+    own = [(place, each) for place, each in placed if each.protocol == protocol]
+    sorting = _sorting(own, texts, asked.metrics is None)
+    browser = Browser(
+        tuple(run.name for run in runs),
+        tuple(gathered),
+        sorting[0].request if sorting else None,
+        tuple(tuple(each.per_document().tolist()) for each in sorting),
+        asked.options.texts and has_text,
+        protocol,
+    )
+    curves = set(map(parse_request, CURVES))
+    kept = tuple(each for place, each in placed if place < len(wanted))
+    drawn = tuple(each for place, each in own if parse_request(texts[place]) in curves)
+    return replace(found, scores=kept, remarks=(*remarks, *found.remarks)), replace(found, scores=drawn), browser
+
+
+def _sorting(own: Sequence[tuple[int, Score]], texts: Sequence[str], default: bool) -> list[Score]:
+    """By which scores documents are sorted: F1 of all phrases, or the first chosen that each document has by itself."""
+    headline = parse_request(HEADLINE)
+    by_document = [place for place, each in own if each.rows.units is None and each.request.spec.items is None]
+    first = next((p for p in sorted(by_document) if not default or parse_request(texts[p]) == headline), None)
+    return [each for place, each in own if place == first]
+
+
+def _look(systems: int, has_text: bool, chunk: Chunk, columns: Columns) -> list[Entry]:
+    """The documents of a chunk under the first protocol."""
+    return entries(chunk.ids, [columns[system, 0] for system in range(systems)], has_text)
+
+
+def _unscored(corpus: Corpus, runs: Sequence[Run], asked: _Asked, has_text: bool) -> Browser:
+    """The documents of a corpus without references."""
+    options = asked.options
+    protocol = as_protocols(asked.protocols(), options.language)[0]
+    gathered: list[Entry] = []
+    for chunk in chunks(corpus, runs, Join(options.by, options.missing)):
+        prepared = prepare(chunk.documents.records(), protocol.matching, corpus.semeval)
+        aligned = [align(prepared, batch.records(), protocol.counting) for batch in chunk.predictions]
+        gathered += entries(chunk.ids, aligned, has_text)
+        if options.progress is not None:
+            options.progress(len(chunk.ids))
+    systems = tuple(run.name for run in runs)
+    return Browser(systems, tuple(gathered), None, (), options.texts and has_text, str(protocol))
+
+
+# ---------------------------------------------------------------------------------------------- the other verbs
+
+
+def _verbs(
+    corpus: Corpus, runs: Sequence[Run], asked: _Asked, referred: bool, has_text: bool
+) -> tuple[dict[str, Found], dict[str, str]]:
+    """(what each further verb finds, why others find nothing)."""
+    options = asked.options
+    first = asked.protocols()[0]
+    scoring, resampling = options.scoring(), options.resampling()
+    found: dict[str, Found] = {}
+    missing: dict[str, str] = {}
+
+    def attempt(verb: str, why: str | None, find: Callable[[], Found]) -> None:
+        """What a verb finds; what nobody has asked for may be impossible, and the page says why."""
+        if why is not None:
+            missing[verb] = why
+            return
+        try:
+            found[verb] = find()
+        except InputError as error:
+            missing[verb] = _sentence(str(error))
+
+    without = None if referred else NO_REFERENCES
+    metric = DEFAULT_METRIC if has_text else HEADLINE
+    attempt("audit", without, lambda: audit(corpus, *runs, metric=metric, causes=False, **scoring))
+    attempt("describe", None, lambda: describe(corpus, *runs, protocol=first, **scoring))
+    sure = _sure(runs)
+    unsure = without or (None if sure else NO_PROBABILITIES)
+    attempt("confidence", unsure, lambda: confidence(corpus, *sure, protocol=first, **scoring, **resampling))
+    attempt("consistency", None, lambda: consistency(*runs, language=options.language, near=None))
+    several = without or (None if len(runs) > 1 else ONE_RUN)
+    attempt("overlap", several, lambda: overlap(corpus, *runs, protocol=first, **scoring))
+    if options.human is None:
+        missing["human"] = NO_HUMAN
+    else:
+        found["human"] = human(options.human, corpus=corpus, runs=runs, protocol=first, **scoring, **resampling)
+    return found, missing
+
+
+def _add_homogeneity(
+    corpus: Corpus, runs: Sequence[Run], asked: _Asked, found: dict[str, Found], missing: dict[str, str]
+) -> None:
+    """How homogeneous the runs are that tell of both documents of pairs; what is asked for by name may be an error."""
+    options, scoring = asked.options, asked.options.scoring()
+    if options.pairs is None:
+        missing["homogeneity"] = NO_PAIRS
+        return
+    known = _reformulated(options)
+    usable = [run for run in runs if not known or any(identifier in known for identifier in run.ids)]
+    if not usable:
+        missing["homogeneity"] = NO_PREDICTED_REFORMULATIONS
+        return
+    joining = {name: scoring[name] for name in ("references", "language", "by", "missing", "progress")}
+    measured = homogeneity(
+        corpus,
+        options.pairs,
+        *usable,
+        protocol=asked.protocols()[0],
+        reformulations=options.reformulations,
+        **joining,
+        **options.resampling(),
+    )
+    left_out = [
+        f"{run.name}: no predictions for the reformulations, so it is not measured" for run in runs if run not in usable
+    ]
+    found["homogeneity"] = replace(measured, notes=(*measured.notes, *left_out))
+
+
+def _reformulated(options: Options) -> frozenset[str]:
+    """The ids of reformulations, for which runs may predict too."""
+    if options.reformulations is None:
+        return frozenset()
+    return frozenset(filter(None, as_corpus(options.reformulations).ids))
+
+
+def _sure(runs: Sequence[Run]) -> list[Run]:
+    """The runs that tell how sure they are: by probabilities of tokens, or if no run does, by scores from 0 to 1."""
+    by_tokens = [run for run in runs if any(each.token_probs or each.token_logprobs for each in run)]
+    return by_tokens or [run for run in runs if _has_shares(run)]
+
+
+def _has_shares(run: Run) -> bool:
+    scores = [score for each in run for score in each.scores or () if score is not None]
+    return bool(scores) and all(0 <= score <= 1 for score in scores)
+
+
+# ---------------------------------------------------------------------------------------------- comparing
+
+
+def _compared(results: Sequence[Results], options: Options) -> Comparison:
+    """The systems of all corpora compared; a single one has its intervals alone."""
+    systems = [{without_seed(one.system) for one in each.scores} for each in results]
+    found = compare_results(results, **options.resampling()) if any(len(each) > 1 for each in systems) else None
+    alone = [each for each, names in zip(results, systems, strict=True) if len(names) == 1]
+    if found is not None and not alone:
+        return found
+    how = Comparing(**options.resampling()) if found is None else found.options
+    return Comparison(
+        (*(found.standings if found else ()), *(standing for each in alone for standing in _alone(each, how))),
+        found.pairs if found else (),
+        found.rankings if found else (),
+        {each.scores[0].corpus: len(each.ids) for each in results},
+        {name: text for each in results for name, text in each.signatures.items()},
+        how,
+        found.notes if found else (),
+    )
+
+
+def _alone(results: Results, how: Comparing) -> Iterator[Standing]:
+    """One system's scores with their intervals."""
+    for each in results.scores:
+        [drawn] = estimate([sample_of(each, len(results.ids))], how.drawn, how.seed)
+        ends = interval_of(drawn, how.level, how.interval)
+        yield Standing(each.corpus, each.protocol, each.request.as_asked(), each.system, each.value, ends, 1, np.nan)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"

@@ -1,0 +1,125 @@
+"""What stands on a page: what the verbs found on each corpus, and the documents that can be looked through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from karat.analyses.compare import Comparison
+from karat.formats.output import write_beside
+from karat.metrics.base import Request
+from karat.results import Found, Results, rendered
+
+State = Literal["found", "near", "missed"]  # of a reference, by one system
+Fate = Literal["found", "near", "other", "dropped"]  # of a prediction
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a phrase stands in the title and in the text of its document."""
+
+    title: tuple[Span, ...]
+    text: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A reference: its variants, its class (PRMU), the fifth of the text it is first met in (-1: none), its places."""
+
+    phrases: tuple[str, ...]
+    prmu: str
+    part: int
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """A prediction: what became of it, its class (PRMU), its place (-1: none)."""
+
+    phrase: str
+    fate: Fate
+    prmu: str
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one system predicts for a document, and what that makes of each reference."""
+
+    states: tuple[State, ...]
+    predictions: tuple[Predicted, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A document as the browser shows it."""
+
+    id: str
+    title: str
+    text: str
+    places: tuple[Place, ...]
+    references: tuple[Wanted, ...]
+    answers: tuple[Answer, ...]  # by system
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """All documents of a corpus, with the score of each by which they are sorted."""
+
+    systems: tuple[str, ...]
+    entries: tuple[Entry, ...] = field(repr=False)
+    request: Request | None  # what the scores are; None without references
+    scores: tuple[tuple[float, ...], ...] = field(repr=False)  # by system, one a document; NaN where undefined
+    texts: bool  # whether the texts are on the page
+    protocol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One corpus: what each verb found on it, or why it found nothing."""
+
+    corpus: str
+    documents: int
+    systems: tuple[str, ...]
+    results: Results | None
+    curves: Results | None  # precision and recall at k
+    found: Mapping[str, Found]  # by verb
+    missing: Mapping[str, str]  # by verb, a sentence
+    browser: Browser | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A report on systems, as one page that needs nothing but itself."""
+
+    title: str
+    parts: tuple[Part, ...]
+    comparison: Comparison | None  # of all corpora; a single system has its intervals there
+    signatures: Mapping[str, str]
+    notes: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        return rendered(self, "html")  # a notebook says what is there; the page itself is too large for it
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def __str__(self) -> str:
+        return rendered(self, "md").removesuffix("\n")
+
+    def html(self) -> str:
+        """The page: the same text for the same inputs."""
+        return rendered(self, "page")
+
+    def save(self, path: str | Path) -> None:
+        """Writes the page to a file."""
+        write_beside(path, self.html().encode(errors="replace"))
+
+    def figures(self, folder: str | Path) -> list[Path]:
+        """The files that hold the charts of the page, each as SVG, PDF and PNG, named by kind and number."""
+        import karat
+
+        return karat.figures(self, folder=folder)

@@ -1,0 +1,217 @@
+"""One document of a corpus, its references, and what each system predicts for it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Literal
+
+from karat import __version__
+from karat.corpus import Corpus, Document, Run
+from karat.errors import InputError
+from karat.formats.base import quoted
+from karat.formats.reviews import near
+from karat.matching.align import align, prepare
+from karat.matching.columns import Aligned, Prepared
+from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.join import Chunk, Join, chunks
+from karat.options import By, Missing
+from karat.protocol import Protocol
+from karat.results import Displayed
+from karat.text.places import Span, occurrences, stems_at
+
+Kind = Literal["present", "absent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a document is looked at; the flags of the command say what each means."""
+
+    protocol: str | Protocol = "karat"
+    references: str | None = None
+    language: str | None = None
+    by: By | None = None
+    missing: Missing = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A reference: its variants, whether it is present, and the systems that find it."""
+
+    phrases: tuple[str, ...]
+    subset: Kind
+    found_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """A prediction of a system: where it stands, what it is, whether it is a reference, why the protocol drops it."""
+
+    system: str
+    rank: int
+    phrase: str
+    subset: Kind
+    hit: bool
+    dropped: Literal["invalid", "repeated"] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown(Displayed):
+    """A document with its references and the predictions of some systems."""
+
+    corpus: str
+    id: str
+    protocol: str
+    title: str
+    text: str
+    title_marks: tuple[Span, ...]  # where present references stand
+    text_marks: tuple[Span, ...]
+    references: tuple[Wanted, ...]
+    systems: tuple[str, ...]
+    predictions: tuple[Predicted, ...]
+    signatures: dict[str, str]
+    notes: tuple[str, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict a prediction."""
+        same = {"corpus": self.corpus, "id": self.id, "protocol": self.protocol}
+        return [same | asdict(each) for each in self.predictions]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole as plain values: the envelope of `score`, the document and its references."""
+        return {
+            "signatures": self.signatures,
+            "rows": self.rows(),
+            "notes": list(self.notes),
+            "document": {
+                "id": self.id,
+                "title": self.title,
+                "text": self.text,
+                "marks": {"title": self.title_marks, "text": self.text_marks},
+            },
+            "references": [asdict(each) for each in self.references],
+        }
+
+
+def show(corpus: str | Path | Corpus, *runs: str | Path | Run, id: str, **options: Any) -> Shown:
+    """One document with its references and what each run predicts; the keywords are those of `Options` here.
+
+    >>> bees = Corpus.of([{"id": "1", "text": "Swarms of bees.", "keyphrases": ["bee", "zoology"]}])
+    >>> shown = show(bees, Run.of([{"id": "1", "keyphrases": ["bees", "nest"]}]), id="1")
+    >>> [(each.phrase, each.hit) for each in shown.predictions], shown.text_marks
+    ([('bees', True), ('nest', False)], ((10, 14),))
+    """
+    chosen = Options(**options)
+    given, systems = as_corpus(corpus), as_runs(runs)
+    protocol = as_protocols([chosen.protocol], chosen.language)[0]
+    chunk, at = _find(given, systems, str(id), chosen)
+    documents = chunk.documents.pick([at]).records()
+    _check_set(documents[0], chosen.references, given.origin)
+    prepared = prepare(documents, protocol.matching, given.semeval, chosen.references)
+    records = [batch.pick([at]).records() for batch in chunk.predictions]
+    names = tuple(run.name for run in systems)
+    aligned = {name: align(prepared, each, protocol.counting) for name, each in zip(names, records, strict=True)}
+    predictions = {name: tuple(_predicted(name, each)) for name, each in aligned.items()}
+    title, text = documents[0].title or "", documents[0].text or ""
+    return Shown(
+        given.name,
+        str(id),
+        str(protocol),
+        title,
+        text,
+        _marks(title, prepared),
+        _marks(text, prepared),
+        tuple(_wanted(prepared, aligned)),
+        names,
+        tuple(each for of_system in predictions.values() for each in of_system),
+        {str(protocol): protocol.signature(set=chosen.references or "keyphrases", karat=__version__)},
+        tuple(f"{name}: no predictions" for name, each in predictions.items() if not each),
+    )
+
+
+def _find(corpus: Corpus, runs: Sequence[Run], id: str, options: Options) -> tuple[Chunk, int]:
+    """The chunk that holds the document, and where in it; what other documents a run lacks does not matter."""
+    known: list[str] = []
+    for chunk in chunks(corpus, runs, Join(options.by, "empty")):
+        if id in chunk.ids:
+            at = chunk.ids.index(id)
+            for run, lacking in zip(runs, chunk.missing, strict=True):
+                if at in lacking and options.missing == "error":
+                    raise InputError(
+                        f"{run.origin}: no predictions for document {quoted(id)} of {corpus.origin}; "
+                        "show it all the same with --missing empty"
+                    )
+            return chunk, at
+        known += chunk.ids
+    raise InputError(f"{corpus.origin}: there is no document {quoted(id)}{near(id, known)}")
+
+
+def _check_set(document: Document, name: str | None, origin: str) -> None:
+    if name is not None and name not in (document.reference_sets or {}):
+        there = ", ".join(document.reference_sets or {}) or "none"
+        raise InputError(f"{origin}: the document has no reference set {quoted(name)} (there are: {there})")
+
+
+def _predicted(system: str, aligned: Aligned) -> Iterator[Predicted]:
+    p, surfaces = aligned.predictions, list(aligned.prepared.surfaces)
+    for row, surface in enumerate(p.surface.tolist()):
+        yield Predicted(
+            system,
+            row + 1,
+            surfaces[surface].strip(),
+            _kind(bool(p.present[row])),
+            bool(p.kept[row] and p.hit[row] >= 0),
+            None if p.kept[row] else "repeated" if p.valid[row] else "invalid",
+        )
+
+
+def _kind(present: bool) -> Kind:
+    return "present" if present else "absent"
+
+
+def _wanted(prepared: Prepared, aligned: dict[str, Aligned]) -> Iterator[Wanted]:
+    r, surfaces = prepared.references, list(prepared.surfaces)
+    phrases = {name: {int(n) for n in a.predictions.phrase[a.predictions.kept]} for name, a in aligned.items()}
+    for reference in range(len(r.document)):
+        variants = (r.variant_reference == reference).nonzero()[0].tolist()
+        stems = {int(r.variant_phrase[variant]) for variant in variants}
+        yield Wanted(
+            tuple(surfaces[r.variant_surface[variant]].strip() for variant in variants),
+            _kind(bool(r.present[reference])),
+            tuple(name for name, found in phrases.items() if stems & found),
+        )
+
+
+# ---------------------------------------------------------------------------------------------- marks
+
+
+def _marks(text: str, prepared: Prepared) -> tuple[Span, ...]:
+    """Where the present references stand in a text, from the first letter to behind the last; one mark for overlaps."""
+    forms, r = list(prepared.table), prepared.references
+    wanted = {forms[n] for n in r.variant_phrase[r.variant_present].tolist()} - {""}
+    stems, spans = stems_at(text, prepared.matching)
+    joined, whole = f" {' '.join(stems)} ", prepared.matching.present == "tokens"
+    starts = list(accumulate((len(stem) + 1 for stem in stems), initial=1))  # of each stem, in the joined text
+    found = sorted(
+        (bisect_right(starts, at + whole) - 1, bisect_right(starts, at + whole + len(form) - 1) - 1)
+        for form in wanted
+        for at in occurrences(f" {form} " if whole else form, joined)
+    )
+    return tuple((spans[first][0], spans[last][1]) for first, last in _merged(found))
+
+
+def _merged(found: Sequence[Span]) -> list[Span]:
+    """Ranges of tokens, in order, with those that share a token made one.
+
+    >>> _merged([(0, 1), (1, 3), (4, 4)])
+    [(0, 3), (4, 4)]
+    """
+    merged: list[Span] = []
+    for first, last in found:
+        if merged and first <= merged[-1][1]:
+            first, last = merged[-1][0], max(last, merged.pop()[1])
+        merged.append((first, last))
+    return merged

@@ -1,1 +1,0 @@
-"""How work is cut and spread: chunks of documents, processes."""

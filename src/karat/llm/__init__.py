@@ -1,0 +1,1 @@
+"""Language models behind a chat endpoint: the one client, its store of answers, and asking for many."""

@@ -1,0 +1,340 @@
+"""Paraphrases and back-translations from a chat endpoint: what is asked, by several at once, and what became of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from importlib import resources
+from pathlib import Path
+from threading import Event, Lock, Thread
+from time import monotonic
+
+import msgspec
+
+from karat.errors import InputError
+from karat.llm.client import AnswerError, Chat, Endpoint, EndpointError, StoppedError, Usage, estimate
+from karat.llm.store import Limits, Question, Spent, Store
+from karat.results import Displayed
+
+METHODS = ("paraphrase", "back-translation")
+SOURCE_LANGUAGE = "English"
+IN_A_ROW = 10  # texts that fail one after the other before the rest is given up
+GRACE = 3.0  # seconds that requests under way are given when the user interrupts
+
+LANGUAGES = {
+    "ar": "Arabic",
+    "cs": "Czech",
+    "de": "German",
+    "es": "Spanish",
+    "fi": "Finnish",
+    "fr": "French",
+    "hi": "Hindi",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ru": "Russian",
+    "sv": "Swedish",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+    "zh": "Chinese",
+}
+_FILES = {"paraphrase": "paraphrase.txt", "back-translation": "translate.txt", "prediction": "keyphrases.txt"}
+_NEEDED = {"paraphrase": ("{text}",), "back-translation": ("{text}", "{from}", "{to}"), "prediction": ("{text}",)}
+_PLACE = re.compile(r"\{(text|from|to|n|language|examples)\}")
+
+
+# ---------------------------------------------------------------------------------------------- what is asked
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that is asked about a text: its name and its prompt, in which the text is still to be put."""
+
+    name: str
+    prompt: str
+    values: Mapping[str, str] = field(default_factory=dict)  # what stands for the other places, as {from} and {to}
+
+    def filled(self, text: str) -> str:
+        """The prompt for a text; what looks like a place in the text stays as it is.
+
+        >>> Step("translate", "Into {to}: {text}", {"to": "Spanish"}).filled("what {to} is")
+        'Into Spanish: what {to} is'
+        """
+        values = {**self.values, "text": text}
+        return _PLACE.sub(lambda place: values.get(place[1], place[0]), self.prompt)
+
+
+def steps(method: str, pivot: str = "es", prompt: str | Path | None = None) -> tuple[Step, ...]:
+    """What is asked for a method, one after the other, with karat's own prompt or that of a file."""
+    template = read_prompt(method, prompt)
+    if method == "paraphrase":
+        return (Step("paraphrase", template),)
+    other = LANGUAGES.get(pivot, pivot).strip()
+    if not other or other == SOURCE_LANGUAGE or pivot == "en":
+        raise InputError(f"the pivot of a back-translation is another language, as es, not {pivot!r}")
+    ways = ((SOURCE_LANGUAGE, other), (other, SOURCE_LANGUAGE))
+    return tuple(Step(f"{start} to {end}", template, {"from": start, "to": end}) for start, end in ways)
+
+
+def read_prompt(method: str, file: str | Path | None = None) -> str:
+    """The prompt of a method: a file's, or the one that comes with karat."""
+    if file is None:
+        return (resources.files("karat") / "prompts" / _FILES[method]).read_text(encoding="utf-8")
+    try:
+        template = Path(file).expanduser().read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{file}: the prompt could not be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{file}: the prompt is not UTF-8") from None
+    lacking = [place for place in _NEEDED[method] if place not in template]
+    if lacking:
+        raise InputError(f"{file}: the prompt of a {method} must hold {' and '.join(lacking)}, where these are put in")
+    return template
+
+
+def question(endpoint: Endpoint, step: Step, document: str, text: str) -> Question:
+    """What is asked about a text, with the key that tells it from every other question."""
+    parts = (endpoint.model, endpoint.temperature, endpoint.seed, step.prompt, text, step.name)
+    key = blake2b(msgspec.msgpack.encode(parts), digest_size=16).digest()
+    return Question(key, document, step.name, endpoint.model, endpoint.temperature, endpoint.seed, step.prompt)
+
+
+# ---------------------------------------------------------------------------------------------- a forecast
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast(Displayed):
+    """What there is to ask, and about how much it takes; nothing has been asked."""
+
+    corpus: str
+    method: str
+    documents: int
+    requests: int
+    answered: int  # requests that are on disk already
+    usage: Usage
+    cost: float | None  # None where no price is known
+    notes: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        """The whole as plain values."""
+        row = {
+            "corpus": self.corpus,
+            "method": self.method,
+            "documents": self.documents,
+            "requests": self.requests,
+            "answered": self.answered,
+            "tokens_in": self.usage.tokens_in,
+            "tokens_out": self.usage.tokens_out,
+            "cost": self.cost,
+        }
+        return {"signatures": {}, "rows": [row], "notes": list(self.notes)}
+
+
+def count(
+    texts: Iterable[str], todo: Sequence[Step], endpoint: Endpoint, known: Callable[[bytes], str | None]
+) -> tuple[int, int, Usage]:
+    """(requests, those that are answered already, tokens of the others); a text is taken to keep its length."""
+    requests = answered = tokens_in = tokens_out = 0
+    for text in texts:
+        current: str | None = text
+        for step in todo:
+            requests += 1
+            found = None if current is None else known(question(endpoint, step, "", current).key)
+            if found is None:
+                tokens_in += estimate(step.filled(text))
+                tokens_out += estimate(text)
+            else:
+                answered += 1
+            current = found
+    return requests, answered, Usage(tokens_in, tokens_out, estimated=True)
+
+
+# ---------------------------------------------------------------------------------------------- asking
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How far the asking has come."""
+
+    done: int  # texts, answered or given up
+    texts: int
+    requests: int  # sent by this process
+    cost: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The last answer for each text that has one, what failed and why, and why the rest was not asked."""
+
+    answers: dict[str, str]
+    failures: tuple[tuple[str, str], ...]  # document, sentence
+    stopped: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Account:
+    """The store's account, of one question."""
+
+    store: Store
+    key: bytes
+
+    def begin(self, expected: Usage) -> int:
+        return self.store.begin(self.key, expected)
+
+    def end(self, request: int, usage: Usage) -> None:
+        self.store.end(request, usage)
+
+
+class _Work:
+    """Texts that threads take one by one, and what they make of them."""
+
+    def __init__(
+        self,
+        texts: Mapping[str, str],
+        kept: Mapping[str, str],
+        store: Store,
+        threads: int,
+        tell: Callable[[Told], None] | None,
+    ) -> None:
+        self.stop, self.over = Event(), Event()
+        self.answers = dict(kept)
+        self.failures: list[tuple[str, str]] = []
+        self.stopped: str | None = None
+        self.fault: BaseException | None = None
+        self._left = iter([(text, document) for text, document in texts.items() if text not in kept])
+        self._texts = len(texts)
+        self._threads = threads  # at work
+        self._lock = Lock()
+        self._in_a_row = 0
+        self._store = store
+        self._tell = tell
+        self._before, self._start = store.spent(), monotonic()
+        if kept:
+            self._say()
+
+    def take(self) -> tuple[str, str] | None:
+        """(text, document) that nobody has taken, None where nothing is left or wanted."""
+        with self._lock:
+            return None if self.stop.is_set() else next(self._left, None)
+
+    def answered(self, text: str, answer: str) -> None:
+        """Notes the last answer for a text."""
+        with self._lock:
+            self._in_a_row = 0
+            self.answers[text] = answer
+            self._say()
+
+    def failed(self, document: str, said: str) -> None:
+        """Notes that there is no answer for a text; too many in a row end the work."""
+        with self._lock:
+            self.failures.append((document, said))
+            self._in_a_row += 1
+            if self._in_a_row >= IN_A_ROW:
+                self._end(f"{IN_A_ROW} documents failed one after the other, so the rest was not asked")
+            self._say()
+
+    def leave(self) -> None:
+        """Notes that a thread is done; with the last one all is over."""
+        with self._lock:
+            self._threads -= 1
+            if not self._threads:
+                self.over.set()
+
+    def end(self, why: str) -> None:
+        """Ends the work; the first reason stands."""
+        with self._lock:
+            self._end(why)
+
+    def _end(self, why: str) -> None:
+        self.stopped = self.stopped or why
+        self.stop.set()
+
+    def _say(self) -> None:
+        if self._tell is not None:
+            spent, done = self._store.spent(), len(self.answers) + len(self.failures)
+            cost = self._store.limits.price(spent.usage)
+            requests = spent.requests - self._before.requests
+            self._tell(Told(done, self._texts, requests, cost, monotonic() - self._start))
+
+
+def ask_all(
+    texts: Mapping[str, str],
+    todo: Sequence[Step],
+    endpoint: Endpoint,
+    store: Store,
+    concurrency: int = 1,
+    tell: Callable[[Told], None] | None = None,
+) -> Asked:
+    """What an endpoint makes of texts, each one going through all steps; `texts` names a document for each.
+
+    A thread keeps an answer before it asks for the next, and asks nothing that is kept. What is kept is looked up
+    first: it is there whatever limit ends the asking.
+    """
+    kept = {text: found for text in texts if (found := _kept(text, todo, endpoint, store)) is not None}
+    work = _Work(texts, kept, store, concurrency, tell)
+    with Chat(endpoint, work.stop) as chat:
+        try:
+            for _ in range(concurrency):
+                Thread(target=_go, args=(work, todo, endpoint, store, chat), daemon=True).start()
+            work.over.wait()  # not Thread.join: an interrupt takes the thread for ended then
+        except BaseException:  # answers that are under way are paid for, so they get a moment to arrive
+            work.stop.set()
+            work.over.wait(GRACE)
+            raise
+    if work.fault is not None:
+        raise work.fault
+    return Asked(work.answers, tuple(work.failures), work.stopped)
+
+
+def _kept(text: str, todo: Sequence[Step], endpoint: Endpoint, store: Store) -> str | None:
+    """The last answer for a text where all its answers are kept, else None."""
+    current: str | None = text
+    for step in todo:
+        current = None if current is None else store.answer(question(endpoint, step, "", current).key)
+    return current
+
+
+def _go(work: _Work, todo: Sequence[Step], endpoint: Endpoint, store: Store, chat: Chat) -> None:
+    """What one thread does: a text after the other."""
+    while (taken := work.take()) is not None:
+        text, document = taken
+        try:
+            current = text
+            for step in todo:
+                current = _answer(question(endpoint, step, document, current), step.filled(current), store, chat)
+            work.answered(text, current)
+        except AnswerError as error:
+            work.failed(document, str(error))
+        except (EndpointError, StoppedError) as error:
+            work.end(str(error))
+        except BaseException as error:  # of any kind: it is raised again where the threads are waited for
+            work.fault = error
+            work.end("")
+    work.leave()
+
+
+def _answer(asked: Question, prompt: str, store: Store, chat: Chat) -> str:
+    """The answer to a question, kept or new; a new one is kept first."""
+    kept = store.answer(asked.key)
+    if kept is not None:
+        return kept
+    answer = chat.ask(prompt, _Account(store, asked.key))
+    store.keep(asked, answer)
+    return answer.text
+
+
+def spent_notes(before: Spent, after: Spent, limits: Limits) -> list[str]:
+    """What was asked, and in all: requests, tokens, cost."""
+    new, usage = after.requests - before.requests, after.usage
+    said = f"{new:,} requests, {after.requests:,} in all with {usage.tokens_in:,} tokens in, {usage.tokens_out:,} out"
+    if limits.price_in or limits.price_out:
+        said += f", cost {limits.price(usage):.4g}"
+    if usage.estimated:
+        said += "; some of the tokens are an estimate (4 characters each), since the endpoint did not tell"
+    return [said]

@@ -1,0 +1,1 @@
+"""Corpus × Run × Protocol → columns: joining, aligning, and the one pass over them."""

@@ -1,0 +1,1 @@
+"""Extractors: models that choose phrases of a document."""

@@ -1,0 +1,26 @@
+"""The phrases that a model gives of those that it ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from karat.models.base import Asked
+
+
+def chosen(ranked: Iterable[tuple[str, str, float]], asked: Asked) -> list[tuple[str, float]]:
+    """The first n of ranked (phrase, joined stems, score) as (phrase or stems, score), as it is asked for.
+
+    >>> ranked = [("deep nets", "deep net", 3.0), ("nets", "net", 2.0), ("bees", "bee", 1.0)]
+    >>> chosen(ranked, Asked(n=2)), chosen(ranked, Asked(n=2, redundancy=True, stem=True))
+    ([('deep nets', 3.0), ('nets', 2.0)], [('deep net', 3.0), ('bee', 1.0)])
+    """
+    found: list[tuple[str, float]] = []
+    better: list[str] = []
+    for phrase, form, score in ranked:
+        if len(found) >= asked.n:
+            break
+        if asked.redundancy and any(f" {form} " in other for other in better):
+            continue
+        better.append(f" {form} ")
+        found.append((form if asked.stem else phrase, score))
+    return found

@@ -1,0 +1,301 @@
+"""Which model is meant: one of karat's own, a plug-in, or a language model behind an endpoint; each with its options.
+
+A plug-in is any function that takes a list of documents and gives as many results. It is named `module:function`, or
+by the name under which an installed package offers it in the entry-point group `karat.models`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, fields
+from functools import partial
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from itertools import islice
+from typing import Any, get_type_hints
+
+import msgspec
+
+from karat.corpus import Document, Phrase, Prediction, text_of_id
+from karat.errors import InputError, KaratError, unknown
+from karat.formats.base import brief, quoted
+from karat.models.base import MODELS, Asked, Model, Predict, settled
+from karat.models.generators.checkpoint import read_card
+from karat.models.generators.settings import GENERATORS
+
+GROUP = "karat.models"
+ENDPOINT = "llm:"
+DEFAULT = "multipartiterank"
+
+PlugIn = Callable[..., Iterable[Any]]  # (documents, option=...) -> as many results
+
+_COMMON = frozenset(field.name for field in fields(Asked)) - {"threads"}
+
+
+class ContractError(InputError):
+    """A plug-in does not do what every model does, whatever the documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A model as it is asked for: by name or as a function, with the options that were given."""
+
+    name: str
+    options: Mapping[str, Any]
+    function: PlugIn | None = None
+
+    def find(self) -> Model:
+        """The model with its options, each of them checked."""
+        function = self.plug_in()
+        if function is not None:
+            return _plug_in(self.name, function, self.options)
+        return settled(MODELS[self.name], self.options)
+
+    def plug_in(self) -> PlugIn | None:
+        """The function that somebody else wrote; None for a model of karat's own."""
+        return self.function if self.function is not None else _function_of(self.name)
+
+    @property
+    def asks_endpoint(self) -> bool:
+        """Whether it is a language model behind an endpoint."""
+        return self.function is None and self.name.startswith(ENDPOINT)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether somebody else wrote it."""
+        return self.function is not None or ":" in self.name or self.name not in own_models()
+
+
+def wanted(model: str | PlugIn, options: Mapping[str, Any] | None = None) -> Wanted:
+    """What is asked for by `NAME,option=value...`, or by a function.
+
+    >>> wanted("kpminer,lasf=2").options
+    {'lasf': '2'}
+    """
+    if not isinstance(model, str):
+        return Wanted(getattr(model, "__name__", type(model).__name__), dict(options or {}), model)
+    name, *settings = (part.strip() for part in model.split(","))
+    given: dict[str, Any] = {}
+    for setting in settings:
+        option, equals, value = setting.partition("=")
+        if not equals or not option:
+            raise InputError(f"{model}: {setting!r} is no option; write NAME,option=value")
+        given[option.strip()] = value.strip()
+    folder = os.path.expanduser(name)
+    if os.path.isdir(folder) and name not in own_models():
+        return Wanted(read_card(folder).model, {"model": folder} | given | dict(options or {}))
+    return Wanted(name, given | dict(options or {}))
+
+
+def own_models() -> dict[str, Model]:
+    """The models that karat brings along, by name."""
+    import_module("karat.models.all")
+    for name in GENERATORS:  # listed last, whichever module was imported first
+        MODELS[name] = MODELS.pop(name)
+    return MODELS
+
+
+def offered() -> dict[str, EntryPoint]:
+    """The models that installed packages offer, by name."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _function_of(name: str) -> PlugIn | None:
+    """The plug-in of a name; None where it is a model of karat's own."""
+    if name.startswith(ENDPOINT):
+        raise InputError(f"{name}: a language model is asked for whole corpora, by karat predict or karat.predict")
+    if ":" in name:
+        return _imported(name)
+    if name in own_models():
+        return None
+    points = offered()
+    if name in points:
+        return _loaded(points[name])
+    raise unknown("model", name, [*MODELS, *points, f"{ENDPOINT}MODEL", "module:function"])
+
+
+# ---------------------------------------------------------------------------------------------- plug-ins
+
+
+def _imported(name: str) -> PlugIn:
+    """The function of a module that Python finds, in the current folder too."""
+    module, _, path = name.partition(":")
+    if not module or not path:
+        raise InputError(f"{name}: a plug-in is named module:function, as my_models:first_words")
+    try:
+        found = _import(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or (module != error.name and not module.startswith(f"{error.name}.")):
+            raise InputError(f"{name}: the module needs {error.name!r}, which is not installed") from None
+        raise InputError(
+            f"{name}: there is no module {module!r}, neither here ({os.getcwd()}) nor among what is installed"
+        ) from None
+    except Exception as error:
+        raise InputError(f"{name}: the module cannot be imported: {reason(error)}") from error
+    for part in path.split("."):
+        there = [each for each, value in vars(found).items() if callable(value) and each[0] != "_"]
+        if not hasattr(found, part):
+            raise unknown(f"function of {module}", part, there)
+        found = getattr(found, part)
+    return _callable(name, found)
+
+
+def _import(module: str) -> Any:
+    here = os.getcwd()
+    if here not in sys.path and "" not in sys.path:
+        sys.path.insert(0, here)
+    return import_module(module)
+
+
+def _loaded(point: EntryPoint) -> PlugIn:
+    try:
+        found = point.load()
+    except Exception as error:
+        raise InputError(f"{point.name}: the plug-in {point.value} cannot be loaded: {reason(error)}") from error
+    return _callable(point.name, found)
+
+
+def _callable(name: str, found: Any) -> PlugIn:
+    if not callable(found):
+        raise InputError(f"{name}: a model is a function from documents to phrases, not {type(found).__name__}")
+    return found  # type: ignore[no-any-return]
+
+
+def _plug_in(name: str, function: PlugIn, options: Mapping[str, Any]) -> Model:
+    """A plug-in as a model; its keyword arguments are its options, and it is told what else it has a name for."""
+    _callable(name, function)
+    known, anything = _parameters(name, function)
+    summary = (inspect.getdoc(function) or "a plug-in").split("\n")[0]
+    make = _with_hints(partial(_made, name, function), function)
+    own = {option: default for option, default in known.items() if option not in _COMMON}
+    needed = [option for option, default in own.items() if default is inspect.Parameter.empty]
+    lacking = [option for option in needed if option not in options]
+    if lacking:
+        raise InputError(f"{name}: the plug-in needs an option {lacking[0]}; write {name},{lacking[0]}=VALUE")
+    strange = {option: "" for option in options if option not in own and anything}
+    found = Model(name, summary, needs=(), make=make, options=own | dict.fromkeys(needed) | strange)
+    return settled(found, options)
+
+
+def _with_hints(make: Any, function: PlugIn) -> Any:
+    """What makes the model, with the types of the plug-in's arguments, by which options are checked."""
+    try:
+        make.__annotations__ = get_type_hints(function)
+    except Exception:  # a type that is not there when it is asked for: nothing can be checked by it
+        make.__annotations__ = {}
+    return make
+
+
+def _parameters(name: str, function: PlugIn) -> tuple[dict[str, Any], bool]:
+    """(the arguments after the first, with their defaults; whether any other is taken)."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # written in another language: nothing is known of it
+        return {}, True
+    first = parameters[0] if parameters else None
+    if first is None or first.kind is first.KEYWORD_ONLY:
+        raise InputError(f"{name}: a model takes a list of documents; this function takes no argument for it")
+    known = {p.name: p.default for p in parameters[1:] if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+    return known, any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def _made(name: str, function: PlugIn, asked: Asked, **options: Any) -> Predict:
+    """The plug-in as it is called: told what it can be told, and its results made predictions."""
+    known, _ = _parameters(name, function)
+    told = {each: getattr(asked, each) for each in _COMMON if each in known} | options
+
+    def predict(documents: Sequence[Document]) -> list[Prediction]:
+        with redirect_stdout(sys.stderr):  # standard output is for results
+            found = _as_list(name, function(list(documents), **told), len(documents))
+        pairs = zip(documents, found, strict=True)
+        return [as_prediction(result, document, asked.n) for document, result in pairs]
+
+    return predict
+
+
+def _as_list(name: str, results: Any, wanted: int) -> list[Any]:
+    """The results, as many as there are documents."""
+    if isinstance(results, str | bytes | Mapping) or not isinstance(results, Iterable):
+        raise ContractError(f"{name}: a model gives a list with a result for each document, not {_kind(results)}")
+    found = list(islice(results, wanted + 1))
+    if len(found) != wanted:
+        many = f"more than {wanted:,}" if len(found) > wanted else f"{len(found):,}"
+        raise ContractError(f"{name}: {many} results for {wanted:,} documents; a model gives one for each, in order")
+    return found
+
+
+def _kind(value: Any) -> str:
+    return "nothing (None)" if value is None else type(value).__name__
+
+
+def as_prediction(result: Any, document: Document, n: int) -> Prediction:
+    """The first n phrases of a result as a prediction: phrases, (phrase, score) pairs, a dict or a Prediction.
+
+    >>> as_prediction([("a b", 2), ("c", 1)], Document(id="d1"), 10)
+    Prediction(id='d1', keyphrases=['a b', 'c'], scores=[2.0, 1.0], token_probs=None, token_logprobs=None, kinds=None)
+    """
+    if isinstance(result, Prediction | Mapping):
+        return _cut(_converted(result, document), n)
+    if isinstance(result, str | bytes) or not isinstance(result, Iterable):
+        raise InputError(f"a list of phrases is wanted, not {_kind(result)}")
+    given = list(result)
+    if all(isinstance(each, str) for each in given):
+        return _cut(Prediction(id=document.id, keyphrases=given), n)
+    phrases: list[Phrase] = []
+    scores: list[float | None] = []
+    for each in given:
+        phrase, score = _pair(each)
+        phrases.append(phrase)
+        scores.append(score)
+    return _cut(Prediction(id=document.id, keyphrases=phrases, scores=scores), n)
+
+
+def _pair(each: Any) -> tuple[str, float]:
+    try:
+        phrase, score = each
+        if isinstance(phrase, str) and not isinstance(each, str):
+            return phrase, float(score)
+    except (TypeError, ValueError):
+        pass
+    raise InputError(f"phrases are wanted, or (phrase, score) pairs, one as the other, not {brief(repr(each), 80)}")
+
+
+def _converted(result: Prediction | Mapping[str, Any], document: Document) -> Prediction:
+    """A dict as a prediction, which must be this document's where it says whose it is."""
+    if isinstance(result, Mapping):
+        strange = set(result) - set(Prediction.__struct_fields__)
+        if strange:
+            raise unknown("field of a prediction", str(min(map(str, strange))), Prediction.__struct_fields__)
+        try:
+            result = msgspec.convert(dict(result), Prediction)
+        except msgspec.ValidationError as error:
+            raise InputError(f"this is no prediction: {error}") from None
+    if result.id is not None and text_of_id(result.id) != text_of_id(document.id):
+        raise InputError(f"the result is that of document {quoted(str(result.id))}")
+    return msgspec.structs.replace(result, id=document.id, keyphrases=result.keyphrases or [])
+
+
+def _cut(prediction: Prediction, n: int) -> Prediction:
+    """The prediction with its first n phrases, and what is told of these."""
+    if len(prediction.keyphrases or ()) <= n:
+        return prediction
+    told = {name: getattr(prediction, name) for name in Prediction.__struct_fields__[1:]}
+    return msgspec.structs.replace(prediction, **{name: value[:n] for name, value in told.items() if value is not None})
+
+
+def reason(error: BaseException) -> str:
+    """What an error of somebody else's code says, and where it was raised."""
+    if isinstance(error, KaratError):
+        return str(error)
+    trace, where = error.__traceback__, ""
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if not file.startswith("<"):
+            where = f" ({os.path.basename(file)}, line {trace.tb_lineno})"
+        trace = trace.tb_next
+    said = brief(str(error), 200)
+    return f"{type(error).__name__}{': ' if said else ''}{said}{where}"

@@ -1,0 +1,92 @@
+"""What a run depends on, as a short text: by content, so that a file may be moved, touched or packed anew."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from contextlib import suppress
+from dataclasses import fields
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from karat.corpus import Corpus
+from karat.embed.model import package_directory
+from karat.formats.content import file_hash, folder_hash
+from karat.models.base import Asked
+from karat.models.documents import files_of
+from karat.models.find import PlugIn, Wanted
+
+_APART = ("frequencies", "threads")  # the one is looked at apart, the other changes nothing
+_MODELS = ("vectors:", "package:")  # before the path or the package of an embedder
+
+
+def fingerprint(wanted: Wanted, asked: Asked, corpus: Corpus) -> str:
+    """The fingerprint of a model's run on a corpus.
+
+    It covers the documents, the model with its options and the files that these name, the source of a plug-in, and
+    what is asked of every model.
+    """
+    common = {field.name: getattr(asked, field.name) for field in fields(asked) if field.name not in _APART}
+    counts = None if asked.frequencies is None else (asked.frequencies.documents, dict(asked.frequencies.counts))
+    options = {name: _of_value(value) for name, value in wanted.options.items()}
+    function = wanted.plug_in()
+    source = None if function is None else _of_source(function)
+    parts = (wanted.name, options, common, counts, _of_tagger(asked.tagger), source, _of_documents(corpus))
+    return blake2b(msgspec.msgpack.encode(parts), digest_size=16).hexdigest()
+
+
+def _of_documents(corpus: Corpus) -> Any:
+    """The documents as they are read; of files that are documents each, the names and the bytes."""
+    files = files_of(corpus)
+    if files is not None:
+        return [(file.id, file_hash(file.path)) for file in files]
+    found = blake2b(digest_size=32)
+    for document in corpus:
+        found.update(msgspec.msgpack.encode(document))
+    return found.digest()
+
+
+def _of_value(value: Any) -> Any:
+    """An option's value, or what the file or folder holds that it names."""
+    if not isinstance(value, str | Path):
+        return repr(value)
+    text, _, layer = str(value).partition(",layer=")
+    for before in _MODELS:
+        text = text.removeprefix(before)
+    with suppress(OSError, ValueError):
+        path = Path(package_directory(text) if str(value).startswith("package:") else text).expanduser()
+        if path.is_file():
+            return file_hash(path), layer
+        if path.is_dir():
+            return folder_hash(path), layer
+    return str(value)
+
+
+def _of_tagger(tagger: str | None) -> str | None:
+    """The version of the model that a tagger names."""
+    with suppress(PackageNotFoundError, ValueError):
+        return version((tagger or "").partition(":")[2])
+    return None
+
+
+def _of_source(function: PlugIn) -> Any:
+    """The source of a plug-in: its module, and the modules beside it or in its package that are loaded with it."""
+    module = inspect.getmodule(function)
+    file = getattr(module, "__file__", None)
+    if module is None or file is None:
+        return repr(getattr(function, "__code__", function))
+    top = sys.modules.get(module.__name__.partition(".")[0], module)
+    root = Path(_file_of(top) or file).resolve().parent
+    alone = "site-packages" in root.parts and not hasattr(top, "__path__")  # its neighbours are strangers
+    loaded = [Path(file)] if alone else [Path(each) for each in map(_file_of, list(sys.modules.values())) if each]
+    own = {path.resolve() for path in loaded if path.suffix == ".py" and root in path.resolve().parents}
+    return sorted((path.relative_to(root).as_posix(), file_hash(path)) for path in own if path.is_file())
+
+
+def _file_of(module: Any) -> str | None:
+    found = getattr(module, "__file__", None)
+    return found if isinstance(found, str) else None

@@ -1,0 +1,268 @@
+"""A trained generator on disk: a directory of plain files, none of them pickled.
+
+`model.json` says what it is, `words.txt` is its table of words, `weights.safetensors` its weights. What is needed to
+go on with the training is in `state.safetensors`, complete in one file so that a kill leaves the old state or the new
+one; `state.json` says in words what it is. Each file is written beside its place and renamed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from karat.errors import InputError, unknown
+from karat.formats.files import open_bytes
+from karat.formats.output import write_beside
+from karat.models.generators.memory import memory_here
+from karat.models.generators.settings import GENERATORS, Learning, Settings, checked, torch_or_error
+from karat.models.generators.words import Words
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.optim import Optimizer
+
+    from karat.models.generators.base import Generator
+
+FORMAT = "karat generator 1"
+MODEL, WORDS, WEIGHTS, LOG = "model.json", "words.txt", "weights.safetensors", "log.jsonl"
+STATE, PLACE, EXAMPLES, VALID_EXAMPLES = "state.safetensors", "state.json", "examples.i32", "valid.i32"
+FILES = frozenset((MODEL, WORDS, WEIGHTS, LOG, STATE, PLACE, EXAMPLES, VALID_EXAMPLES))
+
+
+class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What `model.json` says."""
+
+    format: str
+    model: str
+    karat: str
+    language: str
+    options: dict[str, Any]  # of the model: its shape and how it learns
+    settings: dict[str, Any]  # of the training
+    corpus: dict[str, Any]  # name, hash, documents
+    valid: dict[str, Any] | None = None
+    steps: int  # that the training has as a whole
+    step: int = 0  # that the weights are of
+    documents: int = 0  # seen until then
+    parameters: int = 0
+    loss: float | None = None  # on the validation documents
+
+
+def is_checkpoint(path: str | Path) -> bool:
+    """Whether a path is a directory with a `model.json`."""
+    try:
+        return (Path(path) / MODEL).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def read_card(folder: str | Path) -> Card:
+    """What a trained model is. Raises InputError if there is none, or if it is of another version."""
+    path = Path(folder) / MODEL
+    if not Path(folder).is_dir():
+        raise InputError(f"{folder}: there is no such directory; karat train copyrnn CORPUS -o DIR makes one")
+    if not path.is_file():
+        raise InputError(
+            f"{folder}: has no {MODEL}, so that it is no trained model; karat train copyrnn CORPUS -o DIR makes one"
+        )
+    with open_bytes(str(path)) as file:
+        content = file.read()
+    try:
+        head = msgspec.json.decode(content)
+        if isinstance(head, dict) and head.get("format", FORMAT) != FORMAT:
+            raise InputError(
+                f"{path}: is of another version ({str(head['format'])[:40]!r}, and this karat reads {FORMAT!r})"
+            )
+        card = msgspec.json.decode(content, type=Card)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{path}: does not say what the model is ({str(error)[:120]})") from None
+    try:
+        _check(card)
+    except InputError as error:
+        raise InputError(f"{path}: does not say what the model is ({error})") from None
+    return card
+
+
+def _check(card: Card) -> None:
+    """Raises InputError where a card names what there is not, or has a value of another type."""
+    from karat.models.extractors.candidates import named
+
+    if card.model not in GENERATORS:
+        raise unknown("generator", card.model, GENERATORS)
+    parted(card.model, card.options)
+    checked(Settings, card.settings)
+    named(card.language)
+    for key in ("name", "hash"):
+        if not isinstance(card.corpus.get(key), str):
+            raise InputError(f"the {key} of the corpus is missing")
+
+
+def write_card(folder: Path, card: Card) -> None:
+    """Writes `model.json`."""
+    write_beside(folder / MODEL, msgspec.json.format(msgspec.json.encode(card), indent=1) + b"\n")
+
+
+def read_words(folder: str | Path) -> Words:
+    """The table of words of a trained model."""
+    path = Path(folder) / WORDS
+    with open_bytes(str(path)) as file:
+        content = file.read()
+    try:
+        return Words.of_text(content.decode())
+    except (InputError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is no table of words: {error}") from None
+
+
+def parted(name: str, options: Mapping[str, Any]) -> tuple[Any, Learning]:
+    """(the shape, how it learns) of the options of a model, with defaults for what is not given.
+
+    A model that goes on to learn by reward has the shape of the one that it was, which the option `of` names.
+    """
+    name, options = _network(name, options)
+    shape = GENERATORS[name].shape
+    own, others = ({each.name for each in fields(kind)} for kind in (shape, Learning))
+    strange = next((key for key in options if key not in own | others), None)
+    if strange is not None:
+        raise unknown(f"option of {name}", strange, own | others)
+    made = checked(shape, {key: value for key, value in options.items() if key in own})
+    learning = checked(Learning, {key: value for key, value in options.items() if key not in own})
+    if learning.targets == "one2one" and not GENERATORS[name].one2one:
+        raise InputError(f"{name} learns all phrases of a document together: its targets are one2seq, not one2one")
+    return made, learning
+
+
+def _network(name: str, options: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """(the generator whose network it is, the options without saying so)."""
+    if not GENERATORS[name].reward:
+        return name, options
+    of = options.get("of")
+    if not isinstance(of, str) or of not in GENERATORS or GENERATORS[of].reward:
+        raise InputError(f"{name} is another generator that goes on to learn: give a trained one as --from DIR")
+    return of, {key: value for key, value in options.items() if key != "of"}
+
+
+def network(name: str, options: Mapping[str, Any], words: Words, numbers: int = 1) -> Callable[[], Generator]:
+    """What makes a model of this shape; raises InputError unless so many numbers for each weight fit into memory."""
+    import torch
+
+    shape, _ = parted(name, options)
+    name, _ = _network(name, options)
+    module, _, kind = GENERATORS[name].network.partition(":")
+    make = partial(getattr(import_module(module), kind), shape, len(words), words.written)
+    with torch.device("meta"):  # where a tensor has a shape and no content
+        weights = sum(each.numel() for each in make().parameters())
+    if 4 * weights * numbers > memory_here():
+        raise InputError(f"{name}: {weights:,} weights do not fit into the memory of this machine; make it smaller")
+    return make
+
+
+def build(name: str, options: Mapping[str, Any], words: Words) -> Generator:
+    """A model of this shape, with new weights."""
+    made = network(name, options, words)()
+    made.know(words)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A trained model, ready to write."""
+
+    card: Card
+    words: Words
+    model: Generator
+
+
+def load(folder: str | Path, device: str = "cpu") -> Loaded:
+    """The trained model in a directory.
+
+    Raises InputError if the directory is none of a trained model, or if a weight is missing or of another shape.
+    """
+    card = read_card(folder)
+    torch_or_error(f"{folder}: a {card.model}")
+    words = read_words(folder)
+    model = build(card.model, card.options, words)
+    tensors = read_tensors(Path(folder) / WEIGHTS)[0]
+    fill(model, tensors, Path(folder) / WEIGHTS)
+    return Loaded(card, words, model.to(device).eval())
+
+
+def fill(model: Generator, tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Gives a model its weights; InputError where they are not those of its shape."""
+    wanted = model.state_dict()
+    for name, tensor in wanted.items():
+        if name not in tensors:
+            raise InputError(f"{path}: the weight {name} is missing")
+        if tensors[name].shape != tensor.shape:
+            raise InputError(
+                f"{path}: the weight {name} is {list(tensors[name].shape)}, and the model has {list(tensor.shape)}"
+            )
+    strange = sorted(set(tensors) - set(wanted))
+    if strange:
+        raise InputError(f"{path}: has a weight {strange[0]}, which the model does not have")
+    model.load_state_dict(dict(tensors))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """(the tensors of a file, what is said of them)."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file; the training has not come so far, or it was removed")
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            told = (file.metadata() or {}).get("karat", "{}")
+            return {name: file.get_tensor(name) for name in file.keys()}, msgspec.json.decode(told)  # noqa: SIM118
+    except (SafetensorError, OSError, msgspec.DecodeError) as error:
+        raise InputError(f"{path}: is no file of weights, or is damaged ({str(error)[:120]})") from None
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], told: Mapping[str, Any] | None = None) -> None:
+    """Writes tensors to a file; the same ones give the same bytes."""
+    from safetensors.torch import save
+
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    metadata = None if told is None else {"karat": msgspec.json.encode(dict(told)).decode()}
+    write_beside(path, save(plain, metadata))
+
+
+# ---------------------------------------------------------------------------------------------- the state of a training
+
+_MOMENTS = ("exp_avg", "exp_avg_sq")  # what Adam keeps of each weight
+
+
+def write_state(folder: Path, model: Generator, optimiser: Optimizer, told: Mapping[str, Any]) -> None:
+    """Writes all that is needed to go on with a training; `told` is what is not a tensor."""
+    tensors = {f"weight.{name}": each for name, each in model.state_dict().items()}
+    for name, parameter in model.named_parameters():
+        for key in _MOMENTS:
+            tensors[f"{key}.{name}"] = optimiser.state[parameter][key]
+    write_tensors(folder / STATE, tensors, told)
+
+
+def read_state(folder: Path, model: Generator, optimiser: Optimizer) -> dict[str, Any]:
+    """Gives model and optimiser what a state has; gives what is not a tensor."""
+    import torch
+
+    tensors, told = read_tensors(folder / STATE)
+    by: dict[str, dict[str, Tensor]] = {kind: {} for kind in ("weight", *_MOMENTS)}
+    for name, tensor in tensors.items():
+        kind, _, rest = name.partition(".")
+        by.setdefault(kind, {})[rest] = tensor
+    fill(model, by["weight"], folder / STATE)
+    shapes = {name: each.shape for name, each in model.named_parameters()}
+    missing = next((n for n in shapes for key in _MOMENTS if n not in by[key] or by[key][n].shape != shapes[n]), None)
+    if missing is not None:
+        raise InputError(f"{folder / STATE}: what the optimiser keeps of {missing} is missing, or of another shape")
+    if not isinstance(told, dict) or not isinstance(told.get("step"), int) or told["step"] < 0:
+        raise InputError(f"{folder / STATE}: does not say after which step it is")
+    state = {
+        at: {"step": torch.tensor(float(told["step"])), **{key: by[key][name] for key in _MOMENTS}}
+        for at, name in enumerate(shapes)
+    }
+    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+    return told

@@ -1,0 +1,536 @@
+"""Runs of models: documents cut into chunks, predicted for on one process or several, in order, and kept as they come.
+
+`predict` and `extract` are for Python; `predicted` is what the command calls, and tells what a reader should know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from karat.corpus import Batch, Corpus, Document, Prediction, Run, text_of_id
+from karat.errors import InputError
+from karat.formats.base import quoted
+from karat.formats.containers import json_value, whole_json
+from karat.formats.files import check_compression, first_line
+from karat.formats.unfinished import Unfinished, unfinished
+from karat.llm.ask import Forecast
+from karat.matching.workers import ordered_map
+from karat.models.base import Asked, Model, Predict
+from karat.models.documents import documents_at, shown_id, some
+from karat.models.extractors.candidates import named
+from karat.models.extractors.frequencies import (
+    DOCUMENTS,
+    Frequencies,
+    frequencies_at,
+    frequencies_of,
+    read_frequencies,
+)
+from karat.models.find import DEFAULT, ENDPOINT, ContractError, PlugIn, Wanted, reason, wanted
+from karat.models.fingerprint import fingerprint
+from karat.models.prompt import Asking, as_text, ask
+from karat.models.prompt import forecast as count_requests
+from karat.results import Displayed
+from karat.text.languages import other_language
+
+CHUNK = 32  # documents that are read at a time where no model says how many it wants
+SAMPLED = 200  # characters of a document that its language is told from
+MOST_SAMPLES = 2000  # documents whose language is looked at
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Prediction).decode
+Progress = Callable[[int], None]  # called with the number of documents just done
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How keyphrases are predicted; the flags of the command say what each means."""
+
+    n: int = 10
+    stem: bool = False
+    language: str = "english"
+    tagger: str | None = None
+    frequencies: Frequencies | Corpus | str | Path | None = None
+    redundancy: bool = False
+    title_weight: float = 1.0
+    jobs: int = 1
+    asking: Asking | None = None  # of a language model behind an endpoint
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise InputError(f"a document has one phrase or more, not {self.n}")
+        if self.jobs < 1:
+            raise InputError(f"there is one process or more, not {self.jobs}")
+        if not 0 < self.title_weight < float("inf"):
+            raise InputError(f"the weight of a title is more than 0, not {self.title_weight:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One document's prediction, with the title by which a reader knows the document."""
+
+    prediction: Prediction
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted(Displayed):
+    """What a model predicts for a corpus, and what a reader should know."""
+
+    corpus: str
+    model: str
+    documents: int
+    entries: tuple[Entry, ...] = field(repr=False)  # none where they are in a file and nobody wants to see them
+    notes: tuple[str, ...] = ()
+    failure: str | None = None  # why the rest is missing
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict a document."""
+        return [
+            {
+                "corpus": self.corpus,
+                "system": self.model,
+                "id": entry.prediction.id,
+                "title": entry.title,
+                "keyphrases": entry.prediction.keyphrases or [],
+                "scores": entry.prediction.scores,
+            }
+            for entry in self.entries
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole as plain values."""
+        return {"signatures": {}, "rows": self.rows(), "notes": list(self.notes)}
+
+    def as_run(self) -> Run:
+        """The predictions as a run, named after the model."""
+        return Run.of((entry.prediction for entry in self.entries), self.model)
+
+
+# ---------------------------------------------------------------------------------------------- verbs
+
+
+def predict(
+    corpus: str | Path | Corpus,
+    model: str | PlugIn = DEFAULT,
+    n: int = 10,
+    *,
+    options: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Run:
+    """The run of a model on a corpus, a text, a PDF or a folder of these; named after the model.
+
+    `model` is a name as `karat list models` shows them, `module:function`, or a function that takes a list of documents
+    and gives phrases for each. `options` are the model's own; the other keywords are those of
+    `karat.models.run.Options`.
+
+    >>> from karat import Corpus
+    >>> def capitals(documents):
+    ...     return [[word for word in document.text.split() if word[0].isupper()] for document in documents]
+    >>> run = predict(Corpus.of([{"id": "d1", "text": "in Rome and Paris"}]), capitals)
+    >>> run.name, [prediction.keyphrases for prediction in run]
+    ('capitals', [['Rome', 'Paris']])
+    """
+    found = predicted(corpus, wanted(model, options), Options(n=n, **settings))
+    if found.failure is not None:
+        raise InputError(found.failure)
+    return found.as_run()
+
+
+def extract(
+    text: str,
+    model: str | PlugIn = DEFAULT,
+    n: int = 10,
+    *,
+    title: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> list[tuple[str, float | None]]:
+    """The (phrase, score) pairs of one text, the best first; a score is None where the model gives none.
+
+    The keywords are those of `predict`. A model that counts documents needs `frequencies`, since one text has none.
+
+    >>> extract("Bees fly. Bees sing.", lambda documents: [[("bees", 2.0), ("fly", 1.0)] for _ in documents], n=1)
+    [('bees', 2.0)]
+    """
+    corpus = Corpus.of([Document(id="text", title=title, text=text)], "text")
+    [prediction] = predict(corpus, model, n, options=options, **settings)
+    phrases = [phrase or "" for phrase in prediction.keyphrases or ()]
+    return list(zip(phrases, prediction.scores or [None] * len(phrases), strict=True))
+
+
+def predicted(
+    corpus: str | Path | Corpus,
+    model: Wanted,
+    options: Options,
+    *,
+    output: str | None = None,
+    shown: bool = True,
+) -> Predicted:
+    """What a model predicts; with `output`, the run is written there as it comes, and goes on where it was.
+
+    Unless `shown`, what is written is not held in memory.
+    """
+    if not isinstance(corpus, Corpus):
+        read = documents_at(corpus)
+        found = predicted(read.corpus, model, options, output=output, shown=shown)
+        return replace(found, notes=(*read.notes, *found.notes))
+    if model.asks_endpoint:
+        return _by_endpoint(corpus, model, options, output)
+    asked, notes = _asked(corpus, model, options)
+    if output is None:
+        return _gathered(corpus, model, asked, options, notes)
+    check_compression(output)
+    with unfinished(output, fingerprint(model, asked, corpus)) as work:
+        found = _gathered(corpus, model, asked, options, notes, work, shown)
+        if found.failure is None:
+            work.finish()
+            return found
+    kept = f"what is predicted so far is in {work.part}; the same command goes on from there"
+    return replace(found, failure=f"{found.failure}; {kept}")
+
+
+# ---------------------------------------------------------------------------------------------- what is asked
+
+
+def _asked(corpus: Corpus, model: Wanted, options: Options) -> tuple[Asked, list[str]]:
+    """(what is asked of the model, what is to be known of it)."""
+    found = model.find()
+    frequencies, notes = _frequencies(corpus, found, options)
+    asked = Asked(
+        n=options.n,
+        language=options.language,
+        tagger=options.tagger,
+        frequencies=frequencies,
+        stem=options.stem,
+        redundancy=options.redundancy,
+        title_weight=options.title_weight,
+        threads=options.jobs if found.threads else 1,
+    )
+    return asked, notes
+
+
+def _frequencies(corpus: Corpus, model: Model, options: Options) -> tuple[Frequencies | None, list[str]]:
+    """(the document frequencies that are given, else those of the corpus where the model needs any; notes)."""
+    given = options.frequencies
+    if isinstance(given, Frequencies) or (given is None and "frequencies" not in model.needs):
+        return given, []
+    if isinstance(given, Corpus):
+        return frequencies_of(given, language=options.language), []
+    if given is not None:
+        return _frequencies_at(str(given), options.language), []
+    if len(list(islice(_ids(corpus), 2))) < 2:
+        raise InputError(
+            f"{model.name} needs to know in how many documents a phrase occurs, which one document does not tell: "
+            "name other documents with --df CORPUS, or a file that karat corpus df made"
+        )
+    found = frequencies_of(corpus, language=options.language)
+    return found, [f"document frequencies are those of the {found.documents:,} documents at hand; --df names others"]
+
+
+def _frequencies_at(path: str, language: str) -> Frequencies:
+    """The frequencies in a file, also where they stand under `df` in it; else those of the documents there."""
+    if Path(path).is_dir():
+        return frequencies_of(documents_at(path).corpus, language=language)
+    found = _json_object(path) if Path(path).is_file() else {}
+    if not isinstance(found.get("df"), dict):
+        return read_frequencies(path) if DOCUMENTS in found else frequencies_at(path, language=language)
+    counts = dict(found["df"])
+    told = counts.pop(DOCUMENTS, None), found.get(DOCUMENTS), found.get("documents")
+    documents = next((number for number in told if number is not None), None)
+    if type(documents) is not int:
+        raise InputError(f"{path}: the number of documents is missing; write it as the count of {DOCUMENTS}")
+    for phrase, count in counts.items():
+        if type(count) is not int or not 0 <= count <= documents:
+            raise InputError(f"{path}: the count of {quoted(phrase)} is {count}; write a number from 0 to {documents}")
+    return Frequencies(documents, counts)
+
+
+def _json_object(path: str) -> dict[str, Any]:
+    """The object that a file is, or that its first line is; empty where there is none."""
+    line = first_line(path).lstrip()
+    if not line.startswith(b"{"):
+        return {}
+    found = json_value(line) or whole_json(path)
+    return found if isinstance(found, dict) else {}
+
+
+def _ids(corpus: Corpus) -> Iterator[str | None]:
+    return chain.from_iterable(batch.ids for batch in corpus.batches())
+
+
+# ---------------------------------------------------------------------------------------------- chunks
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What became of a chunk."""
+
+    entries: list[Entry]
+    unread: list[str] = field(default_factory=list)  # sentences that say why a file has no text
+    without_text: list[str] = field(default_factory=list)  # documents
+    without_phrases: list[str] = field(default_factory=list)
+    samples: list[str] = field(default_factory=list)
+    of_model: list[str] = field(default_factory=list)  # what the model has to say
+    failure: str | None = None
+
+
+class _Work:
+    """Predicts for chunks; the model is made where it is first needed, once in each process."""
+
+    def __init__(self, wanted: Wanted, asked: Asked) -> None:
+        self.wanted, self.asked = wanted, asked
+        self._model: Model | None = None
+        self._predict: Predict | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Work, (self.wanted, self.asked)
+
+    def __call__(self, batch: Batch[Document]) -> _Done:
+        """What the model predicts for the documents of a batch."""
+        if self._model is None or self._predict is None:
+            self._model = self.wanted.find()
+            self._predict = self._model.made(self.asked)
+        documents = batch.records()
+        if self.wanted.foreign:
+            predictions, failure = _carefully(self._predict, documents, batch.places, self.wanted.name)
+        else:
+            predictions, failure = list(self._predict(documents)), None
+        done = _told(batch, documents, predictions)
+        return replace(done, failure=failure, of_model=self._model.notes(self.asked, documents))
+
+
+def _carefully(
+    predict: Predict, documents: Sequence[Document], places: Sequence[int], name: str
+) -> tuple[list[Prediction], str | None]:
+    """(predictions, None), or those before the document on which a plug-in fails and a sentence that names it."""
+    try:
+        return list(predict(documents)), None
+    except ContractError as error:
+        return [], str(error)
+    except (Exception, SystemExit) as error:
+        if len(documents) == 1:
+            return [], f"{name} fails on {shown_id(documents[0], places[0])}: {reason(error)}"
+    predictions: list[Prediction] = []
+    for document, place in zip(documents, places, strict=True):
+        found, failure = _carefully(predict, [document], [place], name)
+        if failure is not None:
+            return predictions, failure
+        predictions += found
+    return predictions, None  # it fails on all of them together only
+
+
+def _told(batch: Batch[Document], documents: Sequence[Document], predictions: Sequence[Prediction]) -> _Done:
+    """What is predicted, with the titles of documents and what there is to say of them."""
+    done = _Done([])
+    for i, (document, prediction) in enumerate(zip(documents, predictions, strict=False)):
+        done.entries.append(Entry(msgspec.structs.replace(prediction, id=document.id), document.title))
+        text = as_text(document)
+        name = shown_id(document, batch.places[i])
+        if not text.strip():
+            why = _why(batch, i)
+            (done.without_text if why is None else done.unread).append(name if why is None else why)
+        elif not prediction.keyphrases:
+            done.without_phrases.append(name)
+        done.samples.append(text[:SAMPLED])
+    return done
+
+
+def _why(batch: Batch[Document], i: int) -> str | None:
+    """Why a document's file has no text, in one sentence; None where it is simply empty."""
+    found: str | None = getattr(batch.decode, "why", lambda raw: None)(batch.raw[i])
+    return found
+
+
+def _pieces(corpus: Corpus, skip: int, window: int = CHUNK) -> Iterator[Batch[Document]]:
+    """The documents after the first ones, some at a time; an id that comes twice is an error."""
+    seen: set[str] = set()
+    at = 0
+    for batch in corpus.batches():
+        for identifier in batch.ids:
+            if identifier in seen:
+                raise InputError(f"{corpus.origin}: two documents have the id {quoted(identifier)}; ids are to differ")
+            if identifier is not None:
+                seen.add(identifier)
+        for start in range(max(0, skip - at), len(batch), window):
+            yield batch.pick(range(start, min(start + window, len(batch))))
+        at += len(batch)
+
+
+# ---------------------------------------------------------------------------------------------- gathering
+
+
+def _gathered(
+    corpus: Corpus,
+    model: Wanted,
+    asked: Asked,
+    options: Options,
+    notes: list[str],
+    work: Unfinished | None = None,
+    shown: bool = True,
+) -> Predicted:
+    """Everything that is predicted, each chunk kept before the next is waited for."""
+    kept = [] if work is None else _kept(work)
+    total = _Done(_entries_of(corpus, kept) if shown else [])
+    documents = len(kept)
+    failure: str | None = None
+    if kept:
+        notes = [*notes, f"went on after {len(kept):,} documents that were there already"]
+        _advance(options, len(kept))
+    if work is not None and work.of_another:
+        notes = [*notes, f"{work.part} was of another model, other options or other documents: begun anew"]
+    found = model.find()
+    pieces = _pieces(corpus, len(kept), found.window)
+    for done in ordered_map(_Work(model, asked), pieces, 1 if found.threads else options.jobs):
+        if work is not None:
+            work.add(_encode(entry.prediction) for entry in done.entries)
+        documents += len(done.entries)
+        _add(total, done, shown)
+        _advance(options, len(done.entries))
+        if done.failure is not None:
+            failure = done.failure
+            break
+    if len(total.unread) == documents > 0:
+        if work is not None:
+            work.discard()
+        raise _nothing_read(total.unread)
+    empty = [each for each in kept if not each.keyphrases]
+    notes = [*notes, *_notes(total, len(empty), None if model.foreign else asked.language)]
+    return Predicted(corpus.name, model.name, documents, tuple(total.entries), tuple(notes), failure)
+
+
+def _kept(work: Unfinished) -> list[Prediction]:
+    """The predictions that are there already; from a line on that is damaged, none."""
+    found: list[Prediction] = []
+    for line in work.lines:
+        try:
+            found.append(_decode(line))
+        except msgspec.MsgspecError:
+            work.keep(len(found))
+            break
+    return found
+
+
+def _entries_of(corpus: Corpus, kept: Sequence[Prediction]) -> list[Entry]:
+    documents = islice(corpus, len(kept)) if kept else ()
+    return [Entry(prediction, document.title) for prediction, document in zip(kept, documents, strict=True)]
+
+
+def _add(total: _Done, done: _Done, shown: bool) -> None:
+    if shown:
+        total.entries.extend(done.entries)
+    total.unread.extend(done.unread)
+    total.without_text.extend(done.without_text)
+    total.without_phrases.extend(done.without_phrases)
+    total.of_model.extend(note for note in done.of_model if note not in total.of_model)
+    if len(total.samples) < MOST_SAMPLES:
+        total.samples.extend(done.samples)
+
+
+def _nothing_read(unread: Sequence[str]) -> InputError:
+    return InputError(f"no document can be read: {some(unread)}")
+
+
+def _advance(options: Options, documents: int) -> None:
+    if options.progress is not None:
+        options.progress(documents)
+
+
+def _notes(total: _Done, empty: int, language: str | None) -> Iterator[str]:
+    """What there is to say of the documents."""
+    yield from total.of_model
+    if total.unread:
+        yield f"no phrases for what cannot be read: {some(total.unread)}"
+    for found, what in ((total.without_text, "no text"), (total.without_phrases, "a text, but no phrase in it")):
+        if found:
+            many = f"{len(found):,} documents have" if len(found) > 1 else "1 document has"
+            yield f"{many} {what}, so that nothing is predicted (first {found[0]})"
+    if empty:
+        yield f"of those that were there already, {empty:,} have no phrases"
+    other = None if language is None else other_language(total.samples, named(language))
+    if other is not None and language is not None:
+        yield f"the texts look {other[0].capitalize()}, not {named(language).capitalize()}: see --language"
+
+
+# ---------------------------------------------------------------------------------------------- endpoints
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Each document with its text; the document that each distinct text is asked for; why some have none."""
+
+    all: list[tuple[Document, str]] = field(default_factory=list)
+    asked: dict[str, str] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
+
+
+def _texts(corpus: Corpus) -> _Texts:
+    """The texts of a corpus; where no document can be read, an error says so."""
+    found = _Texts()
+    for piece in _pieces(corpus, 0):
+        for i, (document, place) in enumerate(zip(piece.records(), piece.places, strict=True)):
+            text = as_text(document)
+            found.all.append((document, text))
+            if text.strip():
+                found.asked.setdefault(text, text_of_id(document.id) or str(place))
+            elif (why := _why(piece, i)) is not None:
+                found.unread.append(why)
+            else:
+                found.empty.append(shown_id(document, len(found.all)))
+    if len(found.unread) == len(found.all) > 0:
+        raise _nothing_read(found.unread)
+    return found
+
+
+def forecast(corpus: Corpus, model: Wanted, options: Options) -> Forecast:
+    """How many requests the prediction takes, and about how many tokens; nothing is asked."""
+    asked = Asked(n=options.n, language=options.language)
+    return count_requests(corpus, model.name, _texts(corpus).asked, _asking(model, options), asked)
+
+
+def _asking(model: Wanted, options: Options) -> Asking:
+    if options.asking is None:
+        raise InputError(f"{ENDPOINT} needs an endpoint: asking=Asking(karat.llm.client.endpoint(base_url, model))")
+    if model.options:
+        raise InputError(f"{model.name}: a language model has no options of its own; flags say how it is asked")
+    return options.asking
+
+
+def _by_endpoint(corpus: Corpus, model: Wanted, options: Options, output: str | None) -> Predicted:
+    """What a language model predicts; what has no answer is left out, and is the failure."""
+    asking = _asking(model, options)
+    texts = _texts(corpus)
+    said = ask(texts.asked, asking, Asked(n=options.n, language=options.language))
+    empty = Prediction(keyphrases=[])
+    entries = [
+        Entry(msgspec.structs.replace(found, id=document.id), document.title)
+        for document, text in texts.all
+        if (found := said.predictions.get(text) if text.strip() else empty) is not None
+    ]
+    without = [
+        shown_id(document, place)
+        for place, (document, text) in enumerate(texts.all, 1)
+        if text in said.predictions and not said.predictions[text].keyphrases
+    ]
+    remarks = _Done([], unread=texts.unread, without_text=texts.empty, without_phrases=without)
+    notes = [*said.notes, *_notes(remarks, 0, None)]
+    failure = said.complaint()
+    if output is not None and said.predictions:
+        _save(output, entries)
+        failure = f"{failure}; {len(entries):,} predictions are in {output}" if failure else None
+    if failure is not None and asking.store is not None:
+        failure += "; the same command goes on from here"
+    return Predicted(corpus.name, model.name, len(entries), tuple(entries), tuple(notes), failure)
+
+
+def _save(output: str, entries: Sequence[Entry]) -> None:
+    from karat.formats import jsonl
+
+    jsonl.save(output, (entry.prediction for entry in entries))

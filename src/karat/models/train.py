@@ -1,0 +1,155 @@
+"""Training: models that learn from documents with references, and the files they learn into."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from karat.corpus import Corpus, Document
+from karat.errors import InputError, unknown
+from karat.formats import read
+from karat.formats.output import writing
+from karat.models.base import MODELS, Asked, Model, Predict, settled
+from karat.models.extractors.candidates import named
+from karat.models.find import wanted
+from karat.models.generators.settings import GENERATORS, Learning, Settings, checked, torch_or_error, training_options
+
+_EVERY = 20  # documents after which progress is told
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a model learned: the content of its file, and what a reader should know of it."""
+
+    content: bytes
+    documents: int
+    rows: tuple[Mapping[str, Any], ...]  # what was learned, as a table
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A trained model: its name, the file it is in, how many documents it learned from, and what it learned."""
+
+    model: str
+    path: str
+    documents: int
+    rows: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...] = ()
+
+
+Train = Callable[..., Learned]  # (documents, language, *, option=default...) -> Learned
+TRAINERS: dict[str, Model] = {}
+
+
+def trainer(name: str) -> Callable[[Train], Train]:
+    """Registers what trains the model of a name; its keyword arguments with defaults become options of training."""
+
+    def register(train: Train) -> Train:
+        summary = (inspect.getdoc(train) or "").split("\n")[0]
+        parameters = inspect.signature(train).parameters.values()
+        options = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        TRAINERS[name] = Model(name, summary, (), train, options)  # type: ignore[arg-type]
+        return train
+
+    return register
+
+
+def trainers() -> dict[str, Model]:
+    """The models that can be trained, by name."""
+    import_module("karat.models.all")
+    return TRAINERS | {name: _trainable(name) for name in GENERATORS}
+
+
+def _trainable(name: str) -> Model:
+    """The options of a generator's training, as a model whose options can be settled."""
+
+    def make(_asked: Asked, **_options: Any) -> Predict:
+        raise NotImplementedError(name)
+
+    kinds = (GENERATORS[name].shape,) if GENERATORS[name].reward else (GENERATORS[name].shape, Learning)
+    make.__annotations__ = {key: hint for kind in kinds for key, hint in get_type_hints(kind).items()}
+    return Model(name, f"The training of {name}.", (), make, training_options(name))
+
+
+def train(
+    corpus: str | Path | Corpus,
+    model: str = "kea",
+    *,
+    output: str | Path,
+    language: str = "english",
+    options: Mapping[str, Any] | None = None,
+    valid: str | Path | Corpus | None = None,
+    progress: Callable[[int], object] | None = None,
+    tell: Callable[[Any], None] | None = None,
+    **settings: Any,
+) -> Trained:
+    """Trains a model on documents with references and writes it to a file; `karat.predict` takes that as its model.
+
+    A model is named as for the command, `kea,longest=4`, or with `options`. A generator is written to a directory; the
+    other keywords are those of `karat.models.generators.settings.Settings`: minutes, steps, epochs, batch and so on.
+    """
+    asked = wanted(model, options)
+    there = trainers()
+    if asked.name not in there:
+        if asked.name in MODELS:
+            raise InputError(f"{asked.name} learns nothing: it predicts as it is (trained are {', '.join(there)})")
+        raise unknown("model to train", asked.name, there)
+    found = settled(there[asked.name], asked.options)
+    documents = corpus if isinstance(corpus, Corpus) else read(corpus)
+    if asked.name in GENERATORS:
+        looked_at = read(valid) if isinstance(valid, str | Path) else valid
+        return _generator(documents, found, output, named(language), looked_at, progress, tell, settings)
+    if settings or valid is not None:
+        name = next(iter(settings), "valid")
+        raise InputError(f"--{name} is for generators ({', '.join(GENERATORS)}), not for {asked.name}")
+    learned: Learned = found.make(_told(documents, progress), named(language), **found.options)  # type: ignore[assignment]
+    with writing(output) as file:
+        file.write(learned.content)
+    return Trained(asked.name, str(output), learned.documents, learned.rows, learned.notes)
+
+
+def _generator(
+    corpus: Corpus,
+    model: Model,
+    output: str | Path,
+    language: str,
+    valid: Corpus | None,
+    progress: Callable[[int], object] | None,
+    tell: Callable[[Any], None] | None,
+    settings: Mapping[str, Any],
+) -> Trained:
+    """A generator, trained into a directory."""
+    strange = next((name for name in settings if name not in Settings.__dataclass_fields__), None)
+    if strange is not None:
+        raise unknown("setting of a training", strange, Settings.__dataclass_fields__)
+    how = checked(Settings, {key: str(each) if isinstance(each, Path) else each for key, each in settings.items()})
+    torch_or_error(f"training {model.name}")
+    from karat.models.generators.loop import train_generator
+    from karat.models.generators.prepare import Task, started
+
+    options = dict(model.options)
+    if GENERATORS[model.name].reward:
+        options = started(model.name, options, how.start)
+    elif how.start is not None:
+        raise InputError(f"--from {how.start}: is for a model that goes on from a trained one, not for {model.name}")
+    task = Task(model.name, options, how, language, corpus, valid)
+    found = train_generator(task, output, tell, progress)
+    network = GENERATORS[options.get("of", model.name)]  # of tgrf, the one that it goes on from
+    notes = (*network.notes(corpus), *found.notes)
+    return Trained(model.name, str(output), found.card.documents, found.log, notes)
+
+
+def _told(documents: Iterable[Document], progress: Callable[[int], object] | None) -> Iterator[Document]:
+    """The documents; progress is told as they are taken."""
+    count = 0
+    for count, document in enumerate(documents, 1):
+        yield document
+        if progress is not None and not count % _EVERY:
+            progress(_EVERY)
+    if progress is not None:
+        progress(count % _EVERY)

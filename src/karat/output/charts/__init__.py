@@ -1,0 +1,124 @@
+"""Charts as plain Vega-Lite dicts, and as files: SVG, PDF, PNG.
+
+`charts_of` gives every chart of what a verb found, `plot` those of one kind as files, `figures` all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from karat.analyses.audit import Audit
+from karat.analyses.compare import Comparison
+from karat.analyses.confidence.result import Confidence
+from karat.analyses.describe.result import Description
+from karat.analyses.homogeneity.result import Homogeneity
+from karat.analyses.overlap import Overlap
+from karat.analyses.report.result import Page
+from karat.analyses.study import Study
+from karat.errors import InputError, unknown
+from karat.formats.output import write_beside
+from karat.models.generators.curves import Courses
+from karat.output.charts import agreement, confidences, portraits, scores, trainings
+from karat.output.charts.base import Chart, Kind
+from karat.output.charts.drawing import FORMATS, as_json, config, content, format_of, pdf, png, svg
+from karat.results import Results
+
+__all__ = [
+    "FORMATS",
+    "KINDS",
+    "Chart",
+    "Kind",
+    "as_json",
+    "charts_of",
+    "config",
+    "content",
+    "drawable",
+    "figures",
+    "pdf",
+    "plot",
+    "png",
+    "svg",
+]
+
+_LISTED = (
+    Kind("protocols", "one metric under every protocol", (Audit,), scores.protocols),
+    Kind("scores", "scores with intervals, a panel a metric", (Results, Comparison), scores.scores),
+    Kind("pr", "precision against recall at k = 1 to 10", (Results,), scores.precision_recall, scores.CURVE_METRICS),
+    Kind("differences", "two systems, document by document", (Results,), scores.differences),
+    Kind("ranks", "mean ranks over corpora, with bars", (Comparison,), scores.ranks),
+    Kind("overlap", "what two systems both have right, both wrong", (Overlap,), agreement.overlap),
+    Kind("homogeneity", "agreement on alike documents, with ceilings", (Homogeneity, Study), agreement.homogeneity),
+    Kind("prmu", "phrases that are in the text, and that are not", (Description, Study), portraits.prmu),
+    Kind("recall", "what is found of references in the text and not", (Description,), portraits.recall),
+    Kind("positions", "where in the text phrases are first met", (Description,), portraits.positions),
+    Kind("missed", "what is missed in each part of the text", (Description,), portraits.missed),
+    Kind("reliability", "right as often as sure? with counts", (Confidence,), confidences.reliability),
+    Kind("kpp", "how sure systems are, present and absent", (Confidence,), confidences.kpp),
+    Kind("tokens", "probability of a token by its place", (Confidence,), confidences.tokens),
+    Kind("risk", "what is wrong among the surest predictions", (Confidence,), confidences.risk),
+    Kind("training", "what generators learn, by documents seen", (Courses,), trainings.learning),
+)
+KINDS: dict[str, Kind] = {kind.name: kind for kind in _LISTED}
+
+
+def charts_of(found: object, kind: str | None = None) -> list[Chart]:
+    """Every chart of what a verb found, or those of a kind; none where there are no charts of such results."""
+    if isinstance(found, Page):
+        from karat.output.page.sections import charts
+
+        return list(charts(found))
+    if kind is not None and kind not in KINDS:
+        raise unknown("kind of chart", kind, KINDS)
+    wanted = [each for each in KINDS.values() if kind in (None, each.name) and isinstance(found, each.of)]
+    if kind is not None and not wanted:
+        own = [each.name for each in KINDS.values() if isinstance(found, each.of)]
+        there = f"it has {', '.join(own)}" if own else "there are no charts of it"
+        raise InputError(f"{type(found).__name__} has no chart of the kind {kind!r}; {there}")
+    return [chart for each in wanted for chart in each.make(found)]
+
+
+def plot(found: object, kind: str, path: str | Path, format: str | None = None, **drawn: Any) -> list[Path]:
+    """The files that hold the charts of a kind: `path`, or of several charts FILE-1.svg, FILE-2.svg.
+
+    The suffix says what is written, svg, pdf, png or json (the Vega-Lite dict), unless `format` does; the keywords are
+    `scale` (pixels of a PNG for each unit, 2) and `theme` (light or dark).
+    """
+    where = Path(path)
+    chosen = format_of(where, format)
+    charts = drawable(found, kind)
+    paths = numbered(where, len(charts))
+    for chart, each in zip(charts, paths, strict=True):
+        write_beside(each, content(chart, chosen, **drawn))
+    return paths
+
+
+def drawable(found: object, kind: str) -> list[Chart]:
+    """The charts of a kind that there is something to draw for; none at all is an error that says why."""
+    charts = charts_of(found, kind)
+    there = [chart for chart in charts if chart.spec is not None]
+    if not there:
+        raise InputError(f"there is nothing to draw: {charts[0].why}")
+    return there
+
+
+def numbered(path: Path, count: int) -> list[Path]:
+    """The paths of so many charts: the one that was given, or FILE-1.svg, FILE-2.svg."""
+    if count == 1:
+        return [path]
+    return [path.with_name(f"{path.stem}-{i}{path.suffix}") for i in range(1, count + 1)]
+
+
+def figures(*found: object, folder: str | Path, formats: Sequence[str] = ("svg", "pdf", "png")) -> list[Path]:
+    """The files of every chart of some results, named by kind and number; the folder is made where there is none."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    counts: dict[str, int] = {}
+    written: list[Path] = []
+    for chart in (chart for each in found for chart in charts_of(each) if chart.spec is not None):
+        counts[chart.kind] = counts.get(chart.kind, 0) + 1
+        for format in formats:
+            written.append(place / f"{chart.kind}-{counts[chart.kind]}.{format}")
+            write_beside(written[-1], content(chart, format))
+    return written

@@ -1,0 +1,203 @@
+"""From a Page to its HTML: one file with its style, its script, its charts and its documents inside."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from itertools import pairwise
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from karat import __version__
+from karat.analyses.report.result import Browser, Entry, Fate, Page, Part, Span, State
+from karat.errors import counted
+from karat.output.charts import Chart, svg
+from karat.output.page.packing import pack
+from karat.output.page.sections import sections
+from karat.output.page.words import PRMU, listed, said, sentence, summary
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+SHOWN = 20  # documents that are there without a script
+STATES: tuple[State, ...] = ("found", "near", "missed")  # the better first
+FATES: tuple[Fate, ...] = ("found", "near", "other", "dropped")
+WORDS = {
+    "found": "found",
+    "near": "nearly found",
+    "missed": "missed",
+    "other": "no reference",
+    "dropped": "dropped by the protocol",
+}
+# What HTML cannot hold, or shows as nothing.
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def render(page: Page) -> str:
+    """The page as HTML; the same text for the same inputs."""
+    style, script = _file("page.css"), _file("page.js")
+    packed = [
+        pack(part.browser, part.corpus, number)
+        for number, part in enumerate(page.parts)
+        if part.browser is not None and part.browser.entries
+    ]
+    return (
+        _environment()
+        .from_string(_file("page.html"))
+        .render(
+            page=page,
+            facts=_facts(page),
+            summaries=[(part.corpus, [text for text in summary(page, part) if text]) for part in page.parts],
+            sections=sections(page),
+            browsers=[(part.corpus, part.browser) for part in page.parts if part.browser is not None],
+            why_no_documents=next(
+                (part.missing["documents"] for part in page.parts if "documents" in part.missing), None
+            ),
+            packed=packed,
+            policy=_policy(style, script),
+            style=_raw(style),
+            script=_raw(script),
+            version=__version__,
+        )
+    )
+
+
+def _file(name: str) -> str:
+    return (files("karat.output.page") / name).read_text(encoding="utf-8")
+
+
+def _raw(text: str) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(text)  # of files of this package, and of charts that are drawn here
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, StrictUndefined
+
+    found = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_seen
+    )
+    found.globals.update(
+        cut=_cut, worst=_worst, marked=_marked, drawn=_drawn, counted=counted, said=said, words=WORDS, prmu=PRMU
+    )
+    found.globals.update(together=_together, zip=zip, sentence=sentence)
+    return found
+
+
+def _seen(value: Any) -> Any:
+    """A text without what HTML cannot hold; anything else, and what is markup already, as it is."""
+    return _UNSEEN.sub("�", value) if type(value) is str else value
+
+
+def _policy(style: str, script: str) -> str:
+    """What the page may do: run its own script, use its own style, and nothing else."""
+    hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in (script, style)]
+    return (
+        f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _drawn(chart: Chart) -> Markup:
+    return _raw(svg(chart, "page"))
+
+
+def _facts(page: Page) -> list[tuple[str, str]]:
+    """What the page is of, at a glance."""
+    systems = dict.fromkeys(system for part in page.parts for system in part.systems)
+    counts = [
+        (sum(part.documents for part in page.parts), "document"),
+        (len(systems), "system"),
+        (sum(map(_references, page.parts)), "reference"),
+    ]
+    facts = [(f"{what}{'' if count == 1 else 's'}", f"{count:,}") for count, what in counts if count]
+    if len(page.parts) > 1:
+        facts.insert(0, ("corpora", f"{len(page.parts):,}"))
+    if page.signatures:
+        facts.append(("protocol", listed(list(page.signatures), 2)))
+    return facts
+
+
+def _references(part: Part) -> int:
+    tallies = part.results.tallies if part.results is not None else ()
+    return tallies[0].references if tallies else 0
+
+
+# ---------------------------------------------------------------------------------------------- documents
+
+
+LONGEST = 160  # letters of a phrase that are shown at once
+
+
+def _cut(text: str) -> tuple[str, str]:
+    """(what is shown of a text, the rest)."""
+    return (text, "") if len(text) <= LONGEST + 20 else (text[:LONGEST], text[LONGEST:])
+
+
+def _worst(browser: Browser) -> list[Entry]:
+    """The documents that are shown without a script: those with the lowest scores, or the first ones."""
+    turned = -1 if browser.request is not None and browser.request.spec.better == "lower" else 1
+
+    def key(number: int) -> tuple[float, int]:
+        known = [own[number] for own in browser.scores if not isnan(own[number])]
+        return (turned * sum(known) / len(known) if known else float("inf"), number)
+
+    return [browser.entries[n] for n in sorted(range(len(browser.entries)), key=key)[:SHOWN]]
+
+
+def _together(entry: Entry) -> list[State]:
+    """What becomes of each reference by all systems together: the best that any of them makes of it."""
+    by_reference = zip(*(answer.states for answer in entry.answers), strict=True)
+    return [min(states, key=STATES.index) for states in by_reference] if entry.references else []
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a text: whether a reference is there and what became of it, whether it is predicted."""
+
+    text: str
+    state: State | None
+    predicted: bool
+    ends: bool  # whether a reference ends here
+
+    @property
+    def classes(self) -> str:
+        """What the style calls it."""
+        return " ".join(
+            name for name in (self.state, self.predicted and "predicted", self.ends and "ends") if isinstance(name, str)
+        )
+
+
+def _marked(entry: Entry, where: str) -> list[Piece]:
+    """The title or the text of a document in pieces, by all systems together."""
+    spans: list[tuple[Span, State | None]] = []
+    for wanted, state in zip(entry.references, _together(entry), strict=True):
+        spans += [(span, state) for place in wanted.places for span in getattr(entry.places[place], where)]
+    predicted = {
+        p.place for answer in entry.answers for p in answer.predictions if p.place >= 0 and p.fate != "dropped"
+    }
+    spans += [(span, None) for place in sorted(predicted) for span in getattr(entry.places[place], where)]
+    return list(pieces(getattr(entry, where), spans))
+
+
+def pieces(text: str, spans: Sequence[tuple[Span, State | None]]) -> Iterator[Piece]:
+    """A text cut where a span begins or ends; None is a prediction, of references the best state is told.
+
+    >>> [(p.text, p.classes) for p in pieces("a bee hive", [((2, 5), "found"), ((2, 10), None)])]
+    [('a ', ''), ('bee', 'found predicted ends'), (' hive', 'predicted')]
+    """
+    cuts = sorted({0, len(text), *(end for span, _ in spans for end in span)})
+    for start, end in pairwise(cuts):
+        over = [(span, state) for span, state in spans if span[0] <= start and end <= span[1]]
+        states = [state for _, state in over if state is not None]
+        ends = any(span[1] == end for span, state in over if state is not None)
+        best = min(states, key=STATES.index) if states else None
+        yield Piece(text[start:end], best, any(state is None for _, state in over), ends)

@@ -1,0 +1,415 @@
+"""Which reformulations are good enough, and how far they are from their documents (Houbre et al. 2025).
+
+One is kept when every present reference of its document is present or reordered in it, and its number of words is
+within 10 % of the document's. Words are runs of letters and digits of title and text, in lower case. With a the words
+of the document and b those of the reformulation: WER is the Levenshtein distance of a and b over |a|, ROUGE-1 the share
+of a that is also in b, a repeated word as often as both have it. The ceiling of extractors is |A∩B| / |A∪B|, where A
+are the references present in the document and B those present in the reformulation: a system that finds all references
+in the text, and nothing else, is as alike as that on both.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from karat import __version__
+from karat.corpus import Corpus, Document, Prediction
+from karat.errors import InputError, unknown
+from karat.formats import jsonl
+from karat.formats.base import brief, quoted
+from karat.formats.pairs import write_pairs
+from karat.formats.reviews import near
+from karat.matching.align import align, prepare
+from karat.matching.columns import PRMU, Bools, Floats, Ints
+from karat.matching.inputs import as_corpus, as_protocols, by_name_notes, references_hash
+from karat.pairs.reformulate import Reformulation
+from karat.protocol import Protocol, change
+from karat.results import Displayed
+from karat.text.tokens import tokenizer
+
+LENGTH = 0.1
+ROUNDING = 1e-9  # 11 words for 10 are within 10 %, though 11 / 10 - 1 is more than .1 in floats
+REASONS = {
+    "references": "a present reference is neither present nor reordered in it",
+    "length": "it has too many or too few words",
+}
+ALL = "all"
+FORM = 'a line is {"id": "d1~paraphrase", "source": "d1", "method": "paraphrase", "title": "...", "text": "..."}'
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One reformulation beside its document."""
+
+    id: str
+    source: str
+    method: str
+    reasons: tuple[str, ...]  # why it is rejected, of REASONS
+    lost: tuple[str, ...]  # present references that are not in it
+    words_source: int
+    words: int
+    wer: float | None  # None where the document has no word
+    rouge1: float | None
+    ceiling: float | None  # None where no reference is present in either
+    source_prmu: tuple[int, ...]  # references of each class, P R M U
+    prmu: tuple[int, ...]
+
+    @property
+    def kept(self) -> bool:
+        """Whether nothing speaks against it."""
+        return not self.reasons
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole as plain values."""
+        return {
+            "id": self.id,
+            "source": self.source,
+            "method": self.method,
+            "kept": self.kept,
+            "reasons": list(self.reasons),
+            "lost": list(self.lost),
+            "words_source": self.words_source,
+            "words": self.words,
+            "wer": self.wer,
+            "rouge1": self.rouge1,
+            "ceiling": self.ceiling,
+            "source_prmu": dict(zip(PRMU, self.source_prmu, strict=True)),
+            "prmu": dict(zip(PRMU, self.prmu, strict=True)),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered(Displayed):
+    """All reformulations beside their documents, which are kept and why not the others, and what they are like."""
+
+    corpus: str
+    documents: int
+    length: float
+    judged: tuple[Judged, ...]
+    original: tuple[tuple[int, ...], ...] = field(repr=False)  # of each document of the corpus, references by class
+    records: tuple[dict[str, Any], ...] = field(repr=False)  # the reformulations as they were given
+    signatures: dict[str, str]
+    notes: tuple[str, ...]
+
+    def kept(self) -> list[dict[str, Any]]:
+        """The reformulations that are kept, as they were given."""
+        return [record for record, each in zip(self.records, self.judged, strict=True) if each.kept]
+
+    def pairs(self) -> list[dict[str, str]]:
+        """The documents whose reformulation is kept, each with it, as pairs are written."""
+        return [{"a": each.source, "b": each.id} for each in self.judged if each.kept]
+
+    def save(self, path: str | Path) -> None:
+        """Writes the reformulations that are kept as JSON lines; the file appears when it is whole."""
+        jsonl.save(str(path), self.kept())
+
+    def save_pairs(self, path: str | Path) -> None:
+        """Writes the pairs of what is kept."""
+        write_pairs(path, self.pairs())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each reformulation."""
+        return [each.as_dict() for each in self.judged]
+
+    def methods(self) -> list[str]:
+        """The methods, in the order of their first reformulation, and all of them where there are several."""
+        names = list(dict.fromkeys(each.method for each in self.judged))
+        return [*names, ALL] if len(names) > 1 else names
+
+    def of(self, method: str) -> list[Judged]:
+        """The reformulations of a method."""
+        return [each for each in self.judged if method in (each.method, ALL)]
+
+    def summary(self) -> list[dict[str, Any]]:
+        """One dict for each method: how many are kept, why not the others, and means of all and of the kept."""
+        return [self._summary(method, self.of(method)) for method in self.methods()]
+
+    def _summary(self, method: str, every: Sequence[Judged]) -> dict[str, Any]:
+        kept = [each for each in every if each.kept]
+        return {
+            "corpus": self.corpus,
+            "method": method,
+            "reformulations": len(every),
+            "kept": len(kept),
+            "share": len(kept) / len(every) if every else None,
+            **{f"rejected_{reason}": sum(reason in each.reasons for each in every) for reason in REASONS},
+            **{name: _mean(kept, name) for name in ("wer", "rouge1", "ceiling")},
+            **{f"{name}_of_all": _mean(every, name) for name in ("wer", "rouge1", "ceiling")},
+            "ceiling_undefined": sum(each.ceiling is None for each in kept),
+        }
+
+    def prmu(self) -> list[dict[str, Any]]:
+        """The classes of references in the documents and in what was made of them, as shares.
+
+        Means over documents that have references, as Houbre et al. print them, and shares of all references.
+        """
+        rows = [self._classes("original", "original", self.original)]
+        for method in self.methods():
+            every = self.of(method)
+            kept = [each for each in every if each.kept]
+            rows.append(self._classes(method, "kept", [each.prmu for each in kept]))
+            rows.append(self._classes(method, "sources of kept", [each.source_prmu for each in kept]))
+            rows.append(self._classes(method, "all", [each.prmu for each in every]))
+        return rows
+
+    def _classes(self, method: str, version: str, counts: Sequence[Sequence[int]]) -> dict[str, Any]:
+        some = [each for each in counts if sum(each)]
+        total = sum(map(sum, some))
+        return {
+            "corpus": self.corpus,
+            "method": method,
+            "version": version,
+            "documents": len(counts),
+            **{name: fmean(each[i] / sum(each) for each in some) if some else None for i, name in enumerate(PRMU)},
+            **{f"{n}_of_references": sum(e[i] for e in some) / total if some else None for i, n in enumerate(PRMU)},
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole as plain values: the envelope of `score`, a summary, the classes of references."""
+        return {
+            "signatures": self.signatures,
+            "rows": self.rows(),
+            "notes": list(self.notes),
+            "options": {"length": self.length},
+            "summary": self.summary(),
+            "prmu": self.prmu(),
+        }
+
+
+def _mean(every: Iterable[Judged], name: str) -> float | None:
+    values = [value for each in every if (value := getattr(each, name)) is not None]
+    return fmean(values) if values else None
+
+
+# ---------------------------------------------------------------------------------------------- reading
+
+
+def _given(reformulations: str | Path | Iterable[Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(where it stands, the record) of each reformulation of a file, of several, or of those at hand."""
+    if isinstance(reformulations, str | Path):
+        for place, record in jsonl.records(str(reformulations), dict[str, Any]):
+            yield f"{reformulations}:{place}", record
+        return
+    for place, record in enumerate(reformulations, 1):
+        if isinstance(record, str | Path):
+            yield from _given(record)
+        else:
+            yield f"reformulation {place}", msgspec.to_builtins(record)
+
+
+def _read(reformulations: str | Path | Iterable[Any]) -> Iterator[tuple[str, Reformulation, dict[str, Any]]]:
+    """(where, the reformulation, the record as it was given); no two have the same id."""
+    seen: dict[str, str] = {}
+    for where, record in _given(reformulations):
+        named = {name: record.get(name) for name in ("id", "source")}
+        for name, value in named.items():
+            if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+                raise InputError(f"{where}: has no {name}; {FORM}")
+            named[name] = str(value)
+        try:
+            found = msgspec.convert({"method": "unnamed", **record, **named}, Reformulation)
+        except msgspec.ValidationError as error:
+            raise InputError(f"{where}: {brief(str(error))}; {FORM}") from None
+        if found.id in seen:
+            raise InputError(f"{where}: the id {quoted(found.id)} is that of {seen[found.id]} too")
+        seen[found.id] = where
+        yield where, found, record
+
+
+# ---------------------------------------------------------------------------------------------- judging
+
+
+def filter_reformulations(
+    corpus: str | Path | Corpus,
+    reformulations: str | Path | Iterable[Any],
+    *,
+    length: float = LENGTH,
+    protocol: str | Protocol = "karat",
+    references: str | None = None,
+    language: str | None = None,
+) -> Filtered:
+    """What becomes of reformulations under the filter; `reformulations` are a file, several, or Reformulation objects.
+
+    >>> documents = Corpus.of([{"id": "1", "text": "Deep nets learn.", "keyphrases": ["deep nets", "trees"]}])
+    >>> made = [{"id": "1~x", "source": "1", "method": "x", "text": "Nets learn deep."}]
+    >>> [(row["kept"], round(row["wer"], 2)) for row in filter_reformulations(documents, made).rows()]
+    [(True, 0.67)]
+    """
+    if not 0 <= length < 1:
+        raise InputError(f"the length may change by a share from 0 to 1, as 0.1, not {length:g}")
+    given, [chosen] = as_corpus(corpus), as_protocols([protocol], language)
+    _check_set(given, references)
+    texts = list(_read(reformulations))
+    if not texts:
+        raise InputError("there is no reformulation to look at")
+    look = _looking(change(chosen, reference_duplicates="keep"), given.semeval, references)
+    sources, original = _sources(given, {found.source for _, found, _ in texts}, look)
+    for where, found, _ in texts:
+        if found.source not in sources:
+            hint = near(found.source, sources)
+            raise InputError(f"{where}: there is no document {quoted(found.source)} in {given.origin}{hint}")
+    pairs = [(found, sources[found.source]) for _, found, _ in texts]
+    judged = [
+        each for start in range(0, len(pairs), 1000) for each in _judged(pairs[start : start + 1000], length, look)
+    ]
+    facts = {"set": references or "keyphrases", "hash": references_hash(given, references)}
+    return Filtered(
+        given.name,
+        len(original),
+        length,
+        tuple(judged),
+        tuple(original),
+        tuple(record for _, _, record in texts),
+        {str(chosen): chosen.signature(**facts, karat=__version__)},
+        (*by_name_notes(given, [chosen]), *_notes(judged, original)),
+    )
+
+
+def _check_set(corpus: Corpus, name: str | None) -> None:
+    if name is not None:
+        known = {there for document in corpus for there in document.reference_sets or ()}
+        if name not in known:
+            raise unknown("reference set", name, known)
+
+
+def _notes(judged: Sequence[Judged], original: Sequence[Sequence[int]]) -> Iterator[str]:
+    if not any(map(sum, original)):
+        yield "the documents have no references, so only the lengths are judged"
+    without = sum(not each.words_source for each in judged)
+    if without:
+        yield f"{without:,} documents have no word, so their reformulations have no WER and no ROUGE-1"
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """The references of some documents: whose they are, as they are given, present or not, and of which class."""
+
+    document: Ints
+    surface: list[str]
+    form: Ints
+    present: Bools
+    prmu: Ints
+
+    def counts(self, documents: int) -> Ints:
+        """References of each class, int[documents, 4]."""
+        keys = np.bincount(self.document * len(PRMU) + self.prmu, minlength=documents * len(PRMU))
+        return keys.reshape(documents, len(PRMU))
+
+
+Look = Callable[[Sequence[Document]], _Looked]
+
+
+def _looking(protocol: Protocol, semeval: bool, reference_set: str | None) -> Look:
+    """A function that looks up references in their documents."""
+
+    def look(documents: Sequence[Document]) -> _Looked:
+        prepared = prepare(documents, protocol.matching, semeval, reference_set)
+        aligned = align(prepared, [Prediction()] * len(documents), protocol.counting)
+        found, surfaces = aligned.references, [surface.strip() for surface in prepared.surfaces]
+        first = np.unique(found.variant_reference, return_index=True)[1]
+        shown = [surfaces[number] for number in found.variant_surface[first].tolist()]
+        return _Looked(found.document, shown, found.phrase, found.present, aligned.reference_prmu())
+
+    return look
+
+
+def _sources(corpus: Corpus, wanted: set[str], look: Look) -> tuple[dict[str, Document], list[tuple[int, ...]]]:
+    """(the documents that are wanted, by id; the references of every document by class)."""
+    found: dict[str, Document] = {}
+    counts: list[tuple[int, ...]] = []
+    for batch in corpus.batches():
+        documents = batch.records()
+        counts += map(tuple, look(documents).counts(len(documents)).tolist())
+        for identifier, place, document in zip(batch.ids, batch.places, documents, strict=True):
+            name = str(place) if identifier is None else identifier
+            if name in found:
+                raise InputError(f"{corpus.origin}: two documents have the id {quoted(name)}; ids are to be different")
+            if name in wanted:
+                found[name] = document
+    return found, counts
+
+
+def _judged(pairs: Sequence[tuple[Reformulation, Document]], length: float, look: Look) -> Iterator[Judged]:
+    """Each reformulation beside its document; both have the same references, so their rows go together."""
+    sources = [document for _, document in pairs]
+    made = [msgspec.structs.replace(document, title=found.title, text=found.text) for found, document in pairs]
+    a, b = look(sources), look(made)
+    counts = a.counts(len(pairs)).tolist(), b.counts(len(pairs)).tolist()
+    lost = np.flatnonzero(a.present & (b.prmu > PRMU.index("R")))
+    gone: Mapping[int, list[str]] = _by_document(a.document[lost], [a.surface[row] for row in lost.tolist()])
+    ceilings = _ceilings(a, b, len(pairs))
+    for i, (found, document) in enumerate(pairs):
+        one, other = words_of(document.title, document.text), words_of(found.title, found.text)
+        near_enough = abs(len(other) - len(one)) <= length * len(one) + ROUNDING
+        reasons = [*(["references"] if i in gone else []), *([] if near_enough else ["length"])]
+        yield Judged(
+            found.id,
+            found.source,
+            found.method,
+            tuple(reasons),
+            tuple(gone.get(i, ())),
+            len(one),
+            len(other),
+            wer(one, other),
+            rouge1(one, other),
+            ceilings[i],
+            tuple(counts[0][i]),
+            tuple(counts[1][i]),
+        )
+
+
+def _by_document(document: Ints, surfaces: Sequence[str]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for d, surface in zip(document.tolist(), surfaces, strict=True):
+        found.setdefault(d, []).append(surface)
+    return found
+
+
+def _ceilings(a: _Looked, b: _Looked, documents: int) -> list[float | None]:
+    """|A∩B| / |A∪B| of the references present in each of two documents, None where there are none."""
+    width = int(a.form.max(initial=0)) + 1
+    keys = a.document * width + a.form  # a repeated reference counts once
+    both, either = (np.unique(keys[mask]) // width for mask in (a.present & b.present, a.present | b.present))
+    shared, there = (np.bincount(each, minlength=documents) for each in (both, either))
+    found: Floats = np.divide(shared, there, out=np.full(documents, np.nan), where=there > 0)
+    return [None if value != value else value for value in found.tolist()]
+
+
+# ---------------------------------------------------------------------------------------------- words
+
+
+def words_of(title: str | None, text: str | None) -> list[str]:
+    """The words of a document, in lower case.
+
+    >>> words_of("Deep nets", "They learn (state-of-the-art).")
+    ['deep', 'nets', 'they', 'learn', 'state', 'of', 'the', 'art']
+    """
+    return tokenizer("split_nopunc")(f"{title or ''} {text or ''}".lower())
+
+
+def wer(a: Sequence[str], b: Sequence[str]) -> float | None:
+    """The word error rate: insertions, deletions and substitutions from one text to the other, over its words.
+
+    >>> wer("the cat sat on the mat".split(), "the cat lay on a mat".split())
+    0.3333333333333333
+    """
+    from rapidfuzz.distance import Levenshtein
+
+    return Levenshtein.distance(a, b) / len(a) if a else None
+
+
+def rouge1(a: Sequence[str], b: Sequence[str]) -> float | None:
+    """ROUGE-1 recall: the share of the words of a text that the other has too.
+
+    >>> rouge1("the cat sat on the mat".split(), "the cat lay on a mat".split())
+    0.6666666666666666
+    """
+    return (Counter(a) & Counter(b)).total() / len(a) if a else None

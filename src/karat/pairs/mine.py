@@ -1,0 +1,412 @@
+"""Pairs of alike documents: by the references that they share, by their words, or by vectors of their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count, pairwise
+from math import isfinite
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.corpus import Batch, Corpus, Document
+from karat.embed import embedder
+from karat.errors import InputError, unknown
+from karat.formats.base import first_variant
+from karat.formats.pairs import write_pairs
+from karat.matching.align import references_of
+from karat.matching.columns import Numbers, position
+from karat.matching.inputs import as_corpus
+from karat.matching.join import has_id
+from karat.options import Progress
+from karat.pairs.sets import MEASURES, ROUNDING, Alike, Floats, Ints, Measure, Sets, join, most_of, shares
+from karat.protocol import LANGUAGES
+from karat.text.normalise import normaliser
+
+By = Literal["references", "text", "embedding"]
+
+BY: tuple[By, ...] = ("references", "text", "embedding")
+IDENTICAL = ("keep", "drop")
+COSINES = 1 << 22  # cosines that are computed together
+SINGLE = 1e-6  # what single precision may lose of a cosine
+ENOUGH = 10  # pairs: with fewer it is told how many a lower threshold would give
+PLENTY = 30  # pairs, from which on no lower threshold is tried
+LOWER = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05)
+LOOKED_AT = 2_000_000  # pairs of documents at most, to count those of a lower threshold
+LETTERS = "cosines are of hashed character n-grams, which compare letters, not meanings; --model takes an encoder"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Which documents are alike; the flags of the command say what each means."""
+
+    by: By = "references"
+    min: float = 0.5
+    measure: Measure = "jaccard"
+    stem: bool = False
+    identical: Literal["keep", "drop"] = "drop"
+    text_max: float | None = None
+    nearest: int | None = None
+    model: str = "hash"
+    references: str | None = None
+    language: str | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        """What cannot be chosen is said at once."""
+        for name, value, known in (
+            ("by", self.by, BY),
+            ("measure", self.measure, MEASURES),
+            ("value of identical", self.identical, IDENTICAL),
+            *((("language", self.language, LANGUAGES),) if self.language else ()),
+        ):
+            if value not in known:
+                raise unknown(name, str(value), known)
+        if not (isfinite(self.min) and 0 < self.min <= 1):
+            raise InputError(f"min is a number above 0 and up to 1, not {self.min:g}")
+        if self.text_max is not None and not 0 <= self.text_max <= 1:
+            raise InputError(f"text-max is a number from 0 to 1, not {self.text_max:g}")
+        if self.nearest is not None and self.nearest < 1:
+            raise InputError(f"nearest is how many pairs a document keeps, 1 or more, not {self.nearest}")
+        if self.by == "embedding" and self.measure != "jaccard":
+            raise InputError("vectors are compared by their cosine: leave out the measure, which is of sets")
+
+    @property
+    def name(self) -> str:
+        """What the score of a pair is called."""
+        return "cosine" if self.by == "embedding" else self.measure
+
+    @property
+    def stemmer(self) -> str:
+        """The stemmer's name, `none` where nothing is stemmed."""
+        if self.language:
+            return "porter" if self.language == "english" else self.language
+        return "porter" if self.stem else "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of alike documents, in corpus order."""
+
+    corpus: str
+    ids: tuple[str, ...]  # of all documents
+    options: Options
+    alike: Alike
+    texts: Floats | None  # the Jaccard index of the words of both texts, where it was asked for
+    left_out: int  # documents without what is compared
+    remarks: tuple[str, ...] = ()
+    lower: tuple[tuple[float, int], ...] = ()  # of fewer than ten pairs: a lower threshold, and its pairs
+
+    def __len__(self) -> int:
+        return len(self.alike.a)
+
+    @property
+    def documents(self) -> int:
+        """How many documents are in a pair."""
+        return len(np.unique(np.concatenate([self.alike.a, self.alike.b])))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How many pairs there are, and what was left out."""
+        what = "references" if self.options.by == "references" else "text"
+        lacking = f"{self.left_out:,} without {what} left out"
+        return (
+            f"{pairs_said(len(self))} over {self.documents:,} of {len(self.ids):,} documents of {self.corpus}"
+            + (f" ({lacking})" if self.left_out else ""),
+            *self.remarks,
+        )
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        columns: list[Sequence[Any]] = [self.alike.a.tolist(), self.alike.b.tolist(), self.alike.score.tolist()]
+        texts = None if self.texts is None else self.texts.tolist()
+        for n, (a, b, score) in enumerate(zip(*columns, strict=True)):
+            row = {"a": self.ids[a], "b": self.ids[b], self.options.name: score}
+            if texts is not None:
+                row["text"] = texts[n] if texts[n] == texts[n] else None
+            yield row
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict a pair, as in the file."""
+        return list(self)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the pairs; the file's name chooses between JSON lines, CSV, TSV and Parquet."""
+        write_pairs(path, self)
+
+
+def mine_pairs(corpus: str | Path | Corpus, **options: Any) -> Pairs:
+    """The pairs of alike documents of a corpus; the keywords are those of `karat.pairs.mine.Options`.
+
+    >>> documents = [["trees", "graphs"], ["Graphs", "trees", "nets"], ["nets"], ["trees", "graphs"]]
+    >>> corpus = Corpus.of({"id": str(n), "keyphrases": each} for n, each in enumerate(documents))
+    >>> [(row["a"], row["b"], round(row["jaccard"], 2)) for row in mine_pairs(corpus)]
+    [('0', '1', 0.67), ('1', '3', 0.67)]
+    """
+    chosen, given = Options(**options), as_corpus(corpus)
+    search = {"references": _by_references, "text": _by_text, "embedding": _by_embedding}[chosen.by](given, chosen)
+    remarks: list[str] = [LETTERS] if chosen.by == "embedding" and chosen.model == "hash" else []
+    alike, texts, remark = _filtered(given, search.find(chosen.min), chosen)
+    lower: tuple[tuple[float, int], ...] = ()
+    if len(alike.a) < ENOUGH:
+        lower, tried = _at_lower(given, search, chosen, len(alike.a))
+        if tried:
+            remark.append(_lower_said(lower, tried[-1]))
+    return Pairs(given.name, search.ids, chosen, alike, texts, search.left_out, (*remarks, *remark), lower)
+
+
+def _filtered(corpus: Corpus, alike: Alike, options: Options) -> tuple[Alike, Floats | None, list[str]]:
+    """(the pairs that the other options leave, how alike their texts are if that is asked, what to say of it)."""
+    texts, remarks = None, list[str]()
+    if options.text_max is not None:
+        texts, remark = _text_shares(corpus, alike, options)
+        low = ~(texts > options.text_max + ROUNDING)  # a pair without texts stays
+        remarks += [f"{pairs_said(int((~low).sum()))} with texts too alike left out", *remark]
+        alike, texts = alike.take(low), texts[low]
+    if options.nearest is not None:
+        near = _nearest(alike, options.nearest)
+        alike, texts = alike.take(near), texts if texts is None else texts[near]
+    return alike, texts, remarks
+
+
+def _at_lower(
+    corpus: Corpus, search: _Search, options: Options, found: int
+) -> tuple[tuple[tuple[float, int], ...], list[float]]:
+    """((threshold, pairs) of lower thresholds that give more pairs, all that were tried).
+
+    It goes down to the first threshold with plenty of pairs, and to none that is too much work.
+    """
+    alike, tried = None, list[float]()
+    for least in [each for each in LOWER if each < options.min - ROUNDING]:
+        if search.most(least) > LOOKED_AT:
+            break
+        alike = search.find(least)
+        tried.append(least)
+        if len(alike.a) >= PLENTY:
+            break
+    if alike is None:
+        return (), tried
+    score = _filtered(corpus, alike, options)[0].score
+    counts = [found, *(int((score >= least - search.rounding).sum()) for least in tried)]
+    more = [(least, count) for least, (before, count) in zip(tried, pairwise(counts), strict=True) if count > before]
+    return tuple(more), tried
+
+
+def _lower_said(lower: Sequence[tuple[float, int]], lowest: float) -> str:
+    """What lower thresholds would give, down to the lowest that was tried."""
+    if not lower:
+        return f"a lower --min gives no more pairs, down to {_short(lowest)}"
+    return "a lower --min gives " + ", ".join(f"{count:,} at {_short(least)}" for least, count in lower)
+
+
+def _short(share: float) -> str:
+    return f"{share:g}".removeprefix("0")
+
+
+# ---------------------------------------------------------------------------------------------- reading
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What can be searched for pairs, at any threshold."""
+
+    ids: tuple[str, ...]  # of all documents
+    left_out: int  # documents without what is compared
+    find: Callable[[float], Alike]
+    most: Callable[[float], int]  # how many pairs of documents are looked at
+    rounding: float  # by which a score may fall short
+
+
+def _batches(corpus: Corpus, progress: Progress | None) -> Iterator[tuple[list[str], Batch[Document]]]:
+    """(ids, batch) of a corpus; where there are no ids, the lines stand for them."""
+    has_ids, known = has_id(corpus), dict[str, int]()
+    for batch in corpus.batches():
+        ids = list(batch.ids) if has_ids else list(map(str, batch.places))
+        for identifier, place in zip(ids, batch.places, strict=True):
+            if identifier is None:
+                raise InputError(f"{corpus.origin}:{place}: no id, though earlier lines have one")
+            if known.setdefault(identifier, place) != place:
+                raise InputError(
+                    f"{corpus.origin}: id {identifier!r} is on line {known[identifier]} and on line {place}"
+                )
+        yield ids, batch  # type: ignore[misc]
+        if progress is not None:
+            progress(len(ids))
+
+
+Items = tuple[list[str], list[int]]  # the items of some documents one after the other, and how many each has
+
+
+def _sets(
+    corpus: Corpus, options: Options, items: Callable[[Sequence[Document]], Items]
+) -> tuple[tuple[str, ...], Sets]:
+    """The ids, and the set of each document's items, which are numbered as they are met; the empty string is none."""
+    ids: list[str] = []
+    numbers, counts, found = Numbers(), list[int](), list[Ints]()
+    for some, batch in _batches(corpus, options.progress):
+        flat, each = items(batch.records())
+        ids += some
+        counts += each
+        found.append(numbers.of(flat))
+    item = np.concatenate([*found, np.zeros(0, dtype=np.int64)])
+    owner = np.repeat(np.arange(len(ids)), np.array(counts, dtype=np.int64))
+    real = item != numbers.get("", -1)
+    return tuple(ids), Sets.of(owner[real], item[real], len(ids))
+
+
+def _phrases(options: Options) -> Callable[[Sequence[Document]], Items]:
+    """What gives the references of documents, lower-cased and stemmed if asked for, of variants the first."""
+    normal = normaliser("split", options.stemmer, "lower")
+
+    def phrases(documents: Sequence[Document]) -> Items:
+        normal.forget()
+        given = [references_of(document, options.references) for document in documents]
+        return normal.many([first_variant(phrase) for each in given for phrase in each]), list(map(len, given))
+
+    return phrases
+
+
+def _words(options: Options) -> Callable[[Sequence[Document]], Items]:
+    """What gives the words of titles and texts; a mark is none."""
+    normal = normaliser("marks", options.stemmer, "lower")
+
+    def words(documents: Sequence[Document]) -> Items:
+        normal.forget()
+        lists = [list(filter(is_word, normal(text_of(document)).split(" "))) for document in documents]
+        return [word for each in lists for word in each], list(map(len, lists))
+
+    return words
+
+
+def is_word(token: str) -> bool:
+    """Whether it has a letter or a digit.
+
+    >>> [is_word(token) for token in ("c", "-", "3d", "")]
+    [True, False, True, False]
+    """
+    return token.isalnum() or any(map(str.isalnum, token))
+
+
+def text_of(document: Document) -> str:
+    """The title and the text of a document."""
+    return f"{document.title or ''} {document.text or ''}".strip()
+
+
+# ---------------------------------------------------------------------------------------------- finding
+
+
+def _by_references(corpus: Corpus, options: Options) -> _Search:
+    check_set(corpus, options.references)
+    ids, sets = _sets(corpus, options, _phrases(options))
+    if not len(sets.items):
+        raise InputError(f"{corpus.origin}: no document has references; --by text goes by the texts instead")
+    return _of_sets(ids, sets, options)
+
+
+def check_set(corpus: Corpus, name: str | None) -> None:
+    """Says so if no document has a reference set of that name."""
+    known: set[str] = set()
+    for document in corpus if name is not None else ():
+        known.update(document.reference_sets or ())
+        if name in known:
+            return
+    if name is not None:
+        raise unknown("reference set", name, known)
+
+
+def _by_text(corpus: Corpus, options: Options) -> _Search:
+    ids, sets = _sets(corpus, options, _words(options))
+    if not len(sets.items):
+        raise InputError(f"{corpus.origin}: no document has a title or a text, so --by text cannot compare them")
+    return _of_sets(ids, sets, options)
+
+
+def _of_sets(ids: tuple[str, ...], sets: Sets, options: Options) -> _Search:
+    def find(least: float) -> Alike:
+        return join(sets, least, options.measure, options.identical == "keep")
+
+    def most(least: float) -> int:
+        return most_of(sets, least, options.measure)
+
+    return _Search(ids, int((sets.sizes == 0).sum()), find, most, ROUNDING)
+
+
+def _by_embedding(corpus: Corpus, options: Options) -> _Search:
+    """Pairs by the cosine of their texts' vectors; equal texts are identical."""
+    ids: list[str] = []
+    texts: list[str] = []
+    for some, batch in _batches(corpus, options.progress):
+        ids += some
+        texts += map(text_of, batch.records())
+    there = np.flatnonzero([bool(text) for text in texts])
+    if not len(there):
+        raise InputError(f"{corpus.origin}: no document has a title or a text, so --by embedding cannot compare them")
+    given = [texts[i] for i in there.tolist()]
+    number = Numbers().of(given)
+    vectors = np.array(embedder(options.model).embed(given), dtype=np.float32)
+    lengths = np.sqrt((vectors * vectors).sum(axis=1))
+    vectors /= np.where(lengths > 0, lengths, 1)[:, None]
+
+    def find(least: float) -> Alike:
+        found = _near(vectors, least)
+        if options.identical == "drop":
+            found = found.take(number[found.a] != number[found.b])
+        return Alike(there[found.a], there[found.b], found.score)
+
+    def most(least: float) -> int:
+        return len(there) * (len(there) - 1) // 2
+
+    return _Search(tuple(ids), len(texts) - len(there), find, most, SINGLE)
+
+
+def _near(vectors: NDArray[np.float32], least: float) -> Alike:
+    """Every two vectors of length 1 whose cosine is high enough, a block of rows at a time."""
+    step = max(COSINES // max(len(vectors), 1), 1)
+    parts: list[Alike] = []
+    for start in range(0, len(vectors), step):
+        cosines = vectors[start : start + step] @ vectors[start:].T  # [rows, rows from start on]
+        row, column = np.nonzero(np.triu(cosines >= least - SINGLE, 1))
+        score = np.minimum(cosines[row, column].astype(np.float64), 1.0)
+        parts.append(Alike(row + start, column + start, score))
+    return Alike(
+        np.concatenate([part.a for part in parts]),
+        np.concatenate([part.b for part in parts]),
+        np.concatenate([part.score for part in parts]),
+    )
+
+
+# ---------------------------------------------------------------------------------------------- choosing
+
+
+def _text_shares(corpus: Corpus, alike: Alike, options: Options) -> tuple[Floats, list[str]]:
+    """(the Jaccard index of the words of both texts, NaN where one has none; what to say of these)."""
+    wanted = set(np.concatenate([alike.a, alike.b]).tolist())
+    words, place = _words(options), count()
+
+    def of_pairs(documents: Sequence[Document]) -> Items:
+        return words([document if next(place) in wanted else Document() for document in documents])
+
+    if not any(map(text_of, corpus)):  # the first one that has a text settles it
+        raise InputError(f"{corpus.origin}: no document has a title or a text, so --text-max cannot compare them")
+    _, sets = _sets(corpus, replace(options, progress=None), of_pairs)
+    found = shares(alike.a, alike.b, sets, sets)
+    empty = (sets.sizes[alike.a] == 0) | (sets.sizes[alike.b] == 0)
+    found[empty] = np.nan
+    return found, [f"{pairs_said(int(empty.sum()))} kept of which a document has no text"] if empty.any() else []
+
+
+def pairs_said(count: int) -> str:
+    """How many pairs, in words."""
+    return f"{count:,} pair{'' if count == 1 else 's'}"
+
+
+def _nearest(alike: Alike, most: int) -> NDArray[np.bool_]:
+    """Which pairs are among the best of one of their documents, the earlier of equals."""
+    pair = np.arange(len(alike.a))
+    document, pairs = np.concatenate([alike.a, alike.b]), np.concatenate([pair, pair])
+    order = np.lexsort((pairs, -alike.score[pairs], document))
+    kept = np.zeros(len(pair), dtype=bool)
+    kept[pairs[order][position(document[order]) < most]] = True
+    return kept

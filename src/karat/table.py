@@ -1,0 +1,169 @@
+"""Table: what a result shows, as values; the writers of `karat.output` make text of it.
+
+A result says its tables once, `tables()`. A table has a title, typed columns, groups of rows of values, and texts
+before and after it. How a value is written (four decimals, no zero before the point, p below .0001) is a matter of its
+column's kind; how text from files is made harmless is a matter of the writers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil, isnan
+from typing import Any, Literal
+
+Style = Literal["bold", "code", "struck", "raised", "underlined"]
+Better = Literal["higher", "lower"]
+NONE = "–"  # what stands for a value that is undefined
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A text that stands out."""
+
+    text: str
+    style: Style
+
+
+Words = str | tuple[str | Marked, ...]
+
+
+# ---------------------------------------------------------------------------------------------- kinds of columns
+
+
+def number(value: float | None) -> str:
+    """A score with four decimals, without the zero before the point; – where it is undefined.
+
+    >>> number(0.34173), number(1.0), number(3.2), number(float("nan")), number(-0.5), number(None)
+    ('.3417', '1.0000', '3.2000', '–', '-.5000', '–')
+    """
+    if value is None or isnan(value):
+        return NONE
+    text = f"{value:.4f}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def signed(value: float | None) -> str:
+    """A difference: with its sign, unless it is 0 when rounded.
+
+    >>> signed(0.0876), signed(-0.009), signed(0.00001), signed(None)
+    ('+.0876', '-.0090', '.0000', '–')
+    """
+    text = number(value)
+    if text.strip("-") == ".0000":
+        return ".0000"
+    return text if text == NONE or text.startswith("-") else f"+{text}"
+
+
+def p_value(value: float | None, at_floor: bool = False) -> str:
+    """A p-value, with "≤" where resamples could not make it smaller; – where it is undefined.
+
+    >>> p_value(0.0123), p_value(1e-7), p_value(1 / 10_001, at_floor=True), p_value(None)
+    ('.0123', '<.0001', '≤ .0001', '–')
+    """
+    if value is None or isnan(value):
+        return NONE
+    if at_floor:
+        return f"≤ {number(ceil(value * 10_000 - 1e-9) / 10_000)}"
+    return "<.0001" if value < 0.0001 else number(value)
+
+
+def count(value: int | None) -> str:
+    """A whole number with commas.
+
+    >>> count(12345), count(None)
+    ('12,345', '–')
+    """
+    return NONE if value is None else f"{value:,}"
+
+
+def fixed(digits: int) -> Callable[[float | None], str]:
+    """Numbers with so many decimals.
+
+    >>> fixed(2)(31.8249)
+    '31.82'
+    """
+
+    def written(value: float | None) -> str:
+        return NONE if value is None or isnan(value) else f"{value:.{digits}f}"
+
+    return written
+
+
+def text(value: object) -> str:
+    """Whatever it is, as it is; nothing for None."""
+    return "" if value is None else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How the values of a column are written, and on which side of it."""
+
+    write: Callable[[Any], str]
+    side: Literal["left", "right"] = "right"
+
+
+NUMBER, SIGNED, P_VALUE, COUNT = Kind(number), Kind(signed), Kind(p_value), Kind(count)
+FIXED2 = Kind(fixed(2))
+TEXT = Kind(text, "left")
+FIGURE = Kind(text)  # a text that is a number, to the right
+
+
+# ---------------------------------------------------------------------------------------------- tables
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name, what stands above and below its name, how its values are written, and what it is."""
+
+    name: str
+    kind: Kind = NUMBER
+    above: str = ""  # neighbours with the same text share it, as present | absent
+    below: str = ""
+    better: Better | None = None
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value with what stands beside it: marks, an interval, letters; without one a cell is the value itself."""
+
+    value: Any
+    after: Words = ""  # as " [.604, .675] a"
+    style: Style | None = None  # of the value
+    mark: str = ""  # beside the value where there are no styles, as * for the best on a terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A name and its cells; a cell that is None is empty, one that is undefined holds NaN."""
+
+    name: str
+    cells: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows that belong together, below a name of their own where they have one."""
+
+    rows: Sequence[Row]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of values; without columns only its texts."""
+
+    title: Words = ""
+    corner: str = ""  # what stands above the names of the rows
+    columns: Sequence[Column] = ()
+    groups: Sequence[Group] = ()
+    about: Sequence[Words] = ()  # paragraphs before it
+    notes: Sequence[Words] = ()  # paragraphs after it
+    items: Sequence[Words] = ()  # a list after these
+    caption: str = ""  # of a table in a paper, where it is more than title and about
+
+
+def rows_of(rows: Iterable[tuple[str, Sequence[Any]]]) -> tuple[Group, ...]:
+    """One group of rows, from names and cells."""
+    return (Group([Row(name, cells) for name, cells in rows]),)
