@@ -121,6 +121,54 @@ class Batch(Generic[R]):
 
 Batches = Callable[[], Iterator[Batch[R]]]
 
+AHEAD = 8  # batches that are kept when they are looked at before the reading
+
+
+class LookAhead(Generic[R]):
+    """Batches that can be read again: a call reads them from the first on.
+
+    `ahead` looks at the first ones before that. What it has read is kept, and the next call goes on behind it, so that
+    looking at a file and reading it open it once.
+    """
+
+    __slots__ = ("_ended", "_kept", "_read", "_rest")
+
+    def __init__(self, read: Batches[R]) -> None:
+        self._read: Batches[R] = read
+        self._kept: list[Batch[R]] = []
+        self._rest: Iterator[Batch[R]] | None = None  # open, behind what is kept
+        self._ended = False  # whether all there is is kept
+
+    def __call__(self) -> Iterator[Batch[R]]:
+        """All batches."""
+        if self._ended:
+            return iter(list(self._kept))
+        rest, self._rest = self._rest, None
+        return self._read() if rest is None else chain(list(self._kept), rest)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LookAhead, (self._read,)
+
+    def ahead(self) -> Iterator[Batch[R]]:
+        """The batches, as far as they are asked for."""
+        for at in range(AHEAD):
+            if at == len(self._kept) and not self._keep_next():
+                return
+            yield self._kept[at]
+        yield from islice(self(), AHEAD, None)
+
+    def _keep_next(self) -> bool:
+        if self._ended:
+            return False
+        if self._rest is None:
+            self._rest = islice(self._read(), len(self._kept), None)
+        batch = next(self._rest, None)
+        if batch is None:
+            self._ended, self._rest = True, None
+            return False
+        self._kept.append(batch)
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class _Records(Generic[R]):
@@ -129,6 +177,15 @@ class _Records(Generic[R]):
     name: str
     batches: Batches[R]
     origin: str = "memory"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.batches, LookAhead):
+            object.__setattr__(self, "batches", LookAhead(self.batches))
+
+    def ahead(self) -> Iterator[Batch[R]]:
+        """The batches, as far as they are asked for: to look at the first ones without reading them twice."""
+        assert isinstance(self.batches, LookAhead)
+        return self.batches.ahead()
 
     def __iter__(self) -> Iterator[R]:
         for batch in self.batches():

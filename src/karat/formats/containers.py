@@ -16,7 +16,7 @@ import msgspec
 from karat.errors import InputError
 from karat.formats import hub, jsonl
 from karat.formats.base import Record, brief, quoted
-from karat.formats.files import BOM, first_line, lines, open_bytes, without_compression
+from karat.formats.files import BOM, PARQUET, beginning, first_line, lines, open_bytes, without_compression
 from karat.formats.output import writing
 from karat.libraries import library
 
@@ -28,9 +28,8 @@ def container_at(path: str) -> str:
     """What a path holds: datasets (of the library), parquet, json (one value), jsonl, csv, tsv or text."""
     if hub.is_dataset(path):
         return "datasets"
-    with open_bytes(path) as file:
-        if file.read(4) == b"PAR1":
-            return "parquet"
+    if beginning(path).start == PARQUET:
+        return "parquet"
     line = first_line(path).lstrip()
     suffix = Path(without_compression(path)).suffix
     if line.startswith(b"{"):

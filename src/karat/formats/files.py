@@ -26,6 +26,7 @@ FIRST_BYTES = 1 << 16
 _SUFFIXES = (".gz", ".zst", ".jsonl", ".json", ".ndjson", ".txt", ".final", ".csv", ".tsv", ".parquet")
 _COMPRESSED = (".gz", ".zst")
 _GZIP, _ZSTD, BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"
+PARQUET = b"PAR1"
 
 
 def stem(path: str) -> str:
@@ -167,12 +168,9 @@ class Plain:
 
 def as_plain(path: str) -> Plain | None:
     """The file if it can be read in parts: not compressed, not standard input, not a pipe."""
-    if path == STDIN or not Path(path).is_file():
+    if path == STDIN or not Path(path).is_file() or beginning(path).compressed:
         return None
-    with open(path, "rb") as file:
-        if file.read(4).startswith((_GZIP, _ZSTD)):
-            return None
-        status = os.fstat(file.fileno())
+    status = os.stat(path)
     return Plain(path, status.st_size, status.st_mtime_ns)
 
 
@@ -197,13 +195,50 @@ def split_lines(block: bytes) -> list[bytes]:
 
 def first_line(path: str) -> bytes:
     """The first line that is not blank, without its end; an empty file is an error."""
+    line = beginning(path).line
+    if line is None:
+        raise InputError(f"{path}: the file is empty")
+    return line
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What can be seen of a file by opening it: whether it is compressed, how it starts, its first line."""
+
+    compressed: bool
+    start: bytes  # four bytes
+    line: bytes | None  # the first that is not blank, without its end; None of an empty file
+
+
+_BEGINNINGS: dict[tuple[str, int, int, int], Beginning] = {}  # by path and state
+_MOST_KEPT, _LONGEST_KEPT = 256, 1 << 20
+
+
+def beginning(path: str) -> Beginning:
+    """The beginning of a file, which is opened for it once unless it is changed."""
+    if path == STDIN or not Path(path).is_file():
+        return _read_beginning(path)
+    status = os.stat(path)
+    key = (path, status.st_ino, status.st_size, status.st_mtime_ns)
+    if key in _BEGINNINGS:
+        return _BEGINNINGS[key]
+    found = _read_beginning(path)
+    if len(found.line or b"") <= _LONGEST_KEPT and len(_BEGINNINGS) < _MOST_KEPT:
+        _BEGINNINGS[key] = found
+    return found
+
+
+def _read_beginning(path: str) -> Beginning:
     with open_bytes(path) as file:
-        line = file.readline().removeprefix(BOM)
-        if not line:
-            raise InputError(f"{path}: the file is empty")
-        while line and not line.strip():
-            line = file.readline()
-    return line.rstrip(b"\r\n")
+        compressed = isinstance(file, gzip.GzipFile) or isinstance(getattr(file, "raw", None), _Zstd)
+        start = file.read(4)
+        if start == PARQUET:
+            return Beginning(compressed, start, start)
+        read = (start + file.readline()).removeprefix(BOM)
+        line = next(filter(bytes.strip, read.split(b"\n")), b"")
+        while not line.strip() and (further := file.readline()):
+            line = further
+    return Beginning(compressed, start, line.rstrip(b"\r\n") if start else None)
 
 
 def without_compression(path: str) -> str:

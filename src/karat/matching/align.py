@@ -82,13 +82,19 @@ def _close_digits(form: str) -> str:
 
 
 def prepare(
-    documents: Sequence[Document], matching: Matching, semeval: bool = False, reference_set: str | None = None
+    documents: Sequence[Document],
+    matching: Matching,
+    semeval: bool = False,
+    reference_set: str | None = None,
+    parts: tuple[list[str], list[str]] | None = None,
 ) -> Prepared:
-    """The normalised texts and the references of some documents; `semeval` is what references=by-name goes by."""
-    normalise = _forms(matching).normalise
-    normalise.forget()
-    table, surfaces = Numbers(), Numbers()
-    bare = Prepared(documents, matching, table, surfaces, *_texts(documents, matching, normalise), _NO_REFERENCES)
+    """The normalised texts and the references of some documents; `semeval` is what references=by-name goes by.
+
+    `parts` are the `normalised_parts` of the documents, where a matching with the same tokens had them made.
+    """
+    titles, bodies = normalised_parts(documents, matching) if parts is None else parts
+    texts = _joined(documents, matching, titles, bodies)
+    bare = Prepared(documents, matching, Numbers(), Numbers(), titles, bodies, texts, _NO_REFERENCES)
     return with_set(bare, semeval, reference_set)
 
 
@@ -152,19 +158,26 @@ def references_of(document: Document, reference_set: str | None) -> list[Referen
     return (document.reference_sets or {}).get(reference_set) or []
 
 
-def _texts(
-    documents: Sequence[Document], matching: Matching, normalise: Normaliser
-) -> tuple[list[str], list[str], list[str]]:
+def normalised_parts(documents: Sequence[Document], matching: Matching) -> tuple[list[str], list[str]]:
+    """The titles and the texts of documents in their compared form."""
+    normalise = _forms(matching).normalise
+    normalise.forget()
     titles = normalise.many([document.title or "" for document in documents])
     bodies = [normalise(document.text) if document.text else "" for document in documents]
     if matching.repair == "digits":
         titles, bodies = list(map(_close_digits, titles)), list(map(_close_digits, bodies))
+    return titles, bodies
+
+
+def _joined(documents: Sequence[Document], matching: Matching, titles: list[str], bodies: list[str]) -> list[str]:
+    """Titles and texts with what stands between them."""
+    normalise = _forms(matching).normalise
     if matching.boundary == "dot" and not normalise.local:  # the full stop has a say in the tokens before it
         joined = (" . ".join((document.title or "", document.text or "")) for document in documents)
-        return titles, bodies, [f" {normalise(text)} " for text in joined]
+        return [f" {normalise(text)} " for text in joined]
     boundary = {"wall": WALL, "cross": "", "eos": "<eos>", "dot": normalise(".")}[matching.boundary]
     between = f" {boundary} " if boundary else " "
-    return titles, bodies, [f" {t}{between}{b} " for t, b in zip(titles, bodies, strict=True)]
+    return [f" {t}{between}{b} " for t, b in zip(titles, bodies, strict=True)]
 
 
 def _references(given: list[list[Reference]], matching: Matching, phrases: _Phrases, texts: list[str]) -> References:

@@ -62,7 +62,7 @@ def matched_by(corpus: Corpus, run: Run, by: By | None) -> By:
 
 def has_id(records: Corpus | Run) -> bool:
     """Whether the first record has an id."""
-    for batch in records.batches():
+    for batch in records.ahead():
         return batch.ids[0] is not None
     return False
 

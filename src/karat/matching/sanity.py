@@ -42,7 +42,7 @@ def has_texts(corpus: Corpus, runs: Sequence[Run] = ()) -> bool:
 
     Raises InputError if none has, but records of a run have: then the two are in the wrong order.
     """
-    if any(document.title or document.text for document in corpus):
+    if any(document.title or document.text for batch in corpus.ahead() for document in batch.records()):
         return True
     for run in runs:
         if _looks_like_corpus(run):
@@ -103,7 +103,7 @@ class _Sample:
         places: list[int] = []
         documents: list[Document] = []
         start = 0
-        for batch in corpus.batches():
+        for batch in corpus.ahead():
             picked = batch.pick(_spread(len(batch)))
             ids += picked.ids
             places += [start + place for place in _spread(len(batch))]
@@ -121,7 +121,7 @@ class _Sample:
         number = dict(zip(self.places if by_line else self.ids, range(len(self.ids)), strict=True))
         found: dict[int, list[str]] = {}
         start = 0
-        for batch in run.batches():
+        for batch in run.ahead():
             keys = range(start, start + len(batch)) if by_line else batch.ids
             there = [at for at, key in enumerate(keys) if key in number]
             for at, record in zip(there, batch.pick(there).records(), strict=True):
