@@ -6,19 +6,21 @@ other from the first protocol to the second, the weightiest first: so the change
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate, pairwise
 from math import inf, isnan
 from pathlib import Path
 from typing import Any
 
-from karat.analyses.score import score
+from karat.analyses.score import Options, reading_of, score
+from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
 from karat.errors import MissingExtraError
 from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.passes import Pass
 from karat.metrics.base import parse_request
-from karat.protocol import KARAT, Counting, Matching, Protocol, change, published, signature_facts
+from karat.protocol import KARAT, Counting, Matching, Protocol, change, published
 from karat.results import Displayed, Results
 from karat.text.tokens import tokenizer
 
@@ -27,7 +29,7 @@ DEFAULT_METRIC = "f1@M:present"
 SAMPLE = 2000  # documents on which is seen which options matter
 
 Values = tuple[float, ...]  # one a system
-Options = tuple[Matching, Counting]
+Choice = tuple[Matching, Counting]
 Ranking = tuple[tuple[str, ...], ...]  # systems, best first; equal ones together
 Pair = tuple[Protocol, Protocol]
 
@@ -138,31 +140,57 @@ def audit(
 
     Every protocol is compared with `against`; the keywords are those of `karat.analyses.score.Options`.
     """
-    options["language"] = options.get("language")
+    chosen = Options(**options)
     given, systems = as_corpus(corpus), as_runs(runs)
     listed, notes = _usable([against, *(protocol or published())], skip=not protocol)
-    measure = _Measure(given, systems, metric, options)
-    results = measure.results(listed)  # as they were given: a signature also says which references it is of
-    chosen = signature_facts(next(iter(results.signatures.values())))["set"]
-    measure = replace(measure, options=options | {"references": None if chosen == "keyphrases" else chosen})
-    protocols = as_protocols(listed, options["language"])
-    values = {str(p): measure.of(p) for p in protocols}
-    found: list[Cause] = []
-    far: list[Cause] = []
-    if causes:
-        sample = measure.sample(len(results.ids))
-        found = _causes(measure, sample, [(protocols[0], p) for p in protocols[1:]])
-        far = _causes(measure, sample, _extremes(values, protocols, len(systems)))
-    return Audit(
-        results,
-        metric,
-        tuple(run.name for run in systems),
-        protocols,
-        values,
-        tuple(found),
-        tuple(far),
-        (*results.remarks, *notes, *_left_out(results)),
+    reading = reading_of(given, systems, listed, chosen)
+    finish = in_pass(reading, metric, listed, chosen, notes)
+    reading.run()
+    found = finish()
+    if not causes:
+        return found
+    shared = options | {"language": chosen.language, "references": reading.setup.reference_set}
+    measure = _Measure(
+        given, systems, metric, shared, {(p.matching, p.counting): found.values[str(p)] for p in found.protocols}
     )
+    sample = measure.sample(len(found.results.ids))
+    first, *others = found.protocols
+    return replace(
+        found,
+        causes=tuple(_causes(measure, sample, [(first, each) for each in others])),
+        extremes=tuple(_causes(measure, sample, _extremes(found.values, found.protocols, len(systems)))),
+    )
+
+
+def in_pass(
+    reading: Pass, metric: str, listed: Sequence[str | Protocol], options: Options, notes: Sequence[str] = ()
+) -> Callable[[], Audit]:
+    """Registers what an audit needs of a pass; what comes back gives it, without causes, once the pass has run."""
+    protocols = as_protocols(listed, options.language)
+    scores = scores_in_pass(reading, [metric], listed, options)
+
+    def finish() -> Audit:
+        results = scores()
+        values: dict[str, list[float]] = {}
+        for each in results.scores:  # in the order of the systems
+            values.setdefault(each.protocol, []).append(each.value)
+        return Audit(
+            results,
+            metric,
+            reading.setup.systems,
+            protocols,
+            {str(p): tuple(values[str(p)]) for p in protocols},
+            (),
+            (),
+            (*results.remarks, *notes, *_left_out(results)),
+        )
+
+    return finish
+
+
+def usable_protocols(against: str | Protocol = KARAT) -> tuple[list[str | Protocol], list[str]]:
+    """(every published protocol that can be used here, notes on those that cannot)."""
+    return _usable([against, *published()], skip=True)
 
 
 def _left_out(results: Results) -> list[str]:
@@ -203,7 +231,7 @@ class _Measure:
     runs: Sequence[Run]
     metric: str
     options: dict[str, Any]
-    known: dict[Options, Values] = field(default_factory=dict)
+    known: dict[Choice, Values] = field(default_factory=dict)
 
     def sample(self, documents: int) -> _Measure:
         """The same on a part of the documents, where there are many."""

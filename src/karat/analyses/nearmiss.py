@@ -16,19 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from karat.analyses.score import score
+from karat.analyses.score import in_pass as scores_in_pass
+from karat.analyses.score import reading_of
 from karat.corpus import Corpus, Run
 from karat.errors import InputError
-from karat.matching.align import align, prepare
 from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset, lookup
 from karat.matching.inputs import as_corpus, as_protocols, as_runs
-from karat.matching.join import Chunk, Join, chunks
+from karat.matching.passes import Pass, View
 from karat.matching.sanity import has_texts
-from karat.matching.workers import ordered_map
 from karat.metrics.base import Request, parse_request
 from karat.metrics.soft import ROUNDING, checked_threshold
 from karat.options import By, Missing, Progress
-from karat.protocol import Protocol, signature_facts, whole_number
+from karat.protocol import Protocol, whole_number
 from karat.results import Displayed
 from karat.similarity import Similarity, Words, find, find_once
 from karat.similarity.classes import CLASSES, Classes, all_words, classify, is_word
@@ -214,31 +213,36 @@ def nearmiss(
     [('part-of', 1)]
     """
     chosen = Options(**options)
-    given, systems = as_corpus(corpus), as_runs(runs)
-    request = _checked(given, systems, chosen)
     listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
-    shared = {name: getattr(chosen, name) for name in ("references", "language", "by", "missing", "jobs")}
-    results = score(given, *systems, metrics=[f"{request.label}:{request.subset}"], protocol=listed, **shared)
-    named = signature_facts(next(iter(results.signatures.values())))["set"]
+    reading = reading_of(as_corpus(corpus), as_runs(runs), listed, chosen)
+    finish = in_pass(reading, listed, chosen)
+    reading.run()
+    return finish()
+
+
+def in_pass(reading: Pass, listed: Sequence[str | Protocol], options: Options) -> Callable[[], NearMisses]:
+    """Registers what near misses need of a pass; what comes back gives them once the pass has run."""
+    corpus = reading.corpus
+    request = _checked(corpus, reading.runs, options)
+    results = scores_in_pass(reading, [f"{request.label}:{request.subset}"], listed, options)
     plan = _Plan(
-        given.semeval,
-        tuple(run.name for run in systems),
-        None if named == "keyphrases" else named,
-        as_protocols(listed, chosen.language),
+        as_protocols(listed, options.language),
         request,
-        replace(chosen, progress=None, pairs=None),
-        chosen.pairs is not None,
-        _sentences(given, chosen.similarity),
+        replace(options, progress=None, pairs=None),
+        options.pairs is not None,
+        _sentences(corpus, options.similarity),
     )
-    found = _collect(plan, given, systems, chosen)
-    return NearMisses(
-        given.name,
-        len(results.ids),
-        chosen,
-        tuple(found),
-        results.signatures,
-        (*results.notes, *_notes(found, chosen)),
-    )
+    if reading.jobs > 1:
+        classify([("", "")])  # so that the tagger is there before the processes are forked, not made in each
+    gathered = _Gathered(options, [])
+    answers = reading.look(partial(_chunk, plan), take=gathered.take)
+
+    def finish() -> NearMisses:
+        scored, _ = results(), answers.parts
+        notes = (*scored.notes, *_notes(gathered.found, options))
+        return NearMisses(corpus.name, len(scored.ids), options, tuple(gathered.found), scored.signatures, notes)
+
+    return finish
 
 
 def _checked(corpus: Corpus, runs: Sequence[Run], options: Options) -> Request:
@@ -284,9 +288,6 @@ def _notes(found: Sequence[Found], options: Options) -> list[str]:
 class _Plan:
     """What every chunk is asked."""
 
-    semeval: bool
-    systems: tuple[str, ...]
-    reference_set: str | None
     protocols: tuple[Protocol, ...]
     request: Request
     options: Options
@@ -304,26 +305,22 @@ class _Plan:
 class _Part:
     """What a chunk gives back: what was found, by system and protocol, and each pair if these are wanted."""
 
-    documents: int
     found: list[Found]
     pairs: list[NearMiss]
 
 
-def _chunk(plan: _Plan, chunk: Chunk) -> _Part:
-    documents = chunk.documents.records()
-    predictions = [batch.records() for batch in chunk.predictions]
+def _chunk(plan: _Plan, view: View) -> _Part:
     found: dict[tuple[int, int], tuple[Found, list[NearMiss]]] = {}
     for p, protocol in enumerate(plan.protocols):
-        prepared = prepare(documents, protocol.matching, plan.semeval, plan.reference_set)
-        for s, predicted in enumerate(predictions):
-            aligned = align(prepared, predicted, protocol.counting)
-            counted = np.ones(len(documents), dtype=bool)
-            counted[chunk.missing[s] if plan.options.missing == "skip" else []] = False
+        for s, system in enumerate(view.setup.systems):
+            aligned = view.aligned(s, protocol)
+            counted = np.ones(len(view), dtype=bool)
+            counted[view.left_out(s)] = False
             missed = _unmatched(aligned, plan.request, counted)
-            found[s, p] = _found(plan, (plan.systems[s], str(protocol)), chunk.ids, aligned, missed)
+            found[s, p] = _found(plan, (system, str(protocol)), view.ids, aligned, missed)
     order = [found[key] for key in sorted(found)]
     pairs = [each for _, near in order for each in near] if plan.all_pairs else []
-    return _Part(len(documents), [each for each, _ in order], pairs)
+    return _Part([each for each, _ in order], pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,17 +477,16 @@ def _plus(one: Found, other: Found, examples: int) -> Found:
     )
 
 
-def _collect(plan: _Plan, corpus: Corpus, runs: Sequence[Run], options: Options) -> list[Found]:
-    """What was found in all documents, by system and protocol."""
-    join = Join(options.by, options.missing)
-    found: list[Found] = []
-    if options.jobs > 1:
-        classify([("", "")])  # so that the tagger is there before the processes are forked, not made in each
-    for part in ordered_map(partial(_chunk, plan), chunks(corpus, runs, join), options.jobs):
-        if options.pairs is not None:
-            options.pairs(part.pairs)
-        if options.progress is not None:
-            options.progress(part.documents)
-        pairs = zip(found, part.found, strict=True)
-        found = [_plus(one, more, options.examples) for one, more in pairs] if found else part.found
-    return found
+@dataclass(slots=True)
+class _Gathered:
+    """What was found so far, by system and protocol; pairs are handed on as they come."""
+
+    options: Options
+    found: list[Found]
+
+    def take(self, part: _Part) -> None:
+        """Adds what was found in a chunk."""
+        if self.options.pairs is not None:
+            self.options.pairs(part.pairs)
+        both = zip(self.found, part.found, strict=True)
+        self.found = [_plus(a, b, self.options.examples) for a, b in both] if self.found else part.found

@@ -7,7 +7,7 @@ and Vajjala 2024). Where neither predicts anything both are undefined.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -16,13 +16,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from karat.analyses.score import Beside, Columns, score
+from karat.analyses.score import in_pass as scores_in_pass
+from karat.analyses.score import reading_of
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, unknown
 from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset, lookup
 from karat.matching.fusing import Fused, K, as_aligned, checked_k, checked_votes, fuse
 from karat.matching.inputs import as_corpus, as_protocols, as_runs
-from karat.matching.join import Chunk
+from karat.matching.passes import Pass, View
 from karat.matching.sanity import has_texts
 from karat.metrics.base import Request, Rows, divide, plan_requests
 from karat.options import By, Missing, Progress
@@ -183,30 +184,30 @@ def overlap(
     [('present', 100.0, 0.0), ('absent', 0.0, 33.333333333333336), ('all', 25.0, 25.0)]
     """
     chosen = Options(**options)
-    given, systems = as_corpus(corpus), as_runs(runs)
+    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
+    reading = reading_of(as_corpus(corpus), as_runs(runs), listed, chosen)
+    finish = in_pass(reading, listed, chosen)
+    reading.run()
+    return finish()
+
+
+def in_pass(reading: Pass, listed: Sequence[str | Protocol], options: Options) -> Callable[[], Overlap]:
+    """Registers what an overlap needs of a pass; what comes back gives it once the pass has run."""
+    systems = reading.setup.systems
     if len(systems) < 2:
         raise InputError(f"an overlap is of two runs or more, not of {len(systems)}")
-    if chosen.empty not in EMPTY:
-        raise unknown("value of empty", chosen.empty, EMPTY)
-    checked_k(chosen.k)
-    checked_votes(chosen.at_least, len(systems))
-    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
-    subsets = _subsets(given, systems)
+    if options.empty not in EMPTY:
+        raise unknown("value of empty", options.empty, EMPTY)
+    checked_k(options.k)
+    checked_votes(options.at_least, len(systems))
+    subsets = _subsets(reading.corpus, reading.runs)
     metrics = [f"{metric}:{subset}" for subset in subsets for metric in METRICS]
-    requests = {str(p): plan_requests(metrics, p.counting) for p in as_protocols(listed, chosen.language)}
-    plan = _Plan(
-        tuple(run.name for run in systems), requests, subsets, chosen.at_least, chosen.k, chosen.missing == "skip"
-    )
-    parts: list[_Part] = []
-    results = score(
-        given,
-        *systems,
-        metrics=metrics,
-        protocol=listed,
-        beside=Beside(partial(_look, plan), parts.append),
-        **{name: getattr(chosen, name) for name in ("references", "language", "by", "missing", "jobs", "progress")},
-    )
-    return _together(given.name, plan, chosen, results, parts)
+    protocols = as_protocols(listed, options.language)
+    requests = {str(p): plan_requests(metrics, p.counting) for p in protocols}
+    plan = _Plan(systems, protocols, requests, subsets, options.at_least, options.k)
+    scores = scores_in_pass(reading, metrics, listed, options)
+    answers = reading.look(partial(_look, plan))
+    return lambda: _together(reading.corpus.name, plan, options, scores(), answers.parts)
 
 
 def _subsets(corpus: Corpus, runs: Sequence[Run]) -> tuple[Subset, ...]:
@@ -222,11 +223,11 @@ class _Plan:
     """What every chunk is asked."""
 
     systems: tuple[str, ...]
+    protocols: tuple[Protocol, ...]
     requests: dict[str, list[Request]]  # by protocol
     subsets: tuple[Subset, ...]
     at_least: int
     k: float
-    leave_out: bool  # documents that a run lacks
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         """Every two systems."""
@@ -248,21 +249,21 @@ class _Part:
     lacked: list[tuple[str, str, tuple[int, ...]]]
 
 
-def _look(plan: _Plan, chunk: Chunk, columns: Columns) -> _Part:
-    there = np.ones((len(chunk.ids), len(plan.systems)), dtype=bool)
-    for s, lacking in enumerate(chunk.missing if plan.leave_out else ()):
-        there[lacking, s] = False
+def _look(plan: _Plan, view: View) -> _Part:
+    there = np.ones((len(view), len(plan.systems)), dtype=bool)
+    for s in range(len(plan.systems)):
+        there[view.left_out(s), s] = False
     everywhere: Bools = np.asarray(there.all(axis=1))
     counts: dict[tuple[int, int, int, Subset], Ints] = {}
     rows: dict[tuple[How, int], list[Rows]] = {}
     lacked: list[tuple[str, str, tuple[int, ...]]] = []
-    for p, requests in enumerate(plan.requests.values()):
-        aligned = [columns[s, p] for s in range(len(plan.systems))]
+    for p, (protocol, requests) in enumerate(zip(plan.protocols, plan.requests.values(), strict=True)):
+        aligned = [view.aligned(s, protocol) for s in range(len(plan.systems))]
         fused = fuse(aligned, plan.k)
         counts |= {(a, b, p, s): found for (a, b, s), found in _counts(plan, aligned, fused)}
         rows |= {(how, p): found for how, found in _scored(plan, requests, aligned, fused, everywhere)}
         if p == 0:
-            lacked = list(_lacked(plan, chunk, aligned, fused))
+            lacked = list(_lacked(plan, view.ids, aligned, fused))
     return _Part(counts, there, rows, lacked)
 
 
@@ -304,7 +305,7 @@ def _scored(
 
 
 def _lacked(
-    plan: _Plan, chunk: Chunk, aligned: Sequence[Aligned], fused: Fused
+    plan: _Plan, ids: Sequence[str], aligned: Sequence[Aligned], fused: Fused
 ) -> Iterator[tuple[str, str, tuple[int, ...]]]:
     """(document, phrase, systems) of what enough systems have and no reference is."""
     found = fused.take((fused.votes >= plan.at_least) & ~_is_reference(fused, aligned[0], "all"))
@@ -312,7 +313,7 @@ def _lacked(
     shown = found.of_each([each.predictions.surface for each in aligned])
     who = {key: tuple(np.flatnonzero(key).tolist()) for key in map(tuple, np.unique(found.has, axis=0).tolist())}
     for d, surface, has in zip(found.document.tolist(), shown.tolist(), map(tuple, found.has.tolist()), strict=True):
-        yield chunk.ids[d], surfaces[surface], who[has]
+        yield ids[d], surfaces[surface], who[has]
 
 
 # ---------------------------------------------------------------------------------------------- all chunks

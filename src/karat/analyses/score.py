@@ -1,52 +1,42 @@
-"""The one orchestration: what is asked for, chunk by chunk, on one process or several, into Results."""
+"""Scores: metrics of runs against a corpus, with the rows they are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 import karat.metrics  # noqa: F401  registers the metrics
 from karat import __version__
-from karat.corpus import Corpus, Document, Prediction, Run
-from karat.errors import InputError, unknown
+from karat.corpus import Corpus, Prediction, Run
+from karat.errors import InputError
 from karat.formats.reviews import NONE_ACCEPTED, Accepted, read_accepted
-from karat.matching.align import align, prepare
-from karat.matching.columns import PRMU, Aligned
+from karat.matching.align import align
+from karat.matching.columns import PRMU, Aligned, Ints
 from karat.matching.inputs import (
     as_corpus,
     as_protocols,
     as_runs,
+    by_line_notes,
     by_name_notes,
-    hash_of_references,
+    chosen_set,
     hash_text,
+    parse_shard,
     uncollected,
 )
-from karat.matching.join import Chunk, Join, Shard, chunks, has_id, matched_by
+from karat.matching.join import Join, Shard, has_id
+from karat.matching.passes import Pass, View, hash_look, text_options
 from karat.matching.sanity import has_texts, sanity_warnings
 from karat.matching.spellings import merged_spellings
-from karat.matching.workers import ordered_map
 from karat.metrics.base import DEFAULT_METRICS, Request, Rows, parse_request, plan_requests
 from karat.options import By, Missing, Progress
-from karat.protocol import Matching, Protocol, change, signature_facts, whole_number
+from karat.protocol import Matching, Protocol, change, signature_facts
 from karat.results import Part, Results, Score, Tally
-
-Columns = Mapping[tuple[int, int], Aligned]  # by system and protocol
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """Something else that is wanted of the columns while they are at hand.
-
-    `look` gets them chunk by chunk, possibly in another process; `take` is called with what it gives, in corpus order.
-    """
-
-    look: Callable[[Chunk, Columns], Any]
-    take: Callable[[Any], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +53,22 @@ class Options:
     development: tuple[str | Path | Corpus, Sequence[str | Path | Run]] | None = None
     progress: Progress | None = None
     extra_references: str | Path | None = None  # a review, whose accepted phrases are references too
-    beside: Beside | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What every chunk is asked: the protocols, and the requests of each."""
+    """What every chunk is asked: the protocols, and for each system and protocol the requests."""
 
-    corpus: str
-    semeval: bool
-    systems: tuple[str, ...]
-    reference_set: str | None
     protocols: tuple[Protocol, ...]
-    requests: tuple[tuple[Request, ...], ...]
-    leave_out: bool = False  # documents that a run lacks, instead of taking them as empty
-    extra: Accepted = NONE_ACCEPTED
-    look: Callable[[Chunk, Columns], Any] | None = None
+    requests: tuple[tuple[tuple[Request, ...], ...], ...]  # by system, by protocol
+
+    def matchings(self) -> list[tuple[Matching, list[int]]]:
+        """Each way of matching with its protocols; those whose texts are alike stand together."""
+        found: dict[Matching, list[int]] = {}
+        for p, protocol in enumerate(self.protocols):
+            found.setdefault(protocol.matching, []).append(p)
+        order = list(dict.fromkeys(map(text_options, found)))
+        return sorted(found.items(), key=lambda item: order.index(text_options(item[0])))
 
 
 def score(
@@ -104,39 +94,62 @@ def _score(
     protocol: str | Protocol | Sequence[str | Protocol],
     options: Options,
 ) -> Results:
+    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
+    reading = reading_of(as_corpus(corpus), as_runs(runs), listed, options)
+    finish = in_pass(reading, metrics, listed, options)
+    reading.run()
+    return finish()
+
+
+def reading_of(corpus: Corpus, runs: Sequence[Run], protocols: Sequence[str | Protocol], options: Any) -> Pass:
+    """A pass over a corpus and runs, with the references that the options, or a signature among the protocols, name."""
+    signed = _facts(protocols).get("set", "keyphrases")
+    extra = getattr(options, "extra_references", None)
+    return Pass(
+        corpus,
+        runs,
+        Join(options.by, options.missing, parse_shard(getattr(options, "shard", None))),
+        reference_set=chosen_set(corpus, options.references or (None if signed == "keyphrases" else signed)),
+        extra=_extra(corpus, extra),
+        jobs=options.jobs,
+        progress=options.progress,
+    )
+
+
+def in_pass(
+    reading: Pass, metrics: Sequence[str] | None, listed: Sequence[str | Protocol], options: Any
+) -> Callable[[], Results]:
+    """Registers what scores need of a pass; what comes back gives them once the pass has run."""
+    corpus, runs, setup = reading.corpus, reading.runs, reading.setup
     if not runs:
         raise InputError("nothing to score: give at least one run")
-    corpus, systems = as_corpus(corpus), as_runs(runs)
-    wanted, remark = wanted_metrics(corpus, metrics, systems)
-    remarks = _by_line_remarks(corpus, systems, options.by)
-    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
+    wanted, no_texts = wanted_metrics(corpus, metrics, runs)
     protocols, facts = as_protocols(listed, options.language), _facts(listed)
-    remarks += by_name_notes(corpus, protocols)
-    chosen = facts.get("set", "keyphrases")
-    plan = Plan(
-        corpus.name,
-        corpus.semeval,
-        tuple(run.name for run in systems),
-        _reference_set(corpus, options.references or (None if chosen == "keyphrases" else chosen)),
-        protocols,
-        tuple(tuple(plan_requests(wanted, p.counting, options.averages)) for p in protocols),
-        options.missing == "skip",
-        _extra(corpus, options.extra_references),
-        options.beside.look if options.beside else None,
-    )
-    remarks += _extra_remarks(plan.extra, options.extra_references, facts.get("extra"))
-    remarks += map("warning: {}".format, sanity_warnings(corpus, systems, protocols, options.by, plan.reference_set))
-    for request in {(r.metric, r.options): r for requests in plan.requests for r in requests}.values():
+    averages = getattr(options, "averages", False)
+    requests = tuple(tuple(plan_requests(wanted, p.counting, averages)) for p in protocols)
+    notes = [
+        *by_line_notes(corpus, runs, options.by),
+        *by_name_notes(corpus, protocols),
+        *_extra_notes(setup.extra, getattr(options, "extra_references", None), facts.get("extra")),
+        *map("warning: {}".format, sanity_warnings(corpus, runs, protocols, options.by, setup.reference_set)),
+    ]
+    asked = [request for each in requests for request in each]
+    for request in {(r.metric, r.options): r for r in asked}.values():
         if request.spec.needs is not None:
-            request.spec.needs(systems, dict(request.options))
-    join = Join(options.by, options.missing, _shard(options.shard))
-    plans, fit_remark = _fitted(plan, corpus, systems, join, options)
-    parts = _collect(plans, corpus, systems, join, options)
-    found = hash_text(sum(part.hash for part in parts))
-    if join.shard.count == 1 and facts.get("hash", found) != found:
-        remarks.append(f"the references of {corpus.name} are not those of the signature: their hash is {found}")
-    told = dict.fromkeys(filter(None, (request.remark for requests in plan.requests for request in requests)))
-    return _results(plans, parts, join.shard, [*remarks, *remark, *fit_remark, *told])
+            request.spec.needs(runs, dict(request.options))
+    plan, fit_notes = _fitted(Plan(protocols, (requests,) * len(runs)), reading, options)
+    later = [*no_texts, *fit_notes, *dict.fromkeys(filter(None, (request.remark for request in asked)))]
+    scored, hashes = reading.look(partial(_score_chunk, plan)), reading.look(hash_look)
+
+    def finish() -> Results:
+        total = sum(hashes.parts)
+        if reading.join.shard.count == 1 and facts.get("hash", hash_text(total)) != hash_text(total):
+            notes.append(
+                f"the references of {corpus.name} are not those of the signature: their hash is {hash_text(total)}"
+            )
+        return _results(plan, reading, scored.parts, total, [*notes, *later])
+
+    return finish
 
 
 # ---------------------------------------------------------------------------------------------- what is asked
@@ -145,15 +158,6 @@ def _score(
 def _facts(listed: Sequence[str | Protocol]) -> dict[str, str]:
     """What signatures that were given as protocols say of the references they were computed with."""
     return {k: v for text in listed if isinstance(text, str) for k, v in signature_facts(text).items()}
-
-
-def _shard(given: str | None) -> Shard:
-    if given is None:
-        return Shard()
-    index, count = (whole_number(part) for part in (given.partition("/")[0], given.partition("/")[2]))
-    if index is None or count is None or index > count:
-        raise InputError(f"--shard is I/N with I from 1 to N, as 3/16, not {given!r}")
-    return Shard(index, count)
 
 
 def wanted_metrics(
@@ -172,19 +176,6 @@ def wanted_metrics(
     return chosen, []
 
 
-def _reference_set(corpus: Corpus, name: str | None) -> str | None:
-    if name is None:
-        return None
-    known: set[str] = set()
-    for document in corpus:
-        known.update(document.reference_sets or ())
-        if name in known:
-            return name
-    if not known:
-        raise InputError(f"{corpus.origin} has no reference sets, so --references {name} cannot choose one")
-    raise unknown("reference set", name, known)
-
-
 def _extra(corpus: Corpus, review: str | Path | None) -> Accepted:
     if review is None:
         return NONE_ACCEPTED
@@ -193,31 +184,16 @@ def _extra(corpus: Corpus, review: str | Path | None) -> Accepted:
     return read_accepted(review, set(filter(None, known)), corpus.origin)
 
 
-def _extra_remarks(extra: Accepted, review: str | Path | None, signed: str | None) -> list[str]:
-    remarks = []
+def _extra_notes(extra: Accepted, review: str | Path | None, signed: str | None) -> list[str]:
+    notes = []
     if extra.phrases:
         count = sum(map(len, extra.phrases.values()))
-        remarks.append(f"with {count:,} extra references for {len(extra.phrases):,} documents ({review})")
+        notes.append(f"with {count:,} extra references for {len(extra.phrases):,} documents ({review})")
     elif review is not None:
-        remarks.append(f'{review}: no phrase is accepted, so no reference is added; write "accept": true')
+        notes.append(f'{review}: no phrase is accepted, so no reference is added; write "accept": true')
     if signed is not None and signed != extra.hash:
-        remarks.append(f"the signature is of other extra references (extra={signed}); --extra-references gives them")
-    return remarks
-
-
-def _by_line_remarks(corpus: Corpus, runs: Sequence[Run], by: By | None) -> list[str]:
-    return [
-        f"{run.name}: matched to {corpus.name} line by line{_whose_ids(corpus, run)}"
-        for run in runs
-        if matched_by(corpus, run, by) == "line"
-    ]
-
-
-def _whose_ids(corpus: Corpus, run: Run) -> str:
-    """Which of the two has ids, where only one has them."""
-    has = {each.origin: has_id(each) for each in (corpus, run)}
-    without = [origin for origin, found in has.items() if not found]
-    return ", without ids" if len(without) == 2 else f", though only {without[0]} has no ids" if without else ""
+        notes.append(f"the signature is of other extra references (extra={signed}); --extra-references gives them")
+    return notes
 
 
 # ---------------------------------------------------------------------------------------------- one chunk
@@ -225,51 +201,27 @@ def _whose_ids(corpus: Corpus, run: Run) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What a chunk gives back: ids, rows by system and request, tallies, and the sum of reference hashes."""
+    """What a chunk gives back: how many documents it has, rows by system and request, and tallies."""
 
-    ids: list[str]
-    rows: list[list[Rows]]
+    documents: int
+    rows: list[list[Rows]]  # by system and protocol
     tallies: list[Tally]
-    hash: int
-    beside: Any = None
 
 
-def _aligned(plan: Plan, documents: Sequence[Document], chunk: Chunk) -> Iterator[tuple[int, int, Aligned]]:
-    """(system, protocol, its columns); documents and predictions are aligned once for each way of matching."""
-    predictions: list[list[Prediction]] = [batch.records() for batch in chunk.predictions]
-    documents = plan.extra.added_to(chunk.ids, documents, plan.reference_set)
-    numbers: dict[Matching, list[int]] = {}
-    for p, protocol in enumerate(plan.protocols):
-        numbers.setdefault(protocol.matching, []).append(p)
-    for matching, protocols in numbers.items():
-        prepared = prepare(documents, matching, plan.semeval, plan.reference_set)
-        for s, predicted in enumerate(predictions):
-            aligned = align(prepared, predicted, plan.protocols[protocols[0]].counting)
-            for p in protocols:
-                yield s, p, replace(aligned, counting=plan.protocols[p].counting, _known={})
-
-
-def _score_chunk(plans: Sequence[Plan], chunk: Chunk) -> Scored:
-    """The rows of a chunk; a system's plan holds the constants fitted for it."""
-    documents = chunk.documents.records()
-    found: dict[tuple[int, int], list[Rows]] = {}
+def _score_chunk(plan: Plan, view: View) -> Scored:
+    """The rows and the tallies of a chunk."""
+    rows: dict[tuple[int, int], list[Rows]] = {}
     tallies: dict[tuple[int, int], Tally] = {}
-    columns: dict[tuple[int, int], Aligned] = {}
-    look = plans[0].look
-    for s, p, aligned in _aligned(plans[0], documents, chunk):
-        left_out = chunk.missing[s] if plans[s].leave_out else []
-        found[s, p] = [_without(request.rows(aligned), left_out) for request in plans[s].requests[p]]
-        tallies[s, p] = _tally(plans[s], s, p, aligned, len(chunk.missing[s]))
-        if look is not None:
-            columns[s, p] = aligned
-    order = sorted(found)
-    return Scored(
-        chunk.ids,
-        [found[key] for key in order],
-        [tallies[key] for key in order],
-        hash_of_references(chunk.ids, documents, plans[0].reference_set),
-        None if look is None else look(chunk, columns),
-    )
+    for _, protocols in plan.matchings():
+        for s in range(len(plan.requests)):
+            tally = None
+            for p in protocols:
+                aligned = view.aligned(s, plan.protocols[p])
+                rows[s, p] = [_without(request.rows(aligned), view.left_out(s)) for request in plan.requests[s][p]]
+                tally = tally or _tally(view, s, aligned)
+                tallies[s, p] = msgspec.structs.replace(tally, protocol=str(plan.protocols[p]))
+    order = sorted(rows)
+    return Scored(len(view), [rows[key] for key in order], [tallies[key] for key in order])
 
 
 def _without(rows: Rows, documents: list[int]) -> Rows:
@@ -284,60 +236,45 @@ def _without(rows: Rows, documents: list[int]) -> Rows:
     return Rows(rows.values[kept], rows.units[kept])
 
 
-def _tally(plan: Plan, system: int, protocol: int, aligned: Aligned, missing: int) -> Tally:
+def _tally(view: View, system: int, aligned: Aligned) -> Tally:
     p = aligned.predictions
     return Tally(
-        plan.systems[system],
-        str(plan.protocols[protocol]),
+        view.setup.systems[system],
+        "",
         len(aligned.references.document),
         len(p.document),
         int((~p.valid).sum()),
         int((p.valid & ~p.kept).sum()),
-        missing,
-        *merged_spellings(aligned, plan.semeval, plan.reference_set),
+        len(view.chunk.missing[system]),
+        *merged_spellings(aligned, view.setup.semeval, view.setup.reference_set),
     )
 
 
 # ---------------------------------------------------------------------------------------------- all chunks
 
 
-def _collect(plans: Sequence[Plan], corpus: Corpus, runs: Sequence[Run], join: Join, options: Options) -> list[Scored]:
-    parts: list[Scored] = []
-    for part in ordered_map(partial(_score_chunk, plans), chunks(corpus, runs, join), options.jobs):
-        parts.append(part)
-        if options.beside is not None:
-            options.beside.take(part.beside)
-        if options.progress is not None:
-            options.progress(len(part.ids))
-    return parts
-
-
-def _results(plans: Sequence[Plan], parts: list[Scored], shard: Shard, remarks: list[str]) -> Results:
+def _results(plan: Plan, reading: Pass, parts: list[Scored], total: int, notes: list[str]) -> Results:
+    setup, shard = reading.setup, reading.join.shard
     if not parts:
         raise InputError(f"shard {shard.index}/{shard.count} holds no document")
-    plan = plans[0]
-    keys = [(s, p) for s in range(len(plan.systems)) for p in range(len(plan.protocols))]
+    keys = [(s, p) for s in range(len(setup.systems)) for p in range(len(plan.protocols))]
+    documents = [part.documents for part in parts]
     scores: list[Score] = []
-    tallies: list[Tally] = []
     for n, (s, p) in enumerate(keys):
-        tally = parts[0].tallies[n]
-        for part in parts[1:]:
-            tally = tally.plus(part.tallies[n])
-        tallies.append(tally)
-        for m, request in enumerate(plans[s].requests[p]):
-            rows = _concatenate([part.rows[n][m] for part in parts], [len(part.ids) for part in parts])
-            scores.append(Score(plan.corpus, plan.systems[s], str(plan.protocols[p]), request.kept(), rows))
+        for m, request in enumerate(plan.requests[s][p]):
+            rows = _concatenate([part.rows[n][m] for part in parts], documents)
+            scores.append(Score(setup.corpus, setup.systems[s], str(plan.protocols[p]), request.kept(), rows))
+    tallies = [reduce(Tally.plus, (part.tallies[n] for part in parts)) for n in range(len(keys))]
     if shard.count == 1 and not any(tally.references for tally in tallies):
-        chosen = f"the reference set {plan.reference_set!r}" if plan.reference_set else "keyphrases"
-        hint = "" if plan.reference_set else "; name their column with --fields keyphrases=COLUMN"
-        raise InputError(f"{plan.corpus}: no document has references ({chosen}){hint}")
-    ids = tuple(identifier for part in parts for identifier in part.ids)
-    facts = {"set": plan.reference_set or "keyphrases", "hash": hash_text(sum(part.hash for part in parts))}
-    if plan.extra.hash is not None:
-        facts["extra"] = plan.extra.hash
+        chosen = f"the reference set {setup.reference_set!r}" if setup.reference_set else "keyphrases"
+        hint = "" if setup.reference_set else "; name their column with --fields keyphrases=COLUMN"
+        raise InputError(f"{setup.corpus}: no document has references ({chosen}){hint}")
+    facts = {"set": setup.reference_set or "keyphrases", "hash": hash_text(total)}
+    if setup.extra.hash is not None:
+        facts["extra"] = setup.extra.hash
     signatures = {str(p): p.signature(**facts, karat=__version__) for p in plan.protocols}
     whole = Part(shard.index, shard.count)
-    return Results(tuple(scores), ids, signatures, tuple(tallies), tuple(remarks), whole)
+    return Results(tuple(scores), tuple(reading.ids), signatures, tuple(tallies), tuple(notes), whole)
 
 
 def _concatenate(rows: Sequence[Rows], documents: Sequence[int]) -> Rows:
@@ -352,41 +289,39 @@ def _concatenate(rows: Sequence[Rows], documents: Sequence[int]) -> Rows:
 # ---------------------------------------------------------------------------------------------- fitted constants
 
 
-def _fitted(
-    plan: Plan, corpus: Corpus, runs: Sequence[Run], join: Join, options: Options
-) -> tuple[list[Plan], list[str]]:
-    """A plan for each system, with the constants found for it: on development documents, or on all scored ones."""
-    fits = [fit for requests in plan.requests for request in requests if (fit := request.needs_fit())]
-    plans, remarks = [plan] * len(runs), []
-    everything = replace(join, shard=Shard())
+def _fitted(plan: Plan, reading: Pass, options: Any) -> tuple[Plan, list[str]]:
+    """The plan with the constants that requests need: found on development documents, or on all scored ones."""
+    asked = {request for each in plan.requests for requests in each for request in requests}
+    fits = [fit for request in asked if (fit := request.needs_fit())]
+    notes: list[str] = []
     if any(not fit.development for fit in fits):
-        found = _gathered(plan, corpus, runs, everything, options.jobs, development=False)
-        plans = [_with_constants(each, found, s) for s, each in enumerate(plans)]
+        plan = _with_constants(plan, _again(reading), range(len(reading.runs)), development=False)
     if any(fit.development for fit in fits):
-        if options.development is None:
-            remarks.append("the k of @V was fitted on the scored documents themselves; --dev-corpus fits it on others")
-            fit_corpus, fit_runs = corpus, list(runs)
+        development = getattr(options, "development", None)
+        if development is None:
+            notes.append("the k of @V was fitted on the scored documents themselves; --dev-corpus fits it on others")
+            others = _again(reading)
         else:
-            fit_corpus, fit_runs = as_corpus(options.development[0]), as_runs(options.development[1])
-            plan = replace(plan, extra=NONE_ACCEPTED)  # which are of the scored documents
-            _same_systems(fit_runs, runs)
-        found = _gathered(plan, fit_corpus, fit_runs, everything, options.jobs, development=True)
-        order = [[run.name for run in fit_runs].index(run.name) for run in runs]
-        plans = [_with_constants(each, found, s) for s, each in zip(order, plans, strict=True)]
-    return plans, remarks
+            corpus, runs = as_corpus(development[0]), as_runs(development[1])
+            _same_systems(runs, reading.runs)
+            join = replace(reading.join, shard=Shard())
+            others = Pass(corpus, runs, join, reference_set=reading.setup.reference_set, jobs=reading.jobs)
+        names = [run.name for run in others.runs]
+        order = [names.index(run.name) for run in reading.runs]
+        plan = _with_constants(plan, others, order, development=True)
+    return plan, notes
 
 
-Gathered = dict[tuple[int, int, int], list[Any]]  # by system, protocol and request: what each chunk gave
-
-
-def _gathered(plan: Plan, corpus: Corpus, runs: Sequence[Run], join: Join, jobs: int, *, development: bool) -> Gathered:
-    """What the fits gather from all chunks: those of development documents, or the others."""
-    found: Gathered = {}
-    gather = partial(_gather_chunk, replace(plan, corpus=corpus.name, semeval=corpus.semeval), development)
-    for part in ordered_map(gather, chunks(corpus, runs, join), jobs):
-        for key, values in part.items():
-            found.setdefault(key, []).append(values)
-    return found
+def _again(reading: Pass) -> Pass:
+    """Another pass over all documents of the same files."""
+    return Pass(
+        reading.corpus,
+        reading.runs,
+        replace(reading.join, shard=Shard()),
+        reference_set=reading.setup.reference_set,
+        extra=reading.setup.extra,
+        jobs=reading.jobs,
+    )
 
 
 def _same_systems(development: Sequence[Run], runs: Sequence[Run]) -> None:
@@ -396,26 +331,36 @@ def _same_systems(development: Sequence[Run], runs: Sequence[Run]) -> None:
             raise InputError(f"no development run is named {run.name!r}; name it: {run.name}=PATH")
 
 
-def _gather_chunk(plan: Plan, development: bool, chunk: Chunk) -> dict[tuple[int, int, int], Any]:
-    gathered: dict[tuple[int, int, int], Any] = {}
-    for s, p, aligned in _aligned(plan, chunk.documents.records(), chunk):
-        for m, request in enumerate(plan.requests[p]):
-            if (fit := request.needs_fit()) is not None and fit.development == development:
-                gathered[s, p, m] = fit.gather(aligned, request.subset)
-    return gathered
+Gathered = dict[tuple[int, int, int], Any]  # by system, protocol and request
 
 
-def _with_constants(plan: Plan, gathered: Gathered, system: int) -> Plan:
-    def settle(p: int, m: int, request: Request) -> Request:
+def _with_constants(plan: Plan, reading: Pass, order: Sequence[int], *, development: bool) -> Plan:
+    """The plan with what a pass finds; `order` says which of the pass's runs is each system's."""
+    gathered = reading.look(partial(_gather_chunk, plan, development))
+    reading.run()
+
+    def settled(system: int, p: int, m: int, request: Request) -> Request:
         fit = request.needs_fit()
-        if fit is None or (system, p, m) not in gathered:
+        if fit is None or fit.development != development:
             return request
-        return request.with_fitted(fit.settle(gathered[system, p, m]))
+        return request.with_fitted(fit.settle([part[system, p, m] for part in gathered.parts]))
 
     requests = tuple(
-        tuple(settle(p, m, request) for m, request in enumerate(asked)) for p, asked in enumerate(plan.requests)
+        tuple(tuple(settled(s, p, m, r) for m, r in enumerate(asked)) for p, asked in enumerate(each))
+        for s, each in zip(order, plan.requests, strict=True)
     )
     return replace(plan, requests=requests)
+
+
+def _gather_chunk(plan: Plan, development: bool, view: View) -> Gathered:
+    gathered: Gathered = {}
+    for _, protocols in plan.matchings():
+        for s in range(len(view.setup.systems)):
+            for p in protocols:
+                for m, request in enumerate(plan.requests[0][p]):
+                    if (fit := request.needs_fit()) is not None and fit.development == development:
+                        gathered[s, p, m] = fit.gather(view.aligned(s, plan.protocols[p]), request.subset)
+    return gathered
 
 
 # ---------------------------------------------------------------------------------------------- PRMU
@@ -428,22 +373,23 @@ def prmu(
 
     The references are taken as they are given, repeats included.
     """
-    given = as_corpus(corpus)
-    chosen = as_protocols([protocol])[0]
-    matching = change(chosen, reference_duplicates="keep").matching
-    counts: list[Any] = []
-    for batch in given.batches():
-        documents = batch.records()
-        prepared = prepare(documents, matching, given.semeval, references)
-        aligned = align(prepared, [Prediction()] * len(documents), chosen.counting)
-        counts.append(np.stack([aligned.count_references(s) for s in ("P", "R", "M", "U")], axis=1))
-    each = np.concatenate(counts)
+    [chosen] = as_protocols([protocol])
+    reading = Pass(as_corpus(corpus), [], reference_set=references)
+    counts = reading.look(partial(_count_classes, change(chosen, reference_duplicates="keep")))
+    reading.run()
+    each = np.concatenate(counts.parts) if counts.parts else np.zeros((0, len(PRMU)))
     each = each[each.sum(axis=1) > 0]
     if not len(each):
-        raise InputError(f"{given.origin}: no document has references")
+        raise InputError(f"{reading.corpus.origin}: no document has references")
     means = (each / each.sum(axis=1, keepdims=True)).mean(axis=0)
     shares = each.sum(axis=0) / each.sum()
     return {
         "documents": dict(zip(PRMU, means.tolist(), strict=True)),
         "corpus": dict(zip(PRMU, shares.tolist(), strict=True)),
     }
+
+
+def _count_classes(protocol: Protocol, view: View) -> Ints:
+    prepared = view.prepared(protocol.matching)
+    aligned = align(prepared, [Prediction()] * len(view), protocol.counting)
+    return np.stack([aligned.count_references(subset) for subset in ("P", "R", "M", "U")], axis=1)

@@ -11,10 +11,12 @@ from pathlib import Path
 import msgspec
 
 from karat.corpus import Corpus, Document, Run
-from karat.errors import InputError
+from karat.errors import InputError, unknown
 from karat.formats import read, read_run
 from karat.matching.align import references_of
-from karat.protocol import Protocol, change, parse_protocol
+from karat.matching.join import Shard, has_id, matched_by
+from karat.options import By
+from karat.protocol import Protocol, change, parse_protocol, whole_number
 
 
 def as_corpus(given: str | Path | Corpus) -> Corpus:
@@ -86,3 +88,46 @@ def uncollected() -> Iterator[None]:
     finally:
         if collects:
             gc.enable()
+
+
+def chosen_set(corpus: Corpus, name: str | None) -> str | None:
+    """The name of a reference set that a corpus has; None for its keyphrases.
+
+    Raises InputError if there is no such set.
+    """
+    if name is None:
+        return None
+    known: set[str] = set()
+    for batch in corpus.ahead():
+        known.update(each for document in batch.records() for each in document.reference_sets or ())
+        if name in known:
+            return name
+    if not known:
+        raise InputError(f"{corpus.origin} has no reference sets, so --references {name} cannot choose one")
+    raise unknown("reference set", name, known)
+
+
+def by_line_notes(corpus: Corpus, runs: Iterable[Run], by: By | None) -> list[str]:
+    """A note for each run that is matched line by line."""
+    return [
+        f"{run.name}: matched to {corpus.name} line by line{_whose_ids(corpus, run)}"
+        for run in runs
+        if matched_by(corpus, run, by) == "line"
+    ]
+
+
+def _whose_ids(corpus: Corpus, run: Run) -> str:
+    """Which of the two has ids, where only one has them."""
+    has = {each.origin: has_id(each) for each in (corpus, run)}
+    without = [origin for origin, found in has.items() if not found]
+    return ", without ids" if len(without) == 2 else f", though only {without[0]} has no ids" if without else ""
+
+
+def parse_shard(given: str | None) -> Shard:
+    """The shard that I/N names; all documents without one."""
+    if given is None:
+        return Shard()
+    index, count = (whole_number(part) for part in (given.partition("/")[0], given.partition("/")[2]))
+    if index is None or count is None or index > count:
+        raise InputError(f"--shard is I/N with I from 1 to N, as 3/16, not {given!r}")
+    return Shard(index, count)

@@ -8,6 +8,7 @@ prepared once for each way of matching, and aligned once for each run, whoever a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -17,10 +18,11 @@ from karat.errors import InputError
 from karat.formats.reviews import NONE_ACCEPTED, Accepted
 from karat.matching.align import align, normalised_parts, prepare
 from karat.matching.columns import Aligned, Prepared
+from karat.matching.inputs import hash_of_references
 from karat.matching.join import Chunk, Join, chunks
 from karat.matching.workers import ordered_map
 from karat.options import Progress
-from karat.protocol import Matching, Protocol
+from karat.protocol import Counting, Matching, Protocol
 
 T = TypeVar("T")
 
@@ -51,7 +53,7 @@ class View:
         self._predictions: dict[int, list[Prediction]] = {}
         self._parts: dict[Any, tuple[list[str], list[str]]] = {}  # titles and texts
         self._prepared: dict[Matching, Prepared] = {}
-        self._aligned: dict[Matching, dict[int, Aligned]] = {}
+        self._aligned: dict[Matching, dict[tuple[int, Counting], Aligned]] = {}
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -86,10 +88,17 @@ class View:
             _make_room(self._aligned)
             self._aligned[matching] = {}
         known = self._aligned[matching]
-        if system not in known:
-            known[system] = align(self.prepared(matching), self.predictions(system), protocol.counting)
-        found = known[system]
-        return found if found.counting == protocol.counting else replace(found, counting=protocol.counting, _known={})
+        if (system, protocol.counting) not in known:
+            first = next((each for (s, _), each in known.items() if s == system), None)
+            if first is None:
+                first = align(self.prepared(matching), self.predictions(system), protocol.counting)
+            known[system, protocol.counting] = replace(first, counting=protocol.counting, _known={})
+        return known[system, protocol.counting]
+
+
+def hash_look(view: View) -> int:
+    """A look: the sum of the hashes of the references as they stand in the corpus."""
+    return hash_of_references(view.ids, view.given, view.setup.reference_set)
 
 
 def text_options(matching: Matching) -> tuple[str, ...]:
@@ -114,6 +123,7 @@ class Answers(Generic[T]):
     """What a look gave for each chunk, in corpus order, once the pass has run."""
 
     _parts: list[T] = field(default_factory=list)
+    _take: Callable[[T], None] | None = None
     _error: InputError | None = None
 
     @property
@@ -122,6 +132,15 @@ class Answers(Generic[T]):
         if self._error is not None:
             raise self._error
         return self._parts
+
+    def add(self, part: T | InputError) -> None:
+        """Takes the answer for the next chunk."""
+        if isinstance(part, InputError):
+            self._error = self._error or part
+        elif self._take is not None:
+            self._take(part)
+        else:
+            self._parts.append(part)
 
 
 class Pass:
@@ -163,15 +182,28 @@ class Pass:
         )
         self.ids: list[str] = []  # of the documents, once the pass has run
         self._looks: list[tuple[Callable[[View], Any], bool, Answers[Any]]] = []
+        self._systems: tuple[int, ...] | None = None  # those that looks see, where not all
+        self._optional = False
 
-    def look(self, function: Callable[[View], T], optional: bool = False) -> Answers[T]:
-        """Registers a look; its answers are there once the pass has run.
-
-        An InputError in an optional look does not stop the pass: it is raised where the answers are asked for.
-        """
-        answers = Answers[T]()
-        self._looks.append((function, optional, answers))
+    def look(self, function: Callable[[View], T], *, take: Callable[[T], None] | None = None) -> Answers[T]:
+        """Registers a look; its answers are there once the pass has run, or go to `take` as they come."""
+        answers = Answers[T](_take=take)
+        seen = function if self._systems is None else partial(_at_some, self._systems, function)
+        self._looks.append((seen, self._optional, answers))
         return answers
+
+    def aside(self, systems: Sequence[int] | None = None) -> Pass:
+        """The same pass, for looks that may fail, at some of the systems or at all.
+
+        An InputError in such a look does not stop the pass: it is raised where its answers are asked for.
+        """
+        found = copy(self)
+        found._optional = True
+        if systems is not None:
+            found._systems = tuple(systems)
+            found.runs = [self.runs[s] for s in systems]
+            found.setup = replace(self.setup, systems=tuple(self.setup.systems[s] for s in systems))
+        return found
 
     def run(self) -> None:
         """Reads the files once and answers all looks."""
@@ -180,12 +212,39 @@ class Pass:
         for ids, parts in ordered_map(partial(_answers, self.setup, looks), joined, self.jobs):
             self.ids += ids
             for (_, _, answers), part in zip(self._looks, parts, strict=True):
-                if isinstance(part, InputError):
-                    answers._error = answers._error or part
-                else:
-                    answers._parts.append(part)
+                answers.add(part)
             if self.progress is not None:
                 self.progress(len(ids))
+
+
+class _Some(View):
+    """A chunk with some of its systems, whose columns are those of the whole."""
+
+    def __init__(self, whole: View, systems: tuple[int, ...]) -> None:
+        self.whole, self.systems = whole, systems
+        self.setup = replace(whole.setup, systems=tuple(whole.setup.systems[s] for s in systems))
+        self.chunk = replace(
+            whole.chunk,
+            predictions=[whole.chunk.predictions[s] for s in systems],
+            missing=[whole.chunk.missing[s] for s in systems],
+        )
+        self.ids, self.given, self.documents = whole.ids, whole.given, whole.documents
+
+    def predictions(self, system: int) -> list[Prediction]:
+        """What a run predicts for the documents."""
+        return self.whole.predictions(self.systems[system])
+
+    def prepared(self, matching: Matching) -> Prepared:
+        """The texts and references of the documents, for a way of matching."""
+        return self.whole.prepared(matching)
+
+    def aligned(self, system: int, protocol: Protocol) -> Aligned:
+        """The columns of a run under a protocol."""
+        return self.whole.aligned(self.systems[system], protocol)
+
+
+def _at_some(systems: tuple[int, ...], function: Callable[[View], T], view: View) -> T:
+    return function(_Some(view, systems))
 
 
 def _answers(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from karat.analyses.confidence.gather import NO_TEXT, POSITIONS, Gathered, Sure, gather
+from karat.analyses.confidence.gather import in_pass as gathered_in_pass
 from karat.analyses.confidence.maps import Logistic, Map, Steps, Unfit, fit_isotonic, fit_platt, fit_temperature
 from karat.analyses.confidence.measures import bins_of, brier_parts, ece_by_chance, risk_coverage, risks, threshold_for
 from karat.analyses.confidence.result import (
@@ -25,10 +26,12 @@ from karat.analyses.confidence.result import (
     Rank,
     finite,
 )
+from karat.analyses.score import reading_of
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, unknown
 from karat.matching.columns import Bools, Floats, Ints, Subset
 from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.passes import Pass
 from karat.metrics.confidence import (
     FAULTS,
     ROUNDING,
@@ -78,20 +81,33 @@ def confidence(
     [('all', 0.25), ('present', 0.1), ('absent', 0.4)]
     """
     chosen = Options(**options)
-    _check(chosen)
-    given, systems = as_corpus(corpus), as_runs(runs)
-    if not systems:
-        raise InputError("nothing to judge: give at least one run")
     listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
-    fitted = _fit_runs(given, systems, chosen)
-    results, sure = gather(given, systems, listed, chosen)
-    protocols = [str(each) for each in as_protocols(listed, chosen.language)]
-    maps = _fitted(fitted, listed, chosen, sure) if chosen.calibrate else {}
-    asked = _Asked([run.name for run in systems], protocols, len(results.ids), chosen)
-    drafts = list(_drafts(asked, sure, maps, fitted))
-    found = tuple(_with_intervals(drafts, chosen))
-    notes = (*results.notes, *_notes(asked, sure, maps, found))
-    return Confidence(given.name, len(results.ids), replace(chosen, progress=None), found, results.signatures, notes)
+    reading = reading_of(as_corpus(corpus), as_runs(runs), listed, chosen)
+    finish = in_pass(reading, listed, chosen)
+    reading.run()
+    return finish()
+
+
+def in_pass(reading: Pass, listed: Sequence[str | Protocol], options: Options) -> Callable[[], Confidence]:
+    """Registers what confidence needs of a pass; what comes back gives it once the pass has run."""
+    _check(options)
+    if not reading.runs:
+        raise InputError("nothing to judge: give at least one run")
+    fitted = _fit_runs(reading.corpus, reading.runs, options)
+    gathered = gathered_in_pass(reading, listed, options)
+
+    def finish() -> Confidence:
+        results, sure = gathered()
+        protocols = [str(each) for each in as_protocols(listed, options.language)]
+        maps = _fitted(fitted, listed, options, sure) if options.calibrate else {}
+        asked = _Asked(list(reading.setup.systems), protocols, len(results.ids), options)
+        drafts = list(_drafts(asked, sure, maps, fitted))
+        found = tuple(_with_intervals(drafts, options))
+        notes = (*results.notes, *_notes(asked, sure, maps, found))
+        told = replace(options, progress=None)
+        return Confidence(reading.corpus.name, len(results.ids), told, found, results.signatures, notes)
+
+    return finish
 
 
 def _check(options: Options) -> None:

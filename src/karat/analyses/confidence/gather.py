@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from karat.analyses.confidence.result import Options
-from karat.analyses.score import Beside, Columns, score
+from karat.analyses.score import in_pass as scores_in_pass
+from karat.analyses.score import reading_of
 from karat.corpus import Corpus, Run
 from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset
-from karat.matching.join import Chunk
+from karat.matching.inputs import as_protocols
+from karat.matching.passes import Pass, View
 from karat.matching.sanity import has_texts
 from karat.metrics.confidence import ANY, check_told, confidences, correct, faulty, totals
 from karat.protocol import Protocol
@@ -45,32 +47,47 @@ class Sure:
 Gathered = dict[tuple[int, int], Sure]  # by system and protocol
 
 
+def in_pass(
+    reading: Pass, listed: Sequence[str | Protocol], options: Options
+) -> Callable[[], tuple[Results, Gathered]]:
+    """Registers what confidences need of a pass: what `score` says, and the predictions with their confidences."""
+    source = options.confidence or ANY
+    corpus, runs = reading.corpus, reading.runs
+    subsets: tuple[Subset, ...] = ("all", "present", "absent") if has_texts(corpus, runs) else ("all",)
+    check_told(runs, source)
+    results = scores_in_pass(reading, ["p@M"], listed, options)
+    protocols = as_protocols(listed, options.language)
+    answers = reading.look(partial(_look, protocols, subsets, source))
+
+    def finish() -> tuple[Results, Gathered]:
+        parts = answers.parts
+        starts = np.cumsum([0, *(documents for documents, _ in parts)])[:-1].tolist()
+        return results(), {
+            key: _joined([found[key] for _, found in parts], starts, subsets)
+            for key in sorted(parts[0][1] if parts else ())
+        }
+
+    return finish
+
+
 def gather(
     corpus: Corpus, runs: Sequence[Run], listed: Sequence[str | Protocol], options: Options
 ) -> tuple[Results, Gathered]:
-    """What `score` says of the runs, and their predictions with confidences."""
-    source = options.confidence or ANY
-    subsets: tuple[Subset, ...] = ("all", "present", "absent") if has_texts(corpus, runs) else ("all",)
-    check_told(runs, source)
-    parts: list[tuple[int, Gathered]] = []
-    results = score(
-        corpus,
-        *runs,
-        metrics=["p@M"],
-        protocol=listed,
-        beside=Beside(partial(_look, subsets, source), parts.append),
-        **{name: getattr(options, name) for name in ("references", "language", "by", "missing", "jobs", "progress")},
-    )
-    starts = np.cumsum([0, *(documents for documents, _ in parts)])[:-1].tolist()
-    return results, {
-        key: _joined([found[key] for _, found in parts], starts, subsets)
-        for key in sorted(parts[0][1] if parts else ())
+    """What `score` says of the runs, and their predictions with confidences, from a pass of their own."""
+    reading = reading_of(corpus, runs, listed, options)
+    finish = in_pass(reading, listed, options)
+    reading.run()
+    return finish()
+
+
+def _look(
+    protocols: tuple[Protocol, ...], subsets: tuple[Subset, ...], source: str, view: View
+) -> tuple[int, Gathered]:
+    return len(view), {
+        (s, p): _sure(view.aligned(s, protocol), subsets, source, view.ids)
+        for s in range(len(view.setup.systems))
+        for p, protocol in enumerate(protocols)
     }
-
-
-def _look(subsets: tuple[Subset, ...], source: str, chunk: Chunk, columns: Columns) -> tuple[int, Gathered]:
-    found = {key: _sure(aligned, subsets, source, chunk.ids) for key, aligned in columns.items()}
-    return len(chunk.ids), found
 
 
 def _sure(aligned: Aligned, subsets: tuple[Subset, ...], source: str, ids: Sequence[str]) -> Sure:

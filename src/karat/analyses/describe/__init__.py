@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
@@ -20,14 +20,14 @@ from karat.analyses.describe.notes import remarks_on, warnings_on
 from karat.analyses.describe.result import Description, Side, Texts
 from karat.analyses.describe.survey import Survey, survey
 from karat.analyses.describe.systems import Looked, look, looks
+from karat.analyses.score import reading_of
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, unknown
-from karat.matching.align import align, prepare, repeated, with_set, without_repeats
+from karat.matching.align import align, repeated, with_set, without_repeats
 from karat.matching.columns import Bools, Ints, Prepared
-from karat.matching.inputs import as_corpus, as_protocols, as_runs, by_name_notes, references_hash, uncollected
-from karat.matching.join import Chunk, Join, chunks, matched_by
+from karat.matching.inputs import as_corpus, as_protocols, as_runs, by_line_notes, by_name_notes, hash_text, uncollected
+from karat.matching.passes import Pass, View, hash_look
 from karat.matching.sanity import has_texts, sanity_warnings
-from karat.matching.workers import ordered_map
 from karat.options import By, Missing, Progress
 from karat.protocol import Protocol, change
 from karat.text.languages import main_language
@@ -61,31 +61,34 @@ def describe(
     >>> [(row["system"], row["present"], row["absent"], row["U"]) for row in found.rows()]
     [(None, 2.0, 1.0, 0.3333333333333333), ('run', 2.0, 1.0, 0.3333333333333333)]
     """
+    chosen = Options(**options)
     with uncollected():
-        return _describe(as_corpus(corpus), as_runs(runs), protocol, Options(**options))
+        reading = reading_of(as_corpus(corpus), as_runs(runs), [protocol], chosen)
+        finish = in_pass(reading, protocol, chosen)
+        reading.run()
+        return finish()
 
 
-def _describe(given: Corpus, systems: list[Run], protocol: str | Protocol, chosen: Options) -> Description:
-    [own] = as_protocols([protocol], chosen.language)
+def in_pass(reading: Pass, protocol: str | Protocol, options: Options) -> Callable[[], Description]:
+    """Reads what the corpus holds, and registers what a portrait needs of a pass, after which it can be had."""
+    corpus, systems = reading.corpus, reading.runs
+    [own] = as_protocols([protocol], options.language)
     # What a corpus holds is told as it is given; an empty reference is none of it.
     as_given = change(own, reference_duplicates="keep", blank_references="drop")
-    surveyed = survey(given, as_given.matching, chosen.references)
-    _check(given, systems, surveyed, chosen)
-    plan = _Plan(
-        given.name,
-        given.semeval,
-        own,
-        as_given,
-        _sets(surveyed, chosen.references),
-        bool(surveyed.texts),
-        surveyed.vocabulary() if surveyed.texts else Vocabulary.of([]),
-        chosen.missing == "skip",
-    )
-    parts = _collect(plan, given, systems, chosen)
-    training = None
-    if chosen.train is not None:
-        training = read_training(as_corpus(chosen.train), as_given.matching)
-    return _together(_Read(given, systems, surveyed, plan, parts, training), chosen)
+    surveyed = survey(corpus, as_given.matching, options.references)
+    _check(corpus, systems, surveyed, options)
+    vocabulary = surveyed.vocabulary() if surveyed.texts else Vocabulary.of([])
+    plan = _Plan(own, as_given, _sets(surveyed, options.references), bool(surveyed.texts), vocabulary)
+    answers, hashes = reading.look(partial(_look, plan)), reading.look(hash_look)
+
+    def finish() -> Description:
+        training = None
+        if options.train is not None:
+            training = read_training(as_corpus(options.train), as_given.matching)
+        found = _Read(corpus, systems, surveyed, plan, answers.parts, training)
+        return _together(found, reading.ids, hash_text(sum(hashes.parts)), options)
+
+    return finish
 
 
 def _check(corpus: Corpus, systems: Sequence[Run], surveyed: Survey, options: Options) -> None:
@@ -119,21 +122,18 @@ def _sets(surveyed: Survey, chosen: str | None) -> tuple[str | None, ...]:
 class _Plan:
     """What every chunk is asked."""
 
-    corpus: str
-    semeval: bool
     protocol: Protocol
     as_given: Protocol  # the same, every reference that is given being kept
     sets: tuple[str | None, ...]
     texts: bool  # whether there are any
     vocabulary: Vocabulary
-    leave_out: bool  # documents that a run lacks
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
     """What a chunk gives back."""
 
-    ids: list[str]
+    documents: int
     sets: list[Counts]  # by reference set
     runs: list[Counts]  # by run
     looked: list[Looked]
@@ -143,22 +143,21 @@ class _Part:
     met: Bools  # of the vocabulary: whether it stands in a text
 
 
-def _look(plan: _Plan, chunk: Chunk) -> _Part:
-    documents = chunk.documents.records()
-    first = prepare(documents, plan.as_given.matching, plan.semeval, plan.sets[0])
+def _look(plan: _Plan, view: View) -> _Part:
+    first = view.prepared(plan.as_given.matching)
     position = plan.protocol.counting.position
     given = references(first)
     sets = [count(given, first, position, keep_repeats=True)]
     for name in plan.sets[1:]:
-        other = with_set(first, plan.semeval, name)
+        other = with_set(first, view.setup.semeval, name)
         sets.append(count(references(other), other, position, keep_repeats=True))
-    there = np.ones((len(chunk.predictions), len(documents)), dtype=bool)
-    for s, lacking in enumerate(chunk.missing if plan.leave_out else ()):
-        there[s, lacking] = False
-    runs, looked = _runs(plan, chunk, (first, given), there)
+    there = np.ones((len(view.setup.systems), len(view)), dtype=bool)
+    for s, counted in enumerate(there):
+        counted[view.left_out(s)] = False
+    runs, looked = _runs(plan, view, (first, given), there)
     grams = list(in_slices(first.texts))
     return _Part(
-        chunk.ids,
+        len(view),
         sets,
         runs,
         looked,
@@ -175,40 +174,28 @@ def _words(prepared: Prepared, grams: Sequence[tuple[slice, Grams]]) -> Ints:
     return counts - (prepared.matching.boundary == "eos")
 
 
-def _runs(
-    plan: _Plan, chunk: Chunk, given: tuple[Prepared, Phrases], there: Bools
-) -> tuple[list[Counts], list[Looked]]:
+def _runs(plan: _Plan, view: View, given: tuple[Prepared, Phrases], there: Bools) -> tuple[list[Counts], list[Looked]]:
     """What there is of each run's predictions, and what they find of the references as the protocol scores them."""
     counting, keeps = plan.protocol.counting, plan.protocol.matching.duplicates == "keep"
     runs: list[Counts] = []
     looked: list[Looked] = []
-    scored, referred = _scored(plan, *given) if chunk.predictions else given
-    for batch, counted in zip(chunk.predictions, there, strict=True):
-        aligned = align(scored, batch.records(), counting)
+    scored, referred = _scored(plan, view, *given) if len(there) else given
+    for s, counted in enumerate(there):
+        aligned = align(scored, view.predictions(s), counting)
         runs.append(count(predictions(aligned), scored, counting.position, keep_repeats=keeps))
         looked.append(look(aligned, referred, counted))
     return runs, looked
 
 
-def _scored(plan: _Plan, prepared: Prepared, given: Phrases) -> tuple[Prepared, Phrases]:
+def _scored(plan: _Plan, view: View, prepared: Prepared, given: Phrases) -> tuple[Prepared, Phrases]:
     """The documents with those references that the protocol scores."""
     matching = plan.protocol.matching
     if matching.blank_references != "drop":
-        scored = with_set(replace(prepared, matching=matching), plan.semeval, plan.sets[0])
+        scored = with_set(replace(prepared, matching=matching), view.setup.semeval, plan.sets[0])
         return scored, references(scored)
     scored = without_repeats(prepared, matching)
     rule = matching.reference_duplicates
     return scored, given if rule == "keep" else given.take(~repeated(prepared, rule))
-
-
-def _collect(plan: _Plan, corpus: Corpus, systems: Sequence[Run], options: Options) -> list[_Part]:
-    parts: list[_Part] = []
-    join = Join(options.by, options.missing)
-    for part in ordered_map(partial(_look, plan), chunks(corpus, systems, join), options.jobs):
-        parts.append(part)
-        if options.progress is not None:
-            options.progress(len(part.ids))
-    return parts
 
 
 # ---------------------------------------------------------------------------------------------- all chunks
@@ -227,7 +214,7 @@ class _Read:
 
     def sides(self) -> Iterator[Side]:
         """Each reference set that has a phrase, then each system."""
-        everywhere = np.ones(sum(len(part.ids) for part in self.parts), dtype=bool)
+        everywhere = np.ones(sum(part.documents for part in self.parts), dtype=bool)
         for n, name in enumerate(self.plan.sets):
             found = portrait([part.sets[n] for part in self.parts], everywhere)
             if found.total:
@@ -283,9 +270,8 @@ class _Read:
         )
 
 
-def _together(read: _Read, options: Options) -> Description:
+def _together(read: _Read, ids: Sequence[str], references: str, options: Options) -> Description:
     plan = read.plan
-    ids = [identifier for part in read.parts for identifier in part.ids]
     prints = Prints.joined([part.prints for part in read.parts])
     matching = plan.as_given.matching
     duplicates = duplicates_in(read.corpus, prints, ids, matching) if plan.texts else None
@@ -294,9 +280,9 @@ def _together(read: _Read, options: Options) -> Description:
     if read.training is not None:
         chosen = next((side.portrait for side in sides if side.system is None), None)
         leaks = leaks_from(read.training, read.corpus, prints, ids, chosen, matching)
-    facts = {"set": plan.sets[0] or KEYPHRASES, "hash": references_hash(read.corpus, plan.sets[0])}
+    facts = {"set": plan.sets[0] or KEYPHRASES, "hash": references}
     found = Description(
-        plan.corpus,
+        read.corpus.name,
         str(plan.protocol),
         read.texts(),
         sides,
@@ -304,7 +290,7 @@ def _together(read: _Read, options: Options) -> Description:
         leaks,
         {str(plan.protocol): plan.protocol.signature(**facts, karat=__version__)},
         (),
-        (*_by_line(read.corpus, read.systems, options.by), *by_name_notes(read.corpus, [plan.protocol])),
+        (*by_line_notes(read.corpus, read.systems, options.by), *by_name_notes(read.corpus, [plan.protocol])),
     )
     sane = sanity_warnings(read.corpus, read.systems, [plan.protocol], options.by, plan.sets[0])
     return replace(
@@ -312,9 +298,3 @@ def _together(read: _Read, options: Options) -> Description:
         warnings=(*warnings_on(found, read.surveyed, plan.protocol), *sane),
         remarks=(*found.remarks, *remarks_on(found, read.surveyed)),
     )
-
-
-def _by_line(corpus: Corpus, systems: Sequence[Run], by: By | None) -> Iterator[str]:
-    for run in systems:
-        if matched_by(corpus, run, by) == "line":
-            yield f"{run.name}: matched to {corpus.name} line by line"

@@ -10,23 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from karat.analyses.audit import DEFAULT_METRIC, audit
+from karat.analyses import audit, confidence, describe, overlap
+from karat.analyses.audit import DEFAULT_METRIC
 from karat.analyses.compare import Comparison, Standing, compare_results, sample_of, without_seed
 from karat.analyses.compare import Options as Comparing
-from karat.analyses.confidence import confidence
+from karat.analyses.confidence.result import Options as ConfidenceOptions
 from karat.analyses.consistency import consistency
-from karat.analyses.describe import describe
+from karat.analyses.describe import Options as DescribeOptions
 from karat.analyses.homogeneity import homogeneity
 from karat.analyses.human import human
-from karat.analyses.overlap import overlap
+from karat.analyses.overlap import Options as OverlapOptions
 from karat.analyses.report.documents import entries
 from karat.analyses.report.result import Browser, Entry, Page, Part
-from karat.analyses.score import Beside, Columns, score, wanted_metrics
+from karat.analyses.score import Options as ScoreOptions
+from karat.analyses.score import in_pass as scores_in_pass
+from karat.analyses.score import reading_of, wanted_metrics
 from karat.corpus import Corpus, Run
 from karat.errors import InputError
-from karat.matching.align import align, prepare, references_of
+from karat.matching.align import references_of
 from karat.matching.inputs import as_corpus, as_protocols, as_runs
-from karat.matching.join import Chunk, Join, chunks
+from karat.matching.passes import Pass, View
 from karat.matching.sanity import has_texts
 from karat.metrics.base import parse_request
 from karat.options import By, Missing, Progress
@@ -71,9 +74,14 @@ class Options:
         if self.reformulations is not None and self.pairs is None:
             raise InputError("reformulations are the other documents of pairs: give the pairs too, with --pairs")
 
-    def scoring(self) -> dict[str, Any]:
-        """What `karat.score` is told."""
+    def joining(self) -> dict[str, Any]:
+        """The options of all verbs on how the files are read."""
         return {name: getattr(self, name) for name in ("references", "language", "by", "missing", "jobs", "progress")}
+
+    @property
+    def scoring(self) -> ScoreOptions:
+        """The options of `karat.score`."""
+        return ScoreOptions(**self.joining())
 
     def resampling(self) -> dict[str, Any]:
         """What is told to whatever draws documents again."""
@@ -192,54 +200,58 @@ class _Asked:
 
 
 def _part(corpus: Corpus, runs: Sequence[Run], asked: _Asked) -> Part:
+    """What all verbs find on a corpus, from one pass over its files."""
     if not runs:
         raise InputError("a page is of one run or more; give at least one")
     options = asked.options
     both, runs = runs, [run.without(_reformulated(options)) for run in runs]
-    referred = any(references_of(document, options.references) for document in corpus)
-    if options.references is not None and not referred:
-        score(corpus, *runs, references=options.references)  # says which sets there are
-    systems = tuple(run.name for run in runs)
+    referred = any(references_of(each, options.references) for batch in corpus.ahead() for each in batch.records())
     has_text = has_texts(corpus, runs)
-    if referred:  # first, since what is wrong with the files or with what is asked shows itself here
-        results, curves, browser = _scored(corpus, runs, asked, has_text)
-        found, missing = _verbs(corpus, runs, asked, referred, has_text)
-        _add_homogeneity(corpus, both, asked, found, missing)
-        return Part(corpus.name, len(results.ids), systems, results, curves, found, missing, browser)
-    browser = _unscored(corpus, runs, asked, has_text)
-    found, missing = _verbs(corpus, runs, asked, referred, has_text)
+    reading = reading_of(corpus, runs, asked.protocols(), options.scoring)
+    # First, since what is wrong with the files or with what is asked shows itself here.
+    scored = _scored(reading, asked, has_text) if referred else None
+    unscored = None if referred else _unscored(reading, asked, has_text)
+    verbs = _Verbs(reading, asked, referred, has_text)
+    reading.run()
+    results, curves, browser = scored() if scored else (None, None, None)
+    found, missing = verbs.finish()
+    _add_human(corpus, runs, asked, found, missing)
     _add_homogeneity(corpus, both, asked, found, missing)
-    missing["score"] = NO_REFERENCES
-    return Part(corpus.name, len(browser.entries), systems, None, None, found, missing, browser)
+    if unscored is not None:
+        browser, missing["score"] = unscored(), NO_REFERENCES
+    return Part(corpus.name, len(reading.ids), reading.setup.systems, results, curves, found, missing, browser)
 
 
-def _scored(corpus: Corpus, runs: Sequence[Run], asked: _Asked, has_text: bool) -> tuple[Results, Results, Browser]:
-    """(the scores of the metrics asked for, those of the curves, the documents), from one pass over the files."""
-    given, remarks = wanted_metrics(corpus, asked.metrics, runs)
+def _scored(reading: Pass, asked: _Asked, has_text: bool) -> Callable[[], tuple[Results, Results, Browser]]:
+    """Registers scores and documents; gives (the scores asked for, those of the curves, the documents)."""
+    given, remarks = wanted_metrics(reading.corpus, asked.metrics, reading.runs)
     wanted = list({parse_request(text): text for text in given}.values())
     known = set(map(parse_request, wanted))
     texts = [*wanted, *(text for text in (HEADLINE, *CURVES) if parse_request(text) not in known)]
-    gathered: list[Entry] = []
-    beside = Beside(partial(_look, len(runs), has_text), gathered.extend)
-    found = score(corpus, *runs, metrics=texts, protocol=asked.protocols(), beside=beside, **asked.options.scoring())
-    protocol = str(as_protocols(asked.protocols(), asked.options.language)[0])
-    placed = [
-        (i % len(texts), each) for i, each in enumerate(found.scores)
-    ]  # in the order of the texts, for each system
-    own = [(place, each) for place, each in placed if each.protocol == protocol]
-    sorting = _sorting(own, texts, asked.metrics is None)
-    browser = Browser(
-        tuple(run.name for run in runs),
-        tuple(gathered),
-        sorting[0].request if sorting else None,
-        tuple(tuple(each.per_document().tolist()) for each in sorting),
-        asked.options.texts and has_text,
-        protocol,
-    )
-    curves = set(map(parse_request, CURVES))
-    kept = tuple(each for place, each in placed if place < len(wanted))
-    drawn = tuple(each for place, each in own if parse_request(texts[place]) in curves)
-    return replace(found, scores=kept, remarks=(*remarks, *found.remarks)), replace(found, scores=drawn), browser
+    protocols = as_protocols(asked.protocols(), asked.options.language)
+    scores = scores_in_pass(reading, texts, asked.protocols(), asked.options.scoring)
+    documents = reading.look(partial(_documents, protocols[0], has_text))
+
+    def finish() -> tuple[Results, Results, Browser]:
+        found = scores()
+        # In the order of the texts, for each system.
+        placed = [(i % len(texts), each) for i, each in enumerate(found.scores)]
+        own = [(place, each) for place, each in placed if each.protocol == str(protocols[0])]
+        sorting = _sorting(own, texts, asked.metrics is None)
+        browser = Browser(
+            reading.setup.systems,
+            tuple(entry for part in documents.parts for entry in part),
+            sorting[0].request if sorting else None,
+            tuple(tuple(each.per_document().tolist()) for each in sorting),
+            asked.options.texts and has_text,
+            str(protocols[0]),
+        )
+        curves = set(map(parse_request, CURVES))
+        kept = tuple(each for place, each in placed if place < len(wanted))
+        drawn = tuple(each for place, each in own if parse_request(texts[place]) in curves)
+        return replace(found, scores=kept, remarks=(*remarks, *found.remarks)), replace(found, scores=drawn), browser
+
+    return finish
 
 
 def _sorting(own: Sequence[tuple[int, Score]], texts: Sequence[str], default: bool) -> list[Score]:
@@ -250,71 +262,93 @@ def _sorting(own: Sequence[tuple[int, Score]], texts: Sequence[str], default: bo
     return [each for place, each in own if place == first]
 
 
-def _look(systems: int, has_text: bool, chunk: Chunk, columns: Columns) -> list[Entry]:
-    """The documents of a chunk under the first protocol."""
-    return entries(chunk.ids, [columns[system, 0] for system in range(systems)], has_text)
+def _documents(protocol: Protocol, has_text: bool, view: View) -> list[Entry]:
+    """A look: the documents of a chunk under a protocol."""
+    return entries(view.ids, [view.aligned(s, protocol) for s in range(len(view.setup.systems))], has_text)
 
 
-def _unscored(corpus: Corpus, runs: Sequence[Run], asked: _Asked, has_text: bool) -> Browser:
-    """The documents of a corpus without references."""
-    options = asked.options
-    protocol = as_protocols(asked.protocols(), options.language)[0]
-    gathered: list[Entry] = []
-    for chunk in chunks(corpus, runs, Join(options.by, options.missing)):
-        prepared = prepare(chunk.documents.records(), protocol.matching, corpus.semeval)
-        aligned = [align(prepared, batch.records(), protocol.counting) for batch in chunk.predictions]
-        gathered += entries(chunk.ids, aligned, has_text)
-        if options.progress is not None:
-            options.progress(len(chunk.ids))
-    systems = tuple(run.name for run in runs)
-    return Browser(systems, tuple(gathered), None, (), options.texts and has_text, str(protocol))
+def _unscored(reading: Pass, asked: _Asked, has_text: bool) -> Callable[[], Browser]:
+    """Registers the documents of a corpus without references."""
+    [protocol, *_] = as_protocols(asked.protocols(), asked.options.language)
+    documents = reading.look(partial(_documents, protocol, has_text))
+
+    def finish() -> Browser:
+        gathered = tuple(entry for part in documents.parts for entry in part)
+        return Browser(reading.setup.systems, gathered, None, (), asked.options.texts and has_text, str(protocol))
+
+    return finish
 
 
 # ---------------------------------------------------------------------------------------------- the other verbs
 
 
-def _verbs(
-    corpus: Corpus, runs: Sequence[Run], asked: _Asked, referred: bool, has_text: bool
-) -> tuple[dict[str, Found], dict[str, str]]:
-    """(what each further verb finds, why others find nothing)."""
-    options = asked.options
-    first = asked.protocols()[0]
-    scoring, resampling = options.scoring(), options.resampling()
-    found: dict[str, Found] = {}
-    missing: dict[str, str] = {}
+class _Verbs:
+    """The further verbs of a page: each registers its looks; what nobody has asked for may be impossible."""
 
-    def attempt(verb: str, why: str | None, find: Callable[[], Found]) -> None:
-        """What a verb finds; what nobody has asked for may be impossible, and the page says why."""
+    def __init__(self, reading: Pass, asked: _Asked, referred: bool, has_text: bool) -> None:
+        self.planned: dict[str, Callable[[], Found]] = {}
+        self.missing: dict[str, str] = {}
+        options, first = asked.options, asked.protocols()[0]
+        join, drawn = options.joining(), options.resampling()
+        sure = _sure(reading.runs)
+        without = None if referred else NO_REFERENCES
+        unsure = without or (None if sure else NO_PROBABILITIES)
+        several = without or (None if len(reading.runs) > 1 else ONE_RUN)
+        metric = DEFAULT_METRIC if has_text else HEADLINE
+        aside = reading.aside()
+        judging = ConfidenceOptions(**join, **drawn)
+        self._plan("audit", without, lambda: _audit(aside, metric, options))
+        self._plan("describe", None, lambda: describe.in_pass(aside, first, DescribeOptions(**join)))
+        self._plan("confidence", unsure, lambda: confidence.in_pass(reading.aside(sure), [first], judging))
+        self._plan("consistency", None, lambda: partial(_consistency, reading.runs, options))
+        self._plan("overlap", several, lambda: overlap.in_pass(aside, [first], OverlapOptions(**join)))
+
+    def _plan(self, verb: str, why: str | None, plan: Callable[[], Callable[[], Found]]) -> None:
+        """Plans a verb, unless there is a reason why it finds nothing."""
         if why is not None:
-            missing[verb] = why
+            self.missing[verb] = why
             return
         try:
-            found[verb] = find()
+            self.planned[verb] = plan()
         except InputError as error:
-            missing[verb] = _sentence(str(error))
+            self.missing[verb] = _sentence(str(error))
 
-    without = None if referred else NO_REFERENCES
-    metric = DEFAULT_METRIC if has_text else HEADLINE
-    attempt("audit", without, lambda: audit(corpus, *runs, metric=metric, causes=False, **scoring))
-    attempt("describe", None, lambda: describe(corpus, *runs, protocol=first, **scoring))
-    sure = _sure(runs)
-    unsure = without or (None if sure else NO_PROBABILITIES)
-    attempt("confidence", unsure, lambda: confidence(corpus, *sure, protocol=first, **scoring, **resampling))
-    attempt("consistency", None, lambda: consistency(*runs, language=options.language, near=None))
-    several = without or (None if len(runs) > 1 else ONE_RUN)
-    attempt("overlap", several, lambda: overlap(corpus, *runs, protocol=first, **scoring))
+    def finish(self) -> tuple[dict[str, Found], dict[str, str]]:
+        """(what each verb finds, why others find nothing), once the pass has run."""
+        found: dict[str, Found] = {}
+        for verb, finish in self.planned.items():
+            try:
+                found[verb] = finish()
+            except InputError as error:
+                self.missing[verb] = _sentence(str(error))
+        return found, self.missing
+
+
+def _audit(reading: Pass, metric: str, options: Options) -> Callable[[], Found]:
+    listed, notes = audit.usable_protocols()
+    return audit.in_pass(reading, metric, listed, options.scoring, notes)
+
+
+def _consistency(runs: Sequence[Run], options: Options) -> Found:
+    return consistency(*runs, language=options.language, near=None)
+
+
+def _add_human(
+    corpus: Corpus, runs: Sequence[Run], asked: _Asked, found: dict[str, Found], missing: dict[str, str]
+) -> None:
+    options = asked.options
     if options.human is None:
         missing["human"] = NO_HUMAN
-    else:
-        found["human"] = human(options.human, corpus=corpus, runs=runs, protocol=first, **scoring, **resampling)
-    return found, missing
+        return
+    how = options.joining() | options.resampling()
+    found["human"] = human(options.human, corpus=corpus, runs=runs, protocol=asked.protocols()[0], **how)
 
 
 def _add_homogeneity(
     corpus: Corpus, runs: Sequence[Run], asked: _Asked, found: dict[str, Found], missing: dict[str, str]
 ) -> None:
     """How homogeneous the runs are that tell of both documents of pairs; what is asked for by name may be an error."""
-    options, scoring = asked.options, asked.options.scoring()
+    options, scoring = asked.options, asked.options.joining()
     if options.pairs is None:
         missing["homogeneity"] = NO_PAIRS
         return
@@ -346,10 +380,10 @@ def _reformulated(options: Options) -> frozenset[str]:
     return frozenset(filter(None, as_corpus(options.reformulations).ids))
 
 
-def _sure(runs: Sequence[Run]) -> list[Run]:
+def _sure(runs: Sequence[Run]) -> list[int]:
     """The runs that tell how sure they are: by probabilities of tokens, or if no run does, by scores from 0 to 1."""
-    by_tokens = [run for run in runs if any(each.token_probs or each.token_logprobs for each in run)]
-    return by_tokens or [run for run in runs if _has_shares(run)]
+    by_tokens = [n for n, run in enumerate(runs) if any(each.token_probs or each.token_logprobs for each in run)]
+    return by_tokens or [n for n, run in enumerate(runs) if _has_shares(run)]
 
 
 def _has_shares(run: Run) -> bool:
