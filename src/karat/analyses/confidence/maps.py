@@ -70,6 +70,9 @@ def _sigmoid(x: Floats) -> Floats:
     return np.asarray(expit(x))
 
 
+ROUNDING = 1e-12  # of a sum of logits that is 0 on paper
+
+
 def fit_temperature(confidence: Floats, correct: Bools) -> Temperature | Unfit:
     """The temperature with the least log loss (Guo et al. 2017), if there is one.
 
@@ -92,7 +95,7 @@ def fit_temperature(confidence: Floats, correct: Bools) -> Temperature | Unfit:
 
     if not logits.any():
         return Unfit("all confidences are .5")
-    if slope(0.0) >= 0:
+    if slope(0.0) >= -ROUNDING * float(np.abs(logits).sum()):
         return Unfit(f"the higher the better, without end: {_halves(logits, correct)}")
     if not (logits[correct] < 0).any() and not (logits[~correct] > 0).any():
         return Unfit(f"the lower the better, without end: {_halves(logits, correct)}")
