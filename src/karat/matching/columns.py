@@ -152,6 +152,9 @@ class Aligned:
 
     def count_hits(self, cutoff: Cutoff, subset: Subset) -> Ints:
         """References found within the cutoff, by document."""
+        return self.once(("hits", cutoff, subset), lambda: self._hits(cutoff, subset))
+
+    def _hits(self, cutoff: Cutoff, subset: Subset) -> Ints:
         ranked = self.ranked(subset)
         within = ranked.rank < self.depth(cutoff, subset)[ranked.document]
         found = np.bincount(ranked.document, weights=ranked.gain * within, minlength=self.documents)
@@ -268,13 +271,9 @@ class Aligned:
         r = self.references
         variant = np.flatnonzero(self.variants_in(subset))
         document = r.document[r.variant_reference[variant]]
-        variant = variant[np.argsort(document, kind="stable")]
-        per_document = np.bincount(document, minlength=self.documents)
-        first = np.cumsum(per_document) - per_document
-        ranked = self.ranked(subset)
-        times = per_document[ranked.document]
-        left = np.repeat(np.arange(len(ranked.row)), times)
-        return left, variant[np.repeat(first[ranked.document], times) + position(left)]
+        order = np.argsort(document, kind="stable")
+        left, right = same_document(self.ranked(subset).document, document[order], self.documents)
+        return left, variant[order][right]
 
 
 def _in_subset(subset: Subset, present: Bools, prmu: Callable[[], Ints]) -> Bools:
@@ -293,6 +292,19 @@ def position(groups: Ints) -> Ints:
         return np.zeros(0, dtype=np.int64)
     starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
     return np.arange(len(groups)) - np.repeat(starts, np.diff(np.r_[starts, len(groups)]))
+
+
+def same_document(left: Ints, right: Ints, documents: int) -> tuple[Ints, Ints]:
+    """The indices of every two elements that are of the same document, given the documents of both sides in order.
+
+    >>> [side.tolist() for side in same_document(np.array([0, 2, 2]), np.array([0, 0, 1, 2]), 3)]
+    [[0, 0, 1, 2], [0, 1, 3, 3]]
+    """
+    each = np.bincount(right, minlength=documents)
+    times = each[left]
+    index = np.repeat(np.arange(len(left)), times)
+    first, before = np.cumsum(each) - each, np.cumsum(times) - times
+    return index, np.arange(len(index)) + np.repeat(first[left] - before, times)
 
 
 def lookup(needles: Ints, keys: Ints) -> tuple[Bools, Ints]:

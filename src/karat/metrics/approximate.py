@@ -20,15 +20,19 @@ from karat.metrics.exact import (
     precision_rows,
     recall_rows,
 )
-from karat.metrics.pairs import contained_either, contains, gram_overlap, matrices, related, substring_either
+from karat.metrics.pairs import contained_either, contains, gram_overlap, matrices, substring_either
 
 
 def _matched(aligned: Aligned, subset: Subset) -> tuple[Floats, Floats]:
     """(share of predictions that match a reference, share of references that match a prediction), by document."""
+    return aligned.once(("matched", subset), lambda: _match(aligned, subset))
+
+
+def _match(aligned: Aligned, subset: Subset) -> tuple[Floats, Floats]:
     relation = substring_either if aligned.counting.approximate == "kpeval" else contained_either
     ranked, r = aligned.ranked(subset), aligned.references
     left, variant = aligned.pairs(subset)
-    holds = related(aligned, ranked.phrase[left], r.variant_phrase[variant], relation)
+    holds = relation(aligned.forms, ranked.phrase[left], r.variant_phrase[variant])
     predictions = np.unique(left[holds])
     references = np.unique(r.variant_reference[variant[holds]])
     hits = np.bincount(ranked.document[predictions], minlength=aligned.documents)
@@ -80,7 +84,7 @@ def _kpeval_hits(aligned: Aligned, subset: Subset) -> Ints:
 def _any_match(aligned: Aligned, subset: Subset) -> Bools:
     ranked = aligned.ranked(subset)
     left, variant = aligned.pairs(subset)
-    holds = related(aligned, ranked.phrase[left], aligned.references.variant_phrase[variant], substring_either)
+    holds = substring_either(aligned.forms, ranked.phrase[left], aligned.references.variant_phrase[variant])
     matched = np.zeros(len(ranked.row), dtype=bool)
     matched[left[holds]] = True
     return matched
@@ -93,7 +97,7 @@ def _zesch_hits(aligned: Aligned, subset: Subset) -> Ints:
     within = ranked.rank[left] < aligned.count_references(subset)[ranked.document[left]]
     left, variant = left[within], variant[within]
     prediction, phrase = ranked.phrase[left], r.variant_phrase[variant]
-    holds = related(aligned, prediction, phrase, contains)
+    holds = contains(aligned.forms, prediction, phrase)
     # Exact matches claim their references first, so that a longer prediction cannot take them away.
     claims = np.flatnonzero(holds)
     order = claims[np.lexsort((left[claims], prediction[claims] != phrase[claims]))]

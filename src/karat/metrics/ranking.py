@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError
-from karat.matching.columns import Aligned, Bools, Cutoff, Floats, Ints, Ranked, Subset
+from karat.matching.columns import Aligned, Bools, Cutoff, Floats, Ints, Ranked, Subset, position
 from karat.metrics.base import Rows, divide, metric, rows
 from karat.metrics.exact import judged
-from karat.metrics.pairs import contained, relations, stem_sets, substring
+from karat.metrics.pairs import Relation, contained, covering, stem_sets, substring, unpredicted
 
 
 def _within(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> tuple[Ranked, Bools]:
@@ -139,84 +138,170 @@ def ndcg(aligned: Aligned, cutoff: Cutoff, subset: Subset) -> Rows:
 # ---------------------------------------------------------------------------------------------- alpha-NDCG
 
 
-@dataclass(frozen=True, slots=True)
-class _Cuts:
-    depth: int
-    ideal: int
-    predictions: int
-    references: int
-
-
 @metric("alpha_ndcg", better="higher", cutoff="optional")
 def alpha_ndcg(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, alpha: float = 0.5) -> Rows:
     """NDCG in which a reference that was covered before gains (1 - alpha) times less each time (Clarke 2008)."""
-    rule = {"clarke": _clarke, "chan": _chan, "meng": _meng}[aligned.counting.alpha]
     if not 0.0 <= alpha <= 1.0:
         raise InputError(f"option alpha of alpha_ndcg is from 0 to 1, not {alpha}")
-    depth, references = aligned.depth(cutoff, subset), aligned.count_references(subset)
-    predictions = aligned.count_predictions(subset)
-    ideal = depth if cutoff.k is not None else np.maximum(depth, references)  # M is no cut for an ideal list
-    scores = np.zeros(aligned.documents)
-    for document, relevance in _relevance(aligned, subset):
-        cuts = _Cuts(*(int(column[document]) for column in (depth, ideal, predictions, references)))
-        scores[document] = rule(relevance, cuts, 1.0 - alpha)
-    return rows(scores, defined=judged(aligned, subset))
+    score = {"clarke": _clarke, "chan": _chan, "meng": _meng}[aligned.counting.alpha]
+    return rows(score(aligned, cutoff, subset, 1.0 - alpha), defined=judged(aligned, subset))
 
 
-def _relevance(aligned: Aligned, subset: Subset) -> Iterator[tuple[int, Bools]]:
-    """(document, relevance[reference, prediction]); for Clarke the references that are not predicted follow."""
-    relation = {"clarke": contained, "chan": substring, "meng": stem_sets}[aligned.counting.alpha]
-    yield from relations(aligned, subset, relation, ideal=aligned.counting.alpha == "clarke")
+def _clarke(aligned: Aligned, cutoff: Cutoff, subset: Subset, keep: float) -> Floats:
+    """The ideal list holds the predictions and, behind them, the references that are not predicted."""
+    own, ideal = _own_and_ideal(aligned, subset, contained, keep, more=True)
+    depth = aligned.depth(cutoff, subset)
+    # M is no cut for an ideal list.
+    longest = depth if cutoff.k is not None else np.maximum(depth, aligned.count_references(subset))
+    return np.minimum(divide(own.sums(depth), ideal.sums(longest), empty=0.0), 1.0)
 
 
-def _earlier(relevance: Bools) -> Ints:
-    """How many earlier predictions cover the reference, for each reference and prediction."""
-    return np.asarray(np.cumsum(relevance, axis=1) - relevance, dtype=np.int64)
-
-
-def _gain(relevance: Bools, keep: float) -> Floats:
-    """What each prediction gains: over the references it covers, keep^(earlier predictions that cover it)."""
-    earlier = _earlier(relevance)
-    gain: Floats = (relevance * keep**earlier).sum(axis=0)
-    return gain
-
-
-def _greedy(relevance: Bools, keep: float, depth: int) -> Ints:
-    """The order that gains most at every step, ties to the earliest."""
-    weight = np.ones(len(relevance))
-    left = np.ones(relevance.shape[1], dtype=bool)
-    order: list[int] = []
-    for _ in range(min(depth, relevance.shape[1])):
-        best = int(np.argmax(np.where(left, weight @ relevance, -1.0)))
-        order.append(best)
-        left[best] = False
-        weight[relevance[:, best]] *= keep
-    return np.array(order, dtype=np.int64)
-
-
-def _discounted(gain: Floats) -> float:
-    return float((gain / np.log2(np.arange(2, len(gain) + 2))).sum())
-
-
-def _chan(relevance: Bools, cuts: _Cuts, keep: float) -> float:
+def _chan(aligned: Aligned, cutoff: Cutoff, subset: Subset, keep: float) -> Floats:
     """The script's ideal list holds the system's own predictions, in a better order."""
-    ideal = _discounted(_gain(relevance[:, _greedy(relevance, keep, cuts.depth)], keep))
-    return _discounted(_gain(relevance, keep)[: cuts.depth]) / ideal if ideal else 0.0
+    own, ideal = _own_and_ideal(aligned, subset, substring, keep, more=False)
+    depth = aligned.depth(cutoff, subset)
+    return divide(own.sums(depth), ideal.sums(depth), empty=0.0)
 
 
-def _clarke(relevance: Bools, cuts: _Cuts, keep: float) -> float:
-    own = _discounted(_gain(relevance[:, : cuts.predictions], keep)[: cuts.depth])
-    ideal = _discounted(_gain(relevance[:, _greedy(relevance, keep, cuts.ideal)], keep))
-    return min(own / ideal, 1.0) if ideal else 0.0
-
-
-def _meng(relevance: Bools, cuts: _Cuts, keep: float) -> float:
+def _meng(aligned: Aligned, cutoff: Cutoff, subset: Subset, keep: float) -> Floats:
     """The script takes the most often covered of the references, and never cuts the ideal list at k."""
-    references = cuts.references
-    if not references:
-        return 0.0
-    relevance = relevance[:, : min(cuts.depth, references)]
-    earlier = _earlier(relevance)
-    most = np.where(relevance, earlier, 0).max(axis=0, initial=0)
-    gain = np.where(relevance.any(axis=0), keep**most, 0.0)
-    return _discounted(gain) / float(_discounts(references)[references])
+    own = aligned.once(("alpha-ndcg of meng", subset, keep), lambda: _most_often_covered(aligned, subset, keep))
+    references = aligned.count_references(subset)
+    ideal = _discounts(int(references.max(initial=0)))[references]
+    return divide(own.sums(np.minimum(aligned.depth(cutoff, subset), references)), ideal, empty=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    """One list of discounted gains for each document, all in one array; it serves every cutoff."""
+
+    gain: Floats
+    length: Ints
+
+    @classmethod
+    def discount(cls, gain: Floats, length: Ints) -> _Lists:
+        """The lists of these gains, each divided by log2(rank + 1)."""
+        rank = np.arange(len(gain)) - np.repeat(np.cumsum(length) - length, length)
+        return cls(gain / np.log2(rank + 2.0), length)
+
+    def sums(self, depth: Ints) -> Floats:
+        """The sum of each list up to the depth of its document."""
+        return row_sums(self.gain, np.cumsum(self.length) - self.length, np.minimum(self.length, depth))
+
+
+def row_sums(values: Floats, start: Ints, length: Ints) -> Floats:
+    """The sum of each row values[start : start + length].
+
+    The values of a row are added in the order in which numpy adds an array of that length; `np.add.reduceat` and
+    running totals add in other orders, and so give other last digits.
+
+    >>> row_sums(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 1, 0]), np.array([2, 3, 0])).tolist()
+    [3.0, 9.0, 0.0]
+    """
+    total = np.zeros(len(start))
+    for n in np.unique(length[length > 0]).tolist():
+        which = np.flatnonzero(length == n)
+        total[which] = values[start[which, np.newaxis] + np.arange(n)].sum(axis=1)
+    return total
+
+
+def _own_and_ideal(
+    aligned: Aligned, subset: Subset, relation: Relation, keep: float, more: bool
+) -> tuple[_Lists, _Lists]:
+    """The gains of the predictions in their own order and in the ideal one."""
+    return aligned.once(
+        ("alpha-ndcg", relation, subset, keep, more),
+        lambda: (_own(aligned, subset, relation, keep), _ideal(aligned, subset, relation, keep, more)),
+    )
+
+
+def _own(aligned: Aligned, subset: Subset, relation: Relation, keep: float) -> _Lists:
+    """What each prediction gains: over the references it covers, keep^(earlier predictions that cover it)."""
+    row, reference = covering(aligned, subset, relation)
+    each = _power(keep, _earlier(row, reference))
+    gain = np.bincount(row, weights=each, minlength=len(aligned.ranked(subset).row)).astype(np.float64)
+    return _Lists.discount(gain, aligned.count_predictions(subset))
+
+
+def _most_often_covered(aligned: Aligned, subset: Subset, keep: float) -> _Lists:
+    """What each prediction gains: keep^(most earlier predictions that cover a reference which it covers)."""
+    row, reference = covering(aligned, subset, stem_sets)
+    most = np.full(len(aligned.ranked(subset).row), -1)
+    np.maximum.at(most, row, _earlier(row, reference))
+    gain = np.where(most < 0, 0.0, _power(keep, np.maximum(most, 0)))
+    return _Lists.discount(gain, aligned.count_predictions(subset))
+
+
+def _earlier(place: Ints, reference: Ints) -> Ints:
+    """For each pair of a place in a list and a reference that is covered there, how many earlier places cover it."""
+    order = np.lexsort((place, reference))
+    earlier = np.empty(len(order), dtype=np.int64)
+    earlier[order] = position(reference[order])
+    return earlier
+
+
+def _power(keep: float, times: Ints) -> Floats:
+    return np.asarray(keep**times, dtype=np.float64)
+
+
+def _ideal(aligned: Aligned, subset: Subset, relation: Relation, keep: float, more: bool) -> _Lists:
+    """What candidates gain in the order that gains most at every step, ties to the earliest candidate.
+
+    Candidates are the predictions and, with `more`, behind them the references that are not predicted.
+    """
+    document = aligned.ranked(subset).document
+    candidate, reference = covering(aligned, subset, relation)
+    if more:
+        others, other, covered = unpredicted(aligned, subset, relation)
+        candidate, reference = np.r_[candidate, len(document) + other], np.r_[reference, covered]
+        document = np.r_[document, others]
+    length = np.bincount(document, minlength=aligned.documents)
+    order = np.lexsort((reference, candidate, document[candidate]))
+    candidate, reference = candidate[order], reference[order]
+    # From here on only candidates that cover something are numbered: the others gain nothing, behind them.
+    new = np.diff(candidate, prepend=-1) != 0
+    document, candidate = document[candidate[new]], np.cumsum(new) - 1
+    step = _greedy(document, candidate, reference, keep)
+    gain = np.zeros(int(length.sum()))
+    gain[(np.cumsum(length) - length)[document] + step] = _gain_at(aligned, subset, step, candidate, reference, keep)
+    return _Lists.discount(gain, length)
+
+
+def _greedy(document: Ints, candidate: Ints, reference: Ints, keep: float) -> Ints:
+    """The step at which each candidate is taken, given its document and the pairs (candidate, reference it covers).
+
+    A step takes one candidate of every document that has candidates left.
+    """
+    weight = np.ones(int(reference.max(initial=-1)) + 1)
+    taken_at, left, step = np.zeros(len(document), dtype=np.int64), np.arange(len(document)), 0
+    while len(left):
+        gain = np.bincount(candidate, weights=weight[reference], minlength=len(left))
+        start = np.flatnonzero(np.diff(document, prepend=-1))
+        most = np.repeat(np.maximum.reduceat(gain, start), np.diff(start, append=len(left)))
+        equal = np.flatnonzero(gain == most)
+        best = equal[np.diff(document[equal], prepend=-1) != 0]
+        taken_at[left[best]] = step
+        stays = np.ones(len(left), dtype=bool)
+        stays[best] = False
+        unused = stays[candidate]
+        weight[reference[~unused]] *= keep
+        candidate, reference = (np.cumsum(stays) - 1)[candidate[unused]], reference[unused]
+        document, left, step = document[stays], left[stays], step + 1
+    return taken_at
+
+
+def _gain_at(aligned: Aligned, subset: Subset, step: Ints, candidate: Ints, reference: Ints, keep: float) -> Floats:
+    """What each candidate gains at its step: over the references it covers, keep^(earlier steps that cover it).
+
+    A candidate has a row with a value for each reference of its document, 0 where it does not cover it.
+    """
+    chosen = np.flatnonzero(aligned.references_in(subset))
+    document = aligned.references.document
+    column = np.zeros(len(document), dtype=np.int64)
+    column[chosen] = position(document[chosen])
+    first = np.diff(candidate, prepend=-1) != 0
+    width = aligned.count_references(subset)[document[reference[first]]]
+    start = np.cumsum(width) - width
+    each = np.zeros(int(width.sum()))
+    each[start[candidate] + column[reference]] = _power(keep, _earlier(step[candidate], reference))
+    return row_sums(each, start, width)
