@@ -44,12 +44,12 @@ from karat.output import (
     reproductions,
     shown,
     studies,
-    tables,
 )
-from karat.output.markup import Part, html, markdown
+from karat.output.markup import Part, html, markdown, parts_of
 from karat.output.page import summary as page_summary
 from karat.output.page.rendering import render as page_html
-from karat.output.papers import Printed, latex, typst
+from karat.output.papers import Printed, latex, pieces_of, typst
+from karat.output.terminal import terminal
 from karat.pairs.filter import Filtered
 from karat.results import Found, Results
 
@@ -59,13 +59,19 @@ def as_json(results: Found) -> str:
     return msgspec.json.format(msgspec.json.encode(results.as_dict()), indent=1).decode() + "\n"
 
 
+def as_csv(found: Any) -> str:
+    """The rows as CSV, below the names of all their fields."""
+    rows = found.flat_rows()
+    return csv_lines(list(dict.fromkeys(name for row in rows for name in row)), rows)
+
+
 def csv_lines(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     """The fields of each row as CSV, below their names."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(fields)
     for row in rows:
-        writer.writerow([_cell(row[name]) for name in fields])
+        writer.writerow([_cell(row.get(name)) for name in fields])
     return out.getvalue()
 
 
@@ -121,9 +127,20 @@ def _all(module: Writing) -> Formats:
     }
 
 
+# Of every result that has tables.
+TABLES: Formats = {
+    "table": lambda found: terminal(found.tables(), found.notes),
+    "md": lambda found: markdown(parts_of(found.tables(), found.notes)),
+    "html": lambda found: html(parts_of(found.tables(), found.notes)),
+    "json": as_json,
+    "latex": lambda found: latex(pieces_of(found.tables(), found.notes)),
+    "typst": lambda found: typst(pieces_of(found.tables(), found.notes)),
+    "csv": as_csv,
+}
+
 FORMATS: dict[type, Formats] = {
-    Results: _all(tables),
-    Audit: _all(audits),
+    Results: TABLES,
+    Audit: _all(audits) | {"csv": as_csv},
     Comparison: _all(comparisons),
     Check: _all(checks),
     Tables: _all(paper_tables),

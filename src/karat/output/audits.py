@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from karat.analyses.audit import Audit, Cause, Values
-from karat.output import tables
-from karat.output.grids import grid, paragraphs
+from karat.output.grids import grid, paragraphs, wrap
 from karat.output.markup import Grid, Heading, Items, Part, noted
 from karat.output.papers import Printed
-from karat.output.tables import number, wrap
 from karat.protocol import option_fields
+from karat.table import number
 
-CSV_FIELDS = tables.CSV_FIELDS
 EXPERIMENTAL = "* experimental: not yet compared with figures of its script"
 WHY = "Why, found by changing one option at a time:"
 HOW_MUCH = "How much, one option after the other (rounded):"
@@ -197,8 +195,3 @@ def printed(audit: Audit) -> Iterator[Printed]:
     *body, spread = rows(audit)
     caption = f"{heading(audit)} under each protocol. {averages(audit)}{mark}"
     yield Printed(caption, ["protocol", *audit.systems], [body, [spread]])
-
-
-def csv_rows(audit: Audit) -> Iterator[dict[str, Any]]:
-    """A row a score."""
-    return tables.csv_rows(audit.results)

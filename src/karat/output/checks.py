@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from karat.analyses.check import Check, Checked, metric_text
-from karat.output.audits import signed
 from karat.output.comparisons import CORRECTIONS, by_tests
-from karat.output.grids import Row, grid, paragraphs
+from karat.output.grids import Row, grid, paragraphs, wrap
 from karat.output.markup import Grid, Heading, Part, noted
 from karat.output.papers import Printed
-from karat.output.tables import BOUND, number, p_text, wrap
+from karat.table import BOUND, number, p_value, signed
 
 CSV_FIELDS = (
     "check",
@@ -68,7 +67,7 @@ def rows(found: Check) -> list[Row]:
 
 
 def _cells(each: Checked) -> list[str]:
-    p = "" if each.adjusted is None else p_text(each.adjusted, each.adjusted_at_floor)
+    p = "" if each.adjusted is None else p_value(each.adjusted, each.adjusted_at_floor)
     difference = each.value - each.against
     apart = "–" if difference != difference else signed(difference)
     return [number(each.value), number(each.against), apart, p, "yes" if each.passed else "no"]

@@ -8,13 +8,12 @@ from math import inf
 from typing import Any
 
 from karat.analyses.compare import NAMES, OVER_SEEDS, Comparison, Pair, Ranking, Standing
-from karat.output.audits import signed
-from karat.output.grids import Row, grid, paragraphs
+from karat.output.grids import Row, grid, paragraphs, wrap
 from karat.output.markup import Grid, Heading, Marked, Part, Words, bold, noted
 from karat.output.papers import Printed
-from karat.output.tables import BOUND, number, p_text, wrap
 from karat.stats.effects import POWER
 from karat.stats.rank_sums import SAMPLES
+from karat.table import BOUND, number, p_value, signed
 
 CSV_FIELDS = (
     "corpus",
@@ -255,8 +254,8 @@ def _pair_cells(found: Comparison, pair: Pair) -> list[str]:
     difference = signed(pair.difference) if pair.difference == pair.difference else "–"
     return [
         f"{difference}{stars(found, pair)} {_interval(pair.interval)}".strip(),
-        p_text(pair.tests.get(used), used in pair.at_floor),
-        p_text(pair.adjusted.get(used), used in pair.adjusted_at_floor),
+        p_value(pair.tests.get(used), used in pair.at_floor),
+        p_value(pair.adjusted.get(used), used in pair.adjusted_at_floor),
         _effect(pair.effect.get("d_z")),
     ]
 
@@ -301,7 +300,7 @@ def ranking_title(ranking: Ranking) -> str:
 def ranking_p(ranking: Ranking) -> str:
     """The p of Friedman's test that holds, and where it is from."""
     found = ranking.friedman
-    return f"{p_text(found.used_p, found.at_floor)} ({HOW[found.how]})"
+    return f"{p_value(found.used_p, found.at_floor)} ({HOW[found.how]})"
 
 
 def separated(ranking: Ranking) -> str:

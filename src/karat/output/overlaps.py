@@ -9,10 +9,10 @@ from math import nan
 from typing import Any
 
 from karat.analyses.overlap import TENTHS, Overlap, Pair
-from karat.output.grids import Row, paragraphs, wrapped_name
+from karat.output.grids import WIDTH, Row, line, paragraphs, wrap, wrapped_name
 from karat.output.markup import Grid, Heading, Part, noted
 from karat.output.papers import Printed
-from karat.output.tables import WIDTH, line, number, wrap
+from karat.table import number
 
 CSV_FIELDS = (
     "corpus",

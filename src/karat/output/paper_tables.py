@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from karat.analyses.tables import Cell, Table, Tables
-from karat.output.grids import Row, grid, paragraphs
+from karat.output.grids import Row, grid, paragraphs, wrap
 from karat.output.markup import Grid, Heading, Part, noted
 from karat.output.papers import Printed
-from karat.output.tables import number, wrap
+from karat.table import number
 
 CSV_FIELDS = (
     "table",

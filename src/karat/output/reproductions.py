@@ -7,10 +7,10 @@ from itertools import groupby
 from typing import Any
 
 from karat.analyses.reproduce import ALIKE, Candidate, Reproduced, Reproduction
-from karat.output.grids import Row, grid, paragraphs
+from karat.output.grids import Row, grid, paragraphs, wrap
 from karat.output.markup import Grid, Heading, Items, Part, noted
 from karat.output.papers import Printed
-from karat.output.tables import number, wrap
+from karat.table import number
 
 CSV_FIELDS = (
     "corpus",

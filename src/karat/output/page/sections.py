@@ -34,9 +34,9 @@ from karat.output.page.tables import (
     table,
 )
 from karat.output.page.words import PRMU, headline, listed, percent, said
-from karat.output.tables import number, p_text
 from karat.results import Found
 from karat.stats.rank_sums import SAMPLES
+from karat.table import number, p_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def _ranks(page: Page) -> Section | None:
             name_cell(f"{each.request.label} {each.request.subset}"),
             *(figure_cell(float(rank)) for rank in each.friedman.ranks),
             figure_cell(each.critical) if isfinite(each.critical) else name_cell("none"),
-            Cell(p_text(each.friedman.used_p, each.friedman.at_floor), each.friedman.used_p),
+            Cell(p_value(each.friedman.used_p, each.friedman.at_floor), each.friedman.used_p),
         ]
         for each in found.rankings
     ]

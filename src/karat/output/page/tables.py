@@ -12,8 +12,8 @@ from karat.errors import counted
 from karat.metrics.base import Request
 from karat.output.comparisons import needed_text
 from karat.output.page.words import interval_words, metric_of, percent
-from karat.output.tables import number, p_text
 from karat.stats.effects import POWER
+from karat.table import number, p_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def pair_table(found: Comparison, corpus: str, first: Request | None) -> Table |
 def _tested(found: Comparison, pair: Pair) -> list[Cell]:
     test = pair.used(found.options.test)
     p, after = pair.tests.get(test), pair.adjusted.get(test)
-    return [Cell(p_text(p, test in pair.at_floor), p), Cell(p_text(after, test in pair.adjusted_at_floor), after)]
+    return [Cell(p_value(p, test in pair.at_floor), p), Cell(p_value(after, test in pair.adjusted_at_floor), after)]
 
 
 def _needed(pair: Pair) -> Cell:
