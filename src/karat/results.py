@@ -99,9 +99,10 @@ class Displayed:
 
     __slots__ = ()
 
-    def rows(self: Found) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
         """One dict a row of the result, as in the JSON output."""
-        return list(self.as_dict().get("rows", ()))
+        found: Any = self
+        return list(found.as_dict().get("rows", ()))
 
     def flat_rows(self) -> list[dict[str, Any]]:
         """The rows of the CSV output: dicts of plain values alone."""
@@ -115,7 +116,7 @@ class Displayed:
         rows = self.rows()
         facts = []
         for what, names in (("corpus", ("corpus",)), ("systems", ("system", "a", "b"))):
-            found = dict.fromkeys(str(row[name]) for row in rows for name in names if row.get(name))
+            found = dict.fromkeys(repr(row[name]) for row in rows for name in names if row.get(name))
             facts += [f"{what} {', '.join(found)}"] if found else []
         return f"<{type(self).__name__}: {'; '.join([*facts, counted(len(rows), 'row')])}>"
 

@@ -28,20 +28,14 @@ from karat.errors import unknown
 from karat.llm.ask import Forecast
 from karat.models.run import Predicted
 from karat.output import (
-    audits,
-    checks,
-    comparisons,
     confidences,
     consistencies,
     descriptions,
     homogeneities,
     nearmisses,
-    overlaps,
-    paper_tables,
     people,
     predicted,
     reformulations,
-    reproductions,
     shown,
     studies,
 )
@@ -140,15 +134,15 @@ TABLES: Formats = {
 
 FORMATS: dict[type, Formats] = {
     Results: TABLES,
-    Audit: _all(audits) | {"csv": as_csv},
-    Comparison: _all(comparisons),
-    Check: _all(checks),
-    Tables: _all(paper_tables),
-    Reproduction: _all(reproductions),
+    Audit: TABLES,
+    Comparison: TABLES,
+    Check: TABLES,
+    Tables: TABLES,
+    Reproduction: TABLES,
     Description: _all(descriptions),
     NearMisses: _all(nearmisses),
     Confidence: _all(confidences),
-    Overlap: _all(overlaps),
+    Overlap: TABLES,
     Homogeneity: _all(homogeneities),
     Study: _all(studies),
     Consistency: _all(consistencies),

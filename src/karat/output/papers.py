@@ -34,22 +34,32 @@ Piece = Printed | Items | Words  # words are a paragraph
 
 
 def pieces_of(tables: Iterable[Table], notes: Iterable[str] = ()) -> Iterator[Piece]:
-    """What LaTeX and Typst are made of: tables with their captions, and texts."""
-    for table in tables:
+    """What LaTeX and Typst are made of: tables with their captions, and texts that no caption says."""
+    every = list(tables)
+    said = " ".join(_caption(table) for table in every if table.columns)
+    for table in every:
         if table.columns:
             yield _printed(table)
         else:
-            yield from filter(None, [table.title, *table.about, *table.notes])
+            yield from (text for text in _texts(table) if plain(text).rstrip(".") not in said)
         if table.items:
             yield Items(table.items)
     yield from noted(notes)
+
+
+def _texts(table: Table) -> Iterator[Words]:
+    return (text for texts in ((table.title,), table.about, table.notes) for text in texts if text)
+
+
+def _caption(table: Table) -> str:
+    return table.caption or " ".join(map(_sentence, _texts(table)))
 
 
 def _printed(table: Table) -> Printed:
     columns = table.columns
     above = [(text, len(list(group))) for text, group in groupby(columns, key=lambda column: column.above)]
     return Printed(
-        table.caption or " ".join(map(_sentence, filter(None, [table.title, *table.about, *table.notes]))),
+        _caption(table),
         [table.corner, *(column.name for column in columns)],
         list(lines_of(table)),
         above if any(column.above for column in columns) else [],

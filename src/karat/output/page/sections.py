@@ -9,6 +9,7 @@ from typing import Any
 
 from karat.analyses.audit import Audit
 from karat.analyses.compare import Comparison, Ranking
+from karat.analyses.compare_tables import intervals_by, tested, with_seeds
 from karat.analyses.confidence.result import Confidence
 from karat.analyses.consistency import BY, Consistency
 from karat.analyses.describe.result import Description
@@ -18,7 +19,6 @@ from karat.analyses.overlap import Overlap
 from karat.analyses.report.result import Page, Part
 from karat.errors import counted
 from karat.output.charts import Chart, charts_of
-from karat.output.comparisons import intervals_by, tested, with_seeds
 from karat.output.descriptions import about_texts
 from karat.output.page.tables import (
     MOST_PAIRS,
