@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from hashlib import blake2b
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -20,6 +21,7 @@ from karat.libraries import library
 from karat.matching.columns import SUBSETS, Cutoff, Floats
 from karat.matching.inputs import hash_text
 from karat.metrics.base import METRICS, Request, Rows
+from karat.table import Column, Table, rows_of
 
 FORMAT_VERSION = 2
 UNCHECKED = "results are of an older .karat file, which has no checksum, so that damage may not be seen: score anew"
@@ -89,13 +91,34 @@ class Kept(Found, Protocol):
 
 
 class Displayed:
-    """What shows itself: as its table where it is printed, as HTML or Markdown in a notebook.
+    """A result that shows itself: as its tables where it is printed, as HTML or Markdown in a notebook.
 
     Results stand left of `karat.output` and know nothing of it. The package has `render` among its lazy names, and it
     is the package, which stands outside the layers, that is asked here, when something is to be shown.
     """
 
     __slots__ = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict a row of the result, as in the JSON output."""
+        found: Any = self
+        return list(found.as_dict().get("rows", ()))
+
+    def flat_rows(self) -> list[dict[str, Any]]:
+        """The rows of the CSV output: dicts of plain values alone."""
+        return [dict(_flat(row)) for row in self.rows()]
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        return library("pandas", "to_pandas()").DataFrame(self.rows())
+
+    def __repr__(self) -> str:
+        rows = self.rows()
+        facts = []
+        for what, names in (("corpus", ("corpus",)), ("systems", ("system", "a", "b"))):
+            found = dict.fromkeys(repr(row[name]) for row in rows for name in names if row.get(name))
+            facts += [f"{what} {', '.join(found)}"] if found else []
+        return f"<{type(self).__name__}: {'; '.join([*facts, counted(len(rows), 'row')])}>"
 
     def __str__(self: Found) -> str:
         return rendered(self, "table").removesuffix("\n")
@@ -106,10 +129,22 @@ class Displayed:
     def _repr_markdown_(self: Found) -> str:
         return rendered(self, "md")
 
-    # IPython would take a dataclass's own __repr__, with every number in it, for its plain text.
+    # For IPython, whose plain text of an object would be its one line.
     def _repr_mimebundle_(self: Found, include: Any = None, exclude: Any = None) -> dict[str, str]:
         forms = {"text/html": "html", "text/markdown": "md"}
         return {"text/plain": str(self)} | {mime: rendered(self, format) for mime, format in forms.items()}
+
+
+def _flat(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The values of a row, each plain: dicts as k=v,... or, of other than plain values, as columns of their own."""
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            if any(isinstance(each, list | Mapping) for each in value.values()):
+                yield from _flat({f"{name}_{key}": each for key, each in value.items()})
+            else:
+                yield name, ",".join(f"{key}={each}" for key, each in value.items())
+        else:
+            yield name, ";".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def rendered(found: Any, format: str) -> str:
@@ -177,7 +212,7 @@ class Part:
     count: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Results(Displayed):
     """Scores in the order of request, the documents they rest on, the protocols spelled out, notes."""
 
@@ -201,9 +236,11 @@ class Results(Displayed):
         """The whole JSON output."""
         return {"signatures": self.signatures, "rows": self.rows(), "notes": list(self.notes)}
 
-    def to_pandas(self) -> Any:
-        """The rows as a pandas DataFrame."""
-        return library("pandas", "to_pandas()").DataFrame(self.rows())
+    def tables(self) -> Iterator[Table]:
+        """A table for each corpus and protocol: systems down, metrics across."""
+        for corpus, protocol in dict.fromkeys((score.corpus, score.protocol) for score in self.scores):
+            scores = [score for score in self.scores if (score.corpus, score.protocol) == (corpus, protocol)]
+            yield _table(f"{corpus}, {len(self.ids):,} documents, protocol {protocol}", scores)
 
     def to_polars(self) -> Any:
         """The rows as a polars DataFrame; options as JSON text."""
@@ -214,6 +251,48 @@ class Results(Displayed):
     def save(self, path: str | Path) -> None:
         """Writes a `.karat` file."""
         write_beside(path, encode(self))
+
+
+# ---------------------------------------------------------------------------------------------- tables
+
+
+def _table(title: str, scores: Sequence[Score]) -> Table:
+    """The scores of one corpus under one protocol."""
+    systems = dict.fromkeys(score.system for score in scores)
+    requests = list(dict.fromkeys(score.request.as_asked() for score in scores))
+    values = {(score.system, score.request.as_asked()): score.value for score in scores}
+    averages = sorted({request.average or "" for request in requests})
+    left_out = [f"documents left out, undefined: {', '.join(missing)}" for missing in [_left_out(scores)] if missing]
+    caption = f"{title}, average {', '.join(averages)}."
+    return Table(
+        title,
+        "system",
+        [_column(request, len(averages) > 1) for request in requests],
+        rows_of((system, [values.get((system, request)) for request in requests]) for system in systems),
+        notes=[*([f"average: {averages[0]}"] if len(averages) == 1 else []), *left_out],
+        caption=" ".join([caption, *(f"{text[0].upper()}{text[1:]}." for text in left_out)]),
+    )
+
+
+def _column(request: Request, several: bool) -> Column:
+    options = "".join(f",{name}={value}" for name, value in request.options)
+    below = request.average or "" if several else ""
+    return Column(request.label + options, above=request.subset, below=below, better=request.spec.better)
+
+
+def _left_out(scores: Sequence[Score]) -> list[str]:
+    """How many documents each subset leaves out, said once for all its metrics where they agree."""
+    counts: dict[str, dict[str, int]] = {}
+    for score in scores:
+        if score.undefined:
+            counts.setdefault(score.request.subset, {})[score.request.label] = score.undefined
+    said = []
+    for subset, by_metric in counts.items():
+        for missing, group in groupby(sorted(by_metric.items(), key=lambda item: item[1]), key=lambda i: i[1]):
+            names = [name for name, _ in group]
+            whose = "" if len(names) == len({s.request.label for s in scores}) else f" ({', '.join(names)})"
+            said.append(f"{subset} {missing:,}{whose}")
+    return said
 
 
 # ---------------------------------------------------------------------------------------------- .karat files

@@ -7,9 +7,9 @@ column's kind; how text from files is made harmless is a matter of the writers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, isnan
+from math import ceil, isfinite, isnan
 from typing import Any, Literal
 
 Style = Literal["bold", "code", "struck", "raised", "underlined"]
@@ -19,13 +19,43 @@ NONE = "–"  # what stands for a value that is undefined
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A text that stands out."""
+    """A text that stands out: by its style, or by a mark after it where there are no styles."""
 
     text: str
     style: Style
+    mark: str = ""  # as * for the best on a terminal
 
 
 Words = str | tuple[str | Marked, ...]
+
+
+def bold(text: str) -> Marked:
+    """The text in bold."""
+    return Marked(text, "bold")
+
+
+def code(text: str) -> Marked:
+    """The text as it is typed."""
+    return Marked(text, "code")
+
+
+def plain(words: Words) -> str:
+    """The text without styles, with its marks.
+
+    >>> plain((Marked("best", "bold", "*"), " of all"))
+    'best* of all'
+    """
+    parts = (words,) if isinstance(words, str) else words
+    return "".join(part if isinstance(part, str) else part.text + part.mark for part in parts)
+
+
+def short(name: str, width: int) -> str:
+    """A name cut to a width in its middle: names that begin alike mostly end differently.
+
+    >>> short("model", 8), short("model-large-1", 8)
+    ('model', 'mode…e-1')
+    """
+    return name if len(name) <= width else name[: width // 2] + "…" + name[len(name) - (width - 1) // 2 :]
 
 
 # ---------------------------------------------------------------------------------------------- kinds of columns
@@ -55,6 +85,9 @@ def signed(value: float | None) -> str:
     return text if text == NONE or text.startswith("-") else f"+{text}"
 
 
+BOUND = "≤: p is the smallest that the resamples can give, and may be less."
+
+
 def p_value(value: float | None, at_floor: bool = False) -> str:
     """A p-value, with "≤" where resamples could not make it smaller; – where it is undefined.
 
@@ -68,13 +101,25 @@ def p_value(value: float | None, at_floor: bool = False) -> str:
     return "<.0001" if value < 0.0001 else number(value)
 
 
-def count(value: int | None) -> str:
-    """A whole number with commas.
+def interval(ends: tuple[float, float], digits: int = 4) -> str:
+    """The ends of an interval in brackets; – where it is undefined.
 
-    >>> count(12345), count(None)
-    ('12,345', '–')
+    >>> interval((0.6042, 0.67543)), interval((0.6042, 0.67543), 3), interval((float("nan"), 1.0))
+    ('[.6042, .6754]', '[.604, .675]', '–')
     """
-    return NONE if value is None else f"{value:,}"
+    if any(map(isnan, ends)):
+        return NONE
+    texts = (f"{end:.{digits}f}" for end in ends)
+    return f"[{', '.join(text.replace('0.', '.', 1) if text.lstrip('-').startswith('0.') else text for text in texts)}]"
+
+
+def count(value: float | None) -> str:
+    """A whole number with commas; – where there is none, or no end to it.
+
+    >>> count(12345), count(None), count(float("inf"))
+    ('12,345', '–', '–')
+    """
+    return f"{value:,.0f}" if value is not None and isfinite(value) else NONE
 
 
 def fixed(digits: int) -> Callable[[float | None], str]:
@@ -104,6 +149,8 @@ class Kind:
 
 
 NUMBER, SIGNED, P_VALUE, COUNT = Kind(number), Kind(signed), Kind(p_value), Kind(count)
+P_BOUND = Kind(lambda found: p_value(*found))  # (p, whether it is the smallest that resamples can give)
+INTERVAL = Kind(interval)
 FIXED2 = Kind(fixed(2))
 TEXT = Kind(text, "left")
 FIGURE = Kind(text)  # a text that is a number, to the right
@@ -126,12 +173,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value with what stands beside it: marks, an interval, letters; without one a cell is the value itself."""
+    """A value with what stands beside it: marks, an interval, letters; without these a cell is the value itself."""
 
     value: Any
     after: Words = ""  # as " [.604, .675] a"
     style: Style | None = None  # of the value
-    mark: str = ""  # beside the value where there are no styles, as * for the best on a terminal
+    mark: str = ""  # after the value where there are no styles, as * for the best on a terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +195,7 @@ class Group:
 
     rows: Sequence[Row]
     name: str = ""
+    cells: Sequence[Any] = ()  # beside the name, of the rows as a whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +209,52 @@ class Table:
     about: Sequence[Words] = ()  # paragraphs before it
     notes: Sequence[Words] = ()  # paragraphs after it
     items: Sequence[Words] = ()  # a list after these
-    caption: str = ""  # of a table in a paper, where it is more than title and about
+    caption: str = ""  # in a paper, in place of title, about and notes
 
 
 def rows_of(rows: Iterable[tuple[str, Sequence[Any]]]) -> tuple[Group, ...]:
     """One group of rows, from names and cells."""
     return (Group([Row(name, cells) for name, cells in rows]),)
+
+
+# ---------------------------------------------------------------------------------------------- for the writers
+
+Line = tuple[str, Sequence[Words]]  # a name and its cells; a name that begins with spaces is indented
+
+
+def lines_of(table: Table) -> Iterator[list[Line]]:
+    """The lines of each group: one with its name, if it has one, then its rows, their values written."""
+    for group in table.groups:
+        head = [(group.name, _written(table.columns, group.cells))] if group.name else []
+        indent = "  " if group.name else ""
+        yield [*head, *((indent + row.name, _written(table.columns, row.cells)) for row in group.rows)]
+
+
+def _written(columns: Sequence[Column], cells: Sequence[Any]) -> list[Words]:
+    return [_words(column.kind, cell) for column, cell in zip(columns, cells or [None] * len(columns), strict=True)]
+
+
+def _words(kind: Kind, cell: Any) -> Words:
+    """What stands in a cell."""
+    if not isinstance(cell, Cell):
+        return "" if cell is None else kind.write(cell)
+    value = kind.write(cell.value)
+    first = Marked(value, cell.style, cell.mark) if cell.style else value + cell.mark
+    return (first, *((cell.after,) if isinstance(cell.after, str) else cell.after))
+
+
+def heads_of(table: Table) -> list[str]:
+    """What stands above each column in one line.
+
+    >>> heads_of(Table(columns=[Column("f1@5", above="present", below="micro"), Column("p")]))
+    ['present f1@5 (micro)', 'p']
+    """
+    return [
+        f"{f'{column.above} ' if column.above else ''}{column.name}{f' ({column.below})' if column.below else ''}"
+        for column in table.columns
+    ]
+
+
+def sides_of(table: Table) -> list[bool]:
+    """Whether each column stands to the left."""
+    return [column.kind.side == "left" for column in table.columns]

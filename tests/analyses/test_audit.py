@@ -9,8 +9,8 @@ import pytest
 
 import karat
 from karat.output import render
-from karat.output.tables import number
 from karat.protocol import published
+from karat.table import number
 
 DATA = Path(__file__).parents[1] / "golden"
 SYNTHETIC = [DATA / f"synthetic.{name}.jsonl" for name in ("corpus", "alpha", "beta")]

@@ -111,7 +111,7 @@ def test_cutoffs_stand_side_by_side() -> None:
 
 def test_cutoffs_are_in_order_whatever_their_kind() -> None:
     scores = [score(k, f"f1@{c}/mean-of-f", "x", "c") for k, c in enumerate(("O", "10", "M", "5", "G", "100"), 1)]
-    [table] = karat.tables("cutoffs", results(*scores)).tables
+    [table] = karat.tables("cutoffs", results(*scores)).layouts
     assert table.columns == ("f1@5", "f1@10", "f1@100", "f1@M", "f1@O", "f1@G")
 
 
@@ -148,7 +148,7 @@ def test_corpora_that_all_systems_have_are_told_once() -> None:
     [inspec, _] = averages()
     found = karat.tables("averages", inspec)
     assert "mean over Inspec" in " ".join(render(found).split())
-    assert [name for name, _ in found.tables[0].groups[0][1]] == ["KP20K", "KPTimes"]
+    assert [name for name, _ in found.layouts[0].groups[0][1]] == ["KP20K", "KPTimes"]
 
 
 def transfer() -> list[Results]:
@@ -177,7 +177,7 @@ def test_transfer_has_training_down_and_tests_across_and_marks_the_same_corpus()
 
 def test_models_are_compared_where_training_and_test_are_the_same() -> None:
     found = karat.tables("transfer", *transfer(), percent=True)
-    assert [table.model for table in found.tables] == ["KPDrop", "UniKP", ""]
+    assert [table.model for table in found.layouts] == ["KPDrop", "UniKP", ""]
     assert cells(render(found))[-4:] == [
         ["corpus", "KPDrop", "UniKP"],
         ["present"],
@@ -191,7 +191,7 @@ def test_systems_may_be_named_after_their_training_alone() -> None:
         replace(each, scores=tuple(replace(s, system=s.system.removeprefix("KPDrop@")) for s in each.scores[:2]))
         for each in transfer()
     ]
-    [table] = karat.tables("transfer", *plain).tables
+    [table] = karat.tables("transfer", *plain).layouts
     assert (table.model, table.columns) == ("", ("kp20k.test", "kptimes"))
 
 
@@ -217,7 +217,7 @@ def test_each_protocol_has_tables_of_its_own(tmp_path: Path) -> None:
     )
     scored.save(tmp_path / "both.karat")
     found = karat.tables("decoding", tmp_path / "both.karat")
-    assert [(table.protocol, table.average) for table in found.tables] == [
+    assert [(table.protocol, table.average) for table in found.layouts] == [
         ("karat", "mean-of-f"),
         ("chan2019", "f-of-means"),
     ]

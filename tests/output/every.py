@@ -13,8 +13,8 @@ from karat.corpus import Prediction
 from karat.llm.ask import Forecast
 from karat.llm.client import Usage
 from karat.models.run import Entry, Predicted
-from karat.output.tables import short
 from karat.results import Found
+from karat.table import short
 from tests.output.nasty import BEE, IMAGE, SCRIPT
 
 TYPST = '#panic("read") [x](y) *b* _i_ `c` $m$ @who <tag> ~ \\n // -- = 1. \'q\' "q" {z}'

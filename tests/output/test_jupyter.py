@@ -13,8 +13,8 @@ from markdown_it import MarkdownIt
 import karat
 from karat.output import FORMATS
 from karat.output.markup import Grid, Heading, Items, Marked, Part, bold, code, html, markdown
-from karat.output.tables import short
 from karat.results import Displayed
+from karat.table import short
 from tests.output.every import CORPUS, DOCUMENTS, ONE, TWO, TYPST, every, run
 
 PLAIN = {"div", "p", "strong", "code", "del", "sup", "h3", "h4", "ul", "li"}

@@ -6,7 +6,7 @@ other from the first protocol to the second, the weightiest first: so the change
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate, pairwise
 from math import inf, isnan
@@ -20,8 +20,9 @@ from karat.errors import MissingExtraError
 from karat.matching.inputs import as_corpus, as_protocols, as_runs
 from karat.matching.passes import Pass
 from karat.metrics.base import parse_request
-from karat.protocol import KARAT, Counting, Matching, Protocol, change, published
+from karat.protocol import KARAT, Counting, Matching, Protocol, change, option_fields, published
 from karat.results import Displayed, Results
+from karat.table import NUMBER, SIGNED, Column, Group, Row, Table, number, signed
 from karat.text.tokens import tokenizer
 
 DEFAULT_METRIC = "f1@M:present"
@@ -66,7 +67,7 @@ class Spread:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Audit(Displayed):
     """One metric of some runs under many protocols, with what explains the differences."""
 
@@ -125,6 +126,151 @@ class Audit(Displayed):
             ],
             "idle": list(cause.idle),
         }
+
+    def tables(self) -> Iterator[Table]:
+        """The scores, protocols down and systems across; in words why they differ; how much each option changes."""
+        title = f"{self.results.scores[0].corpus}, {len(self.results.ids):,} documents, {self.metric}"
+        names = {p: f"{p}*" if p.experimental else str(p) for p in self.protocols}
+        scores = Group([Row(name, self.values[str(protocol)]) for protocol, name in names.items()])
+        spread = Group([Row("spread", [each.high - each.low for each in self.spreads()])])
+        mark = [EXPERIMENTAL] if any(protocol.experimental for protocol in self.protocols) else []
+        yield Table(
+            title,
+            "protocol",
+            [Column(system, NUMBER) for system in self.systems],
+            [scores, spread],
+            notes=[_averages(self), *mark],
+            items=list(_findings(self)),
+            caption=" ".join([f"{title} under each protocol. {_averages(self)}", *(f"{each}." for each in mark)]),
+        )
+        if self.causes:
+            yield Table("Why, found by changing one option at a time:", items=list(_reasons(self)))
+        if effects := list(_effects(self)):
+            yield Table(
+                HOW_MUCH,
+                f"against {self.protocols[0]}",
+                [Column(system, SIGNED) for system in self.systems],
+                effects,
+                caption=f"{HOW_MUCH} {title} under each protocol. {_averages(self)}",
+            )
+
+
+# ---------------------------------------------------------------------------------------------- words
+
+EXPERIMENTAL = "* experimental: not yet compared with figures of its script"
+HOW_MUCH = "How much, one option after the other (rounded):"
+VISIBLE = 0.00005  # a change that four printed digits can show
+
+
+def _averages(audit: Audit) -> str:
+    """Which average the scores are: mostly one, else that of each protocol."""
+    found: dict[str, dict[str, None]] = {}
+    for each in audit.results.scores:
+        found.setdefault(each.request.average or "", {})[each.protocol] = None
+    told = [f"{average} under {', '.join(protocols)}" for average, protocols in found.items()]
+    return f"Average: {'; '.join(told if len(told) > 1 else found)}."
+
+
+def _findings(audit: Audit) -> Iterator[str]:
+    """How far each system's scores are apart, and whether the ranking depends on the protocol."""
+    if len(audit.protocols) < 2:
+        return
+    for spread in audit.spreads():
+        low, high = number(spread.low), number(spread.high)
+        if low == high:
+            yield f"{spread.system}: {low} under every protocol{'' if spread.low == spread.low else ' (undefined)'}."
+        else:
+            yield f"{spread.system}: from {low} ({spread.lowest}) to {high} ({spread.highest})."
+    if len(audit.systems) > 1:
+        yield from _rankings(audit)
+
+
+def _rankings(audit: Audit) -> Iterator[str]:
+    found = audit.rankings()
+    orders = {order: " > ".join(" = ".join(equals) for equals in order) for order in found}
+    ranked = sum(map(len, found.values()))
+    if len(found) == 1:
+        some = f"all {ranked}" if ranked == len(audit.protocols) else f"the {ranked}"
+        where = "" if ranked == len(audit.protocols) else " under which they are defined"
+        yield f"The ranking is the same under {some} protocols{where}: {next(iter(orders.values()))}."
+    elif found:
+        yield "The ranking changes with the protocol:"
+        for order, protocols in found.items():
+            yield f"  {orders[order]} under {', '.join(protocols)}."
+
+
+def _reasons(audit: Audit) -> Iterator[str]:
+    """In words, for each option or two that explain most of a difference, whose difference and what they say."""
+    groups: dict[tuple[str, str, tuple[Told, ...]], list[str]] = {}
+    same: dict[str, list[str]] = {}
+    for cause in (*audit.causes, *audit.extremes):
+        told = {
+            system: _told(cause, i) for i, system in enumerate(audit.systems) if _visible(cause.differences[i : i + 1])
+        }
+        alike = len(set(told.values())) == 1
+        for system, options in told.items():
+            whose = groups.setdefault((cause.against, "" if alike else f" for {system}", options), [])
+            if cause.protocol not in whose:
+                whose.append(cause.protocol)
+        if not told:
+            cancel = any(_visible(step.changes) for step in cause.steps)
+            same.setdefault(", its options cancelling out" if cancel else "", []).append(cause.protocol)
+    for (against, system, options), protocols in groups.items():
+        yield f"{', '.join(protocols)} against {against}{system}: {_sentence(against, options)}"
+    for how, alike_ones in same.items():
+        yield f"{', '.join(alike_ones)}: as {audit.protocols[0]} to four digits{how}."
+
+
+Told = tuple[str, str, str, bool]  # an option, its value before and after, whether it is most of the difference
+
+
+def _told(cause: Cause, system: int) -> tuple[Told, ...]:
+    """The option that is at least half of a system's difference, or the two that are the most of it."""
+    difference = cause.differences[system]
+    with_it = [s for s in cause.steps if s.changes[system] != s.changes[system] or s.changes[system] * difference > 0]
+    heaviest = sorted(with_it, key=lambda step: -abs(step.changes[system]))[:2]
+    most = bool(heaviest) and not abs(heaviest[0].changes[system]) < abs(difference) / 2
+    return tuple((s.option, s.before, s.after, most) for s in heaviest[: 1 if most else 2])
+
+
+def _sentence(against: str, options: Sequence[Told]) -> str:
+    """Which options it is, and what each says."""
+    if not options:
+        return "many small changes."
+    names = " and ".join(option for option, _, _, _ in options)
+    first = f"mostly the option {names}." if options[0][3] else f"above all the options {names}."
+    return " ".join([first, *(_meaning(against, *told[:3]) for told in options)])
+
+
+def _meaning(against: str, option: str, before: str, after: str) -> str:
+    metadata = option_fields()[option][1].metadata
+    values, summary = metadata["values"], metadata["summary"]
+    return f"{summary[:1].upper()}{summary[1:]}: {values.get(after, after)}; {against}: {values.get(before, before)}."
+
+
+def _effects(audit: Audit) -> Iterator[Group]:
+    """Protocols with their differences, and below them what each option changes that shows; equal ones together."""
+    groups: dict[tuple[object, ...], list[Cause]] = {}
+    for cause in (*audit.causes, *audit.extremes):
+        groups.setdefault((cause.against, *_shown(cause)), []).append(cause)
+    for causes in groups.values():
+        steps = [step for step in causes[0].steps if _visible(step.changes)]
+        if steps:
+            against = "" if causes[0] in audit.causes else f" against {causes[0].against}"
+            rows = [Row(f"{step.option}={step.after}", step.changes) for step in steps]
+            yield Group(rows, ", ".join(cause.protocol for cause in causes) + against, causes[0].differences)
+
+
+def _shown(cause: Cause) -> tuple[object, ...]:
+    steps = ((step.option, step.after, *map(signed, step.changes)) for step in cause.steps if _visible(step.changes))
+    return (*map(signed, cause.differences), *steps)
+
+
+def _visible(changes: Values) -> bool:
+    return any(abs(change) >= VISIBLE or change != change for change in changes)
+
+
+# ---------------------------------------------------------------------------------------------- computing
 
 
 def audit(

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from karat.analyses.compare import NAMES, RESAMPLED, TESTS, Pair, compare_results, without_seed
+from karat.analyses.compare_tables import CORRECTION_NAMES, by_tests
 from karat.errors import InputError, unknown
 from karat.metrics.base import Request, parse_request
 from karat.protocol import parse_protocol
 from karat.results import Displayed, Results, Score, load
 from karat.stats.corrections import CORRECTIONS, adjusted, bounded
 from karat.stats.tests import enough_resamples, too_few
+from karat.table import BOUND, FIGURE, P_BOUND, SIGNED, Column, Group, Row, Table
 
 Kind = Literal["min", "max", "no-worse-than"]
 NEW, OLD = "new", "old"  # what systems are called while they are compared
@@ -87,7 +89,7 @@ class Checked:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Check(Displayed):
     """What came of checking results."""
 
@@ -121,12 +123,55 @@ class Check(Displayed):
             "notes": list(self.notes),
         }
 
+    def tables(self) -> Iterator[Table]:
+        """Below each system and protocol a row a check."""
+        failed = len(self.failures)
+        verdict = "everything passes" if not failed else f"{failed:,} of {len(self.checked):,} checks fail"
+        groups = []
+        for system, protocol in dict.fromkeys((each.system, each.protocol) for each in self.checked):
+            own = [each for each in self.checked if (each.system, each.protocol) == (system, protocol)]
+            groups.append(Group([_row(each) for each in own], f"{system}, {protocol}"))
+        yield Table(
+            f"{self.checked[0].corpus}, {self.documents:,} documents: {verdict}",
+            "check",
+            COLUMNS,
+            groups,
+            notes=list(_tested(self)),
+        )
+
 
 def _or_none(value: float | None) -> float | None:
     return None if value is None or isnan(value) else value
 
 
 # ---------------------------------------------------------------------------------------------- words
+
+KINDS = {"min": "floor", "max": "ceiling", "no-worse-than": "older"}
+COLUMNS = (
+    Column("value"),
+    Column("against"),
+    Column("difference", SIGNED),
+    Column("p", P_BOUND),
+    Column("passed", FIGURE),
+)
+
+
+def _row(each: Checked) -> Row:
+    p = None if each.adjusted is None else (each.adjusted, each.adjusted_at_floor)
+    cells = [each.value, each.against, each.value - each.against, p, "yes" if each.passed else "no"]
+    return Row(f"{KINDS[each.kind]} {metric_text(each.request)}", cells)
+
+
+def _tested(found: Check) -> Iterator[str]:
+    """Which test p is of, where anything was compared."""
+    options = found.options
+    compared = sum(each.p is not None for each in found.checked)
+    if compared:
+        tests = by_tests(options.test, (each.test for each in found.checked))
+        over = f"adjusted over {compared:,} ({CORRECTION_NAMES[options.correction]})"
+        bound = f" {BOUND}" if any(each.adjusted_at_floor for each in found.checked) else ""
+        fails = f"what is worse with an adjusted p of at most {options.alpha:g} fails"
+        yield f"p: {tests}, two-sided, {over}; {fails}.{bound}"
 
 
 def metric_text(request: Request) -> str:

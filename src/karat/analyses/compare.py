@@ -43,6 +43,7 @@ from karat.stats.tests import (
     too_few,
     wilcoxon,
 )
+from karat.table import Table
 
 TESTS = ("randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact")
 OVER_SEEDS = "two_level_t"  # the test of systems with several seeds, whatever is asked for
@@ -218,7 +219,7 @@ class Ranking:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison(Displayed):
     """What came of comparing systems."""
 
@@ -265,6 +266,18 @@ class Comparison(Displayed):
             "rankings": [ranking.as_dict() for ranking in self.rankings],
             "notes": list(self.notes),
         }
+
+    def flat_rows(self) -> list[dict[str, Any]]:
+        """One dict of plain values for each pair of systems and metric, of the test that is used."""
+        from karat.analyses.compare_tables import flat_row
+
+        return [flat_row(self, pair) for pair in self.pairs]
+
+    def tables(self) -> Iterator[Table]:
+        """For each corpus and protocol the systems and their differences, then the ranks, then what it all means."""
+        from karat.analyses.compare_tables import tables_of
+
+        return tables_of(self)
 
 
 def _or_none(value: Any) -> Any:

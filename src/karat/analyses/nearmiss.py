@@ -119,7 +119,7 @@ class Found:
         return self.groups[key].pairs / self.pairs if key in self.groups else 0.0 if self.pairs else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class NearMisses(Displayed):
     """The near misses of some runs, counted by class, with examples."""
 

@@ -8,9 +8,10 @@ and Vajjala 2024). Where neither predicts anything both are undefined.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, groupby
+from math import nan
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +30,7 @@ from karat.metrics.base import Request, Rows, divide, plan_requests
 from karat.options import By, Missing, Progress
 from karat.protocol import Protocol
 from karat.results import Displayed, Results, Score
+from karat.table import COUNT, FIXED2, Column, Kind, Table, rows_of
 
 How = Literal["union", "intersection", "majority"]
 HOW: tuple[How, ...] = ("union", "intersection", "majority")
@@ -102,7 +104,7 @@ class Pair:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Overlap(Displayed):
     """The overlaps of all pairs of systems, what systems together would score, phrases that references may lack."""
 
@@ -113,7 +115,7 @@ class Overlap(Displayed):
     pairs: tuple[Pair, ...]
     scores: tuple[Score, ...]  # of the systems together; `system` says how
     results: Results  # of each system
-    lacked: tuple[tuple[str, str, tuple[str, ...]], ...] = field(repr=False)  # (document, phrase, systems)
+    lacked: tuple[tuple[str, str, tuple[str, ...]], ...]  # (document, phrase, systems)
     notes: tuple[str, ...]
 
     @property
@@ -167,6 +169,80 @@ class Overlap(Displayed):
             "alone": self.alone(),
             "to_review": len(self.lacked),
         }
+
+    def tables(self) -> Iterator[Table]:
+        """For each protocol: the means of all pairs, a histogram of each pair, the systems together."""
+        head = f"{self.corpus}, {self.documents:,} documents"
+        yield Table(head, about=[_meaning(self.options)])
+        for protocol in self.signatures:
+            for title, corner, rows, kind in _pair_tables([pair for pair in self.pairs if pair.protocol == protocol]):
+                subsets = dict.fromkeys(pair.subset for pair in self.pairs)
+                columns = [Column(side, kind, above=subset) for subset in subsets for side in SIDES]
+                title = f"{title}, protocol {protocol}"
+                caption = f"{title}: {head}. {_meaning(self.options)}"
+                yield Table(title, corner, columns, rows_of(rows), caption=caption)
+            yield _together_table(self, protocol, head)
+        yield Table(notes=[_ways(self), *_to_review(self)])
+
+
+# ---------------------------------------------------------------------------------------------- tables
+
+SIDES = ("correct", "wrong")
+
+
+def _pair_tables(pairs: Sequence[Pair]) -> Iterator[tuple[str, str, list[tuple[str, list[Any]]], Kind]]:
+    """(title, corner, rows, kind of the values): the means of all pairs, then a histogram of each."""
+    by_pair = [list(group) for _, group in groupby(pairs, key=lambda pair: f"{pair.a} and {pair.b}")]
+    names = [f"{own[0].a} and {own[0].b}" for own in by_pair]
+    means = [[nan if v is None else v for p in own for v in (p.common_correct, p.common_wrong)] for own in by_pair]
+    yield "Mean percentage", "systems", list(zip(names, means, strict=True)), FIXED2
+    for name, own in zip(names, by_pair, strict=True):
+        columns = [pair.histogram()[side] for pair in own for side in SIDES]
+        rows = [(f"{10 * n}–{10 * n + 10}", [column[n] for column in columns]) for n in range(TENTHS)]
+        if any(pair.undefined for pair in own):
+            rows.append(("undefined", [pair.undefined for pair in own for _ in SIDES]))
+        yield f"Documents by percentage, {name}", "percent", rows, COUNT
+
+
+def _together_table(found: Overlap, protocol: str, head: str) -> Table:
+    """The scores of each system, and of the systems together."""
+    alone = [row | {"how": row["system"]} for row in found.alone()]
+    rows = [row for row in (*alone, *found.complementarity()) if row["protocol"] == protocol]
+    [average] = {row["average"] for row in rows if row["metric"].startswith("f1")}
+    columns = [Column(row["metric"], above=row["subset"]) for row in rows if row["how"] == rows[0]["how"]]
+    body = [
+        (how, [nan if row["value"] is None else row["value"] for row in group])
+        for how, group in groupby(rows, key=lambda row: row["how"])
+    ]
+    title = f"What the systems would score together, protocol {protocol}, average of f1: {average}"
+    return Table(title, "system", columns, rows_of(body), caption=f"{title}: {head}. {_ways(found)}")
+
+
+def _meaning(options: Options) -> str:
+    """What the percentages are."""
+    empty = "is left out" if options.empty == "skip" else "counts 0"
+    return (
+        "Of the phrases that either system predicts, the percentage that both predict: correct ones, and wrong ones. "
+        f"A document for which neither predicts a phrase {empty}."
+    )
+
+
+def _ways(found: Overlap) -> str:
+    """What union, intersection and majority are."""
+    count = len(found.systems)
+    return f"union: in any system; intersection: in all {count}; majority: in {count // 2 + 1} or more."
+
+
+def _to_review(found: Overlap) -> Iterator[str]:
+    """What could be reviewed, if there is anything."""
+    if found.lacked:
+        yield (
+            f"{len(found.lacked):,} phrases that {found.options.at_least} or more systems predict are no references; "
+            "--review FILE writes them for a person to judge."
+        )
+
+
+# ---------------------------------------------------------------------------------------------- computing
 
 
 def overlap(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
+from itertools import groupby
 from math import exp, fsum, isnan, lgamma, nan, sqrt
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +26,7 @@ from karat.metrics.base import Request, parse_request
 from karat.protocol import KARAT, Counting, Matching, Protocol, change, published, signature_facts
 from karat.results import Displayed, Results, Score
 from karat.stats.resampling import METHODS, RESAMPLES, Method, estimate, interval_of
+from karat.table import FIGURE, FIXED2, INTERVAL, NONE, Column, Group, Kind, Row, Table, number, rows_of
 from karat.text.tokens import tokenizer
 
 How = Literal["rounded", "truncated", "nearest"]
@@ -127,7 +129,7 @@ class Reproduced:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Reproduction(Displayed):
     """What came of computing the figures of a paper again."""
 
@@ -152,9 +154,175 @@ class Reproduction(Displayed):
             "notes": list(self.notes),
         }
 
+    def flat_rows(self) -> list[dict[str, Any]]:
+        """One dict of plain values for each figure, with the first of its candidates and how many there are."""
+        return [_flat_row(figure) for figure in self.figures]
+
+    def tables(self) -> Iterator[Table]:
+        """Each figure beside what it was computed to be; all differences; then who gives it."""
+        legend = list(_legend(self))
+        *others, last = self.documents
+        for corpus, about in [*((each, []) for each in others), (last, legend)]:
+            title = f"{corpus}, {self.documents[corpus]:,} documents, protocol {self.protocol}"
+            caption = " ".join([f"{title}.", *legend])
+            own = [figure for figure in self.figures if figure.corpus == corpus]
+            systems = dict.fromkeys(figure.system for figure in own)
+            groups = [Group([_row(self, each) for each in own if each.system == name], name) for name in systems]
+            yield Table(title, "figure", COLUMNS, groups, notes=about, caption=caption)
+        yield from _differences(self)
+        yield Table(f"{_tried(self)}:", items=list(_givers(self)))
+
 
 def _or_none(value: float) -> float | None:
     return None if isnan(value) else value
+
+
+# ---------------------------------------------------------------------------------------------- tables
+
+SHOWN = 6  # candidates of a figure that are named
+ARROWS = "↓ the recomputed value is lower than the report, ↑ higher."
+
+
+def as_reported(value: float, digits: int) -> str:
+    """A figure as it was printed, as a share of 1."""
+    text = f"{value:.{digits}f}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+COLUMNS = (
+    Column("reported", Kind(lambda figure: as_reported(*figure))),
+    Column("recomputed"),
+    Column("apart", FIGURE),
+    Column("interval", INTERVAL),
+    Column("inside", FIGURE),
+    Column("CV*", FIXED2),
+)
+
+
+def _row(found: Reproduction, figure: Reproduced) -> Row:
+    inside = {True: "yes", False: "no", None: NONE}[figure.inside]
+    reported = figure.reported, figure.digits
+    cells = [reported, figure.recomputed, _apart(figure), figure.interval, inside, figure.variation]
+    return Row(_figure_name(found, figure), cells)
+
+
+def _flat_row(figure: Reproduced) -> dict[str, Any]:
+    row = figure.as_dict()
+    first = row["candidates"][0] if row["candidates"] else dict.fromkeys(("protocol", "average", "value", "how"))
+    low, high = row.pop("ci")
+    row["options"] = ",".join(f"{name}={value}" for name, value in row["options"].items())
+    inside, cv, count = row.pop("inside"), row.pop("cv"), len(row.pop("candidates"))
+    return row | {
+        "low": low,
+        "high": high,
+        "inside": inside,
+        "cv": cv,
+        "candidate": first["protocol"],
+        "candidate_average": first["average"],
+        "candidate_value": first["value"],
+        "how": first["how"],
+        "candidates": count,
+    }
+
+
+def _apart(figure: Reproduced, percent: bool = False) -> str:
+    """How far apart report and recomputed value are: an arrow for where the latter went."""
+    apart = figure.difference
+    if isnan(apart):
+        return NONE
+    arrow = "" if abs(apart) <= ALIKE else "↓" if apart > 0 else "↑"
+    return arrow + (f"{100 * abs(apart):.1f}" if percent else number(abs(apart)))
+
+
+def _differences(found: Reproduction) -> Iterator[Table]:
+    """A table for each metric: corpora down, systems and their subsets across; of one corpus none."""
+    if len(found.documents) < 2:
+        return
+    for metric in dict.fromkeys(map(_metric, found.figures)):
+        own = [figure for figure in found.figures if _metric(figure) == metric]
+        columns = sorted(
+            dict.fromkeys((figure.system, figure.request.subset) for figure in own),
+            key=lambda column: [figure.system for figure in own].index(column[0]),
+        )
+        cells = {(f.corpus, f.system, f.request.subset): _apart(f, found.options.percent) for f in own}
+        corpora = dict.fromkeys(figure.corpus for figure in own)
+        unit = ", in percent" if found.options.percent else ""
+        title = f"Reported and recomputed apart: {metric}, protocol {found.protocol}{unit}"
+        yield Table(
+            title,
+            "corpus",
+            [Column(" ".join(column), FIGURE) for column in columns],
+            rows_of((name, [cells.get((name, *column), NONE) for column in columns]) for name in corpora),
+            caption=f"{title}. {ARROWS}",
+        )
+
+
+def _metric(figure: Reproduced) -> str:
+    request = figure.request
+    options = "".join(f",{name}={value}" for name, value in request.options)
+    return f"{request.label}{options} ({request.average})"
+
+
+def _legend(found: Reproduction) -> Iterator[str]:
+    """What the columns are."""
+    options = found.options
+    averages = ", ".join(dict.fromkeys(figure.request.average or "" for figure in found.figures))
+    yield f"average: {averages}."
+    yield f"apart: {ARROWS}"
+    how = f"{options.interval}, {options.resamples:,} resamples of the documents, seed {options.seed}"
+    level = f"{100 * options.level:.4g} %"
+    yield f"interval: {level}, of the recomputed value ({how}); inside: whether the report lies in it."
+    yield "CV*: coefficient of variation of the two for small samples, in percent (Belz and others 2022)."
+
+
+def _tried(found: Reproduction) -> str:
+    """How many protocols were tried."""
+    plain, counting, matching = found.tried
+    return (
+        f"What gives the printed digits, of {sum(found.tried):,} protocols tried ({plain:,} as published, "
+        f"{counting:,} with one option of counting changed, {matching:,} with one of matching)"
+    )
+
+
+def _givers(found: Reproduction) -> Iterator[str]:
+    """For each figure the protocols that give it, or the nearest ones."""
+    for figure in found.figures:
+        where = f"{figure.corpus}, " if len(found.documents) > 1 else ""
+        name = f"{where}{figure.system}, {_figure_name(found, figure)}"
+        yield f"{name}, {as_reported(figure.reported, figure.digits)}: {_givers_named(figure.candidates)}."
+    if any(each.protocol.experimental for figure in found.figures for each in figure.candidates[:SHOWN]):
+        yield "* experimental: not yet compared with figures of its script."
+
+
+def _givers_named(candidates: Sequence[Candidate]) -> str:
+    """The first candidates, those that give the figure in one way or are nearest together."""
+    if not candidates:
+        return "nothing was tried"
+    parts = []
+    for how, group in groupby(candidates[:SHOWN], key=lambda each: each.how):
+        names = ", ".join(f"{_candidate(each)} ({number(each.value)})" for each in group)
+        parts.append(names if how == "rounded" else f"{_HOW[how]} {names}")
+    more = len(candidates) - SHOWN
+    return "; ".join(parts) + (f"; and {more:,} more" if more > 0 else "")
+
+
+_HOW = {"truncated": "cut off, not rounded:", "nearest": "nothing; nearest:"}
+
+
+def _candidate(each: Candidate) -> str:
+    average = f"/{each.average}" if each.other_average else ""
+    return f"{each.protocol}{average}{'*' if each.protocol.experimental else ''}"
+
+
+def _figure_name(found: Reproduction, figure: Reproduced) -> str:
+    """A metric with its options and subset, and its average where there are several."""
+    request = figure.request
+    options = "".join(f",{name}={value}" for name, value in request.options)
+    several = len({each.request.average for each in found.figures}) > 1
+    return f"{request.label} {request.subset}{f' {request.average}' if several else ''}{options}"
+
+
+# ---------------------------------------------------------------------------------------------- computing
 
 
 def coefficient_of_variation(values: Sequence[float]) -> float:

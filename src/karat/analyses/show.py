@@ -58,7 +58,7 @@ class Predicted:
     dropped: Literal["invalid", "repeated"] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Shown(Displayed):
     """A document with its references and the predictions of some systems."""
 

@@ -41,7 +41,7 @@ class Version:
     prmu: Mapping[str, float | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Study(Displayed):
     """The three tables; the second or third is None where there are no pairs for it."""
 

@@ -17,6 +17,9 @@ from karat.errors import InputError, unknown
 from karat.metrics.base import METRICS, Request, parse_request
 from karat.protocol import parse_protocol
 from karat.results import Displayed, Results, Score, load
+from karat.table import Cell as Shown
+from karat.table import Column, Kind, Row, Table, number
+from karat.table import Group as Rows
 
 MARK = "@"  # between the name of a system and its variant
 SUBSETS_FIRST = ("present", "absent", "all")
@@ -38,7 +41,7 @@ Group = tuple[str, tuple[Line, ...]]  # a subset and its lines
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Layout:
     """One table: columns, and lines for each subset."""
 
     title: str
@@ -51,12 +54,12 @@ class Table:
     groups: tuple[Group, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Tables(Displayed):
     """The tables of one kind."""
 
     kind: str
-    tables: tuple[Table, ...]
+    layouts: tuple[Layout, ...]
     signatures: Mapping[str, str]
     percent: bool
     notes: tuple[str, ...]
@@ -77,7 +80,7 @@ class Tables(Displayed):
                 "recall": _or_none(cell.recall),
                 "marked": cell.marked,
             }
-            for table in self.tables
+            for table in self.layouts
             for subset, lines in table.groups
             for name, cells in lines
             for column, cell in zip(table.columns, cells, strict=True)
@@ -87,6 +90,29 @@ class Tables(Displayed):
     def as_dict(self) -> dict[str, Any]:
         """The whole JSON output."""
         return {"signatures": dict(self.signatures), "rows": self.rows(), "notes": list(self.notes)}
+
+    def tables(self) -> Iterator[Table]:
+        """The tables; subsets are groups of rows."""
+        write = _percent if self.percent else number
+        for layout in self.layouts:
+            groups = [
+                Rows([Row(name, [_shown(cell, write) for cell in cells]) for name, cells in lines], subset)
+                for subset, lines in layout.groups
+            ]
+            title = f"{layout.title}{'; in percent' if self.percent else ''}"
+            yield Table(title, layout.corner, [Column(name, Kind(write)) for name in layout.columns], groups)
+
+
+def _percent(value: float) -> str:
+    return number(value) if isnan(value) else f"{100 * value:.2f}"
+
+
+def _shown(cell: Cell | None, write: Callable[[float], str]) -> Shown | None:
+    """A value with its recall in brackets, and a star where it is marked."""
+    if cell is None:
+        return None
+    recall = "" if cell.recall is None else f" ({write(cell.recall)})"
+    return Shown(cell.value, f"{recall}{'*' if cell.marked else ''}")
 
 
 def _or_none(value: float | None) -> float | None:
@@ -192,10 +218,10 @@ class _About:
         options = "".join(f",{name}={value}" for name, value in self.request.options)
         return f"{self.request.label}{options}, protocol {self.protocol}, average {self.request.average}"
 
-    def table(self, title: str, model: str, corner: str, columns: Sequence[str], groups: tuple[Group, ...]) -> Table:
+    def table(self, title: str, model: str, corner: str, columns: Sequence[str], groups: tuple[Group, ...]) -> Layout:
         """A table of them."""
         request = self.request
-        return Table(title, model, self.protocol, request.label, request.average or "", corner, tuple(columns), groups)
+        return Layout(title, model, self.protocol, request.label, request.average or "", corner, tuple(columns), groups)
 
 
 def _subsets(chosen: Chosen) -> list[str]:
@@ -242,7 +268,7 @@ def _notes(kind: str, scores: Sequence[Score]) -> Iterator[str]:
 # ---------------------------------------------------------------------------------------------- decoding
 
 
-def _decoding(scores: Sequence[Score], text: str) -> Iterator[Table]:
+def _decoding(scores: Sequence[Score], text: str) -> Iterator[Layout]:
     """For each system its decoding strategies side by side."""
     for protocol, request, chosen in _asked(scores, text):
         models = {model: variants for model, variants in _variants(chosen).items() if len(variants) > 1}
@@ -256,7 +282,7 @@ def _decoding(scores: Sequence[Score], text: str) -> Iterator[Table]:
             yield _decoding_table(model, variants, chosen, recalls, _About(protocol, request))
 
 
-def _decoding_table(model: str, variants: Sequence[str], chosen: Chosen, recalls: Chosen, about: _About) -> Table:
+def _decoding_table(model: str, variants: Sequence[str], chosen: Chosen, recalls: Chosen, about: _About) -> Layout:
     def cell(subset: str, corpus: str, variant: str) -> Cell | None:
         key = subset, corpus, f"{model}{MARK}{variant}"
         if key not in chosen:
@@ -280,7 +306,7 @@ def _recalls(scores: Sequence[Score], request: Request, text: str, protocol: str
 # ---------------------------------------------------------------------------------------------- cutoffs
 
 
-def _cutoffs(scores: Sequence[Score], text: str) -> Iterator[Table]:
+def _cutoffs(scores: Sequence[Score], text: str) -> Iterator[Layout]:
     """For each system one metric at all cutoffs that there are."""
     name, slash, average = text.partition("/")
     if "@" in name or ":" in name:
@@ -306,7 +332,7 @@ def _cutoffs(scores: Sequence[Score], text: str) -> Iterator[Table]:
         )
 
 
-def _cutoff_table(system: str, by_head: Mapping[str, Chosen], everything: Chosen, protocol: str) -> Table:
+def _cutoff_table(system: str, by_head: Mapping[str, Chosen], everything: Chosen, protocol: str) -> Layout:
     def cell(subset: str, corpus: str, head: str) -> Cell | None:
         score = by_head[head].get((subset, corpus, system))
         return None if score is None else Cell(score.value)
@@ -320,7 +346,7 @@ def _cutoff_table(system: str, by_head: Mapping[str, Chosen], everything: Chosen
 # ---------------------------------------------------------------------------------------------- averages
 
 
-def _averages(scores: Sequence[Score], text: str) -> Iterator[Table]:
+def _averages(scores: Sequence[Score], text: str) -> Iterator[Layout]:
     """For each system the mean over corpora of a metric averaged over documents and over phrases."""
     request = parse_request(text)
     if request.average is not None or "micro" not in request.spec.averages:
@@ -339,7 +365,7 @@ def _averages(scores: Sequence[Score], text: str) -> Iterator[Table]:
         raise InputError(f"a table of averages has {text} in micro too (there are: {there}): score with --averages")
 
 
-def _average_table(chosen: Chosen, micro: Chosen, about: _About) -> Table:
+def _average_table(chosen: Chosen, micro: Chosen, about: _About) -> Layout:
     over = {
         system: [c for c in _corpora(chosen) if any((s, c, system) in chosen for s in _subsets(chosen))]
         for system in _systems(chosen)
@@ -363,7 +389,7 @@ def _average_table(chosen: Chosen, micro: Chosen, about: _About) -> Table:
 # ---------------------------------------------------------------------------------------------- transfer
 
 
-def _transfer(scores: Sequence[Score], text: str) -> Iterator[Table]:
+def _transfer(scores: Sequence[Score], text: str) -> Iterator[Layout]:
     """For each model what it was trained on down and what it was tested on across; then all on their own corpora."""
     for protocol, request, chosen in _asked(scores, text):
         corpora, about = _corpora(chosen), _About(protocol, request)
@@ -392,7 +418,7 @@ def _same(training: str, corpus: str) -> bool:
     return training in (corpus, corpus.partition(".")[0])
 
 
-def _transfer_table(model: str, trainings: Sequence[str], chosen: Chosen, about: _About) -> Table:
+def _transfer_table(model: str, trainings: Sequence[str], chosen: Chosen, about: _About) -> Layout:
     def cell(subset: str, training: str, corpus: str) -> Cell | None:
         score = chosen.get((subset, corpus, _system(model, training)))
         return None if score is None else Cell(score.value, marked=_same(training, corpus))
@@ -404,7 +430,7 @@ def _transfer_table(model: str, trainings: Sequence[str], chosen: Chosen, about:
     return about.table(f"{title}{SAME if marks else ''}", model, "trained on", corpora, groups)
 
 
-def _own_table(models: Sequence[str], chosen: Chosen, about: _About) -> Table:
+def _own_table(models: Sequence[str], chosen: Chosen, about: _About) -> Layout:
     """Each model where it was trained and tested on the same corpus."""
 
     def cell(subset: str, corpus: str, name: str) -> Cell | None:
@@ -419,7 +445,7 @@ def _own_table(models: Sequence[str], chosen: Chosen, about: _About) -> Table:
     return about.table(f"Trained and tested on the same corpus: {about.told}", "", "corpus", names, groups)
 
 
-KINDS: Mapping[str, Callable[[Sequence[Score], str], Iterator[Table]]] = {
+KINDS: Mapping[str, Callable[[Sequence[Score], str], Iterator[Layout]]] = {
     "decoding": _decoding,
     "cutoffs": _cutoffs,
     "averages": _averages,

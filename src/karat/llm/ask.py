@@ -107,7 +107,7 @@ def question(endpoint: Endpoint, step: Step, document: str, text: str) -> Questi
 # ---------------------------------------------------------------------------------------------- a forecast
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Forecast(Displayed):
     """What there is to ask, and about how much it takes; nothing has been asked."""
 

@@ -79,7 +79,7 @@ class Entry:
     title: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Predicted(Displayed):
     """What a model predicts for a corpus, and what a reader should know."""
 

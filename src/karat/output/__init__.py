@@ -28,28 +28,22 @@ from karat.errors import unknown
 from karat.llm.ask import Forecast
 from karat.models.run import Predicted
 from karat.output import (
-    audits,
-    checks,
-    comparisons,
     confidences,
     consistencies,
     descriptions,
     homogeneities,
     nearmisses,
-    overlaps,
-    paper_tables,
     people,
     predicted,
     reformulations,
-    reproductions,
     shown,
     studies,
-    tables,
 )
-from karat.output.markup import Part, html, markdown
+from karat.output.markup import Part, html, markdown, parts_of
 from karat.output.page import summary as page_summary
 from karat.output.page.rendering import render as page_html
-from karat.output.papers import Printed, latex, typst
+from karat.output.papers import Printed, latex, pieces_of, typst
+from karat.output.terminal import terminal
 from karat.pairs.filter import Filtered
 from karat.results import Found, Results
 
@@ -59,13 +53,19 @@ def as_json(results: Found) -> str:
     return msgspec.json.format(msgspec.json.encode(results.as_dict()), indent=1).decode() + "\n"
 
 
+def as_csv(found: Any) -> str:
+    """The rows as CSV, below the names of all their fields."""
+    rows = found.flat_rows()
+    return csv_lines(list(dict.fromkeys(name for row in rows for name in row)), rows)
+
+
 def csv_lines(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     """The fields of each row as CSV, below their names."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(fields)
     for row in rows:
-        writer.writerow([_cell(row[name]) for name in fields])
+        writer.writerow([_cell(row.get(name)) for name in fields])
     return out.getvalue()
 
 
@@ -121,17 +121,28 @@ def _all(module: Writing) -> Formats:
     }
 
 
+# Of every result that has tables.
+TABLES: Formats = {
+    "table": lambda found: terminal(found.tables(), found.notes),
+    "md": lambda found: markdown(parts_of(found.tables(), found.notes)),
+    "html": lambda found: html(parts_of(found.tables(), found.notes)),
+    "json": as_json,
+    "latex": lambda found: latex(pieces_of(found.tables(), found.notes)),
+    "typst": lambda found: typst(pieces_of(found.tables(), found.notes)),
+    "csv": as_csv,
+}
+
 FORMATS: dict[type, Formats] = {
-    Results: _all(tables),
-    Audit: _all(audits),
-    Comparison: _all(comparisons),
-    Check: _all(checks),
-    Tables: _all(paper_tables),
-    Reproduction: _all(reproductions),
+    Results: TABLES,
+    Audit: TABLES,
+    Comparison: TABLES,
+    Check: TABLES,
+    Tables: TABLES,
+    Reproduction: TABLES,
     Description: _all(descriptions),
     NearMisses: _all(nearmisses),
     Confidence: _all(confidences),
-    Overlap: _all(overlaps),
+    Overlap: TABLES,
     Homogeneity: _all(homogeneities),
     Study: _all(studies),
     Consistency: _all(consistencies),

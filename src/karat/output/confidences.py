@@ -9,10 +9,10 @@ from math import isinf, nan
 from typing import Any
 
 from karat.analyses.confidence.result import Assessed, Confidence, Figures, Interval
-from karat.output.grids import Row, grid, paragraphs
+from karat.output.grids import Row, grid, paragraphs, wrap
 from karat.output.markup import Grid, Heading, Items, Part, code, noted
 from karat.output.papers import Printed
-from karat.output.tables import number, wrap
+from karat.table import number
 
 CSV_FIELDS = (
     "corpus",

@@ -7,10 +7,10 @@ from math import nan
 from typing import Any
 
 from karat.analyses.consistency import BY, LISTED, OUTSIDE, Concept, Consistency, Fix, Listed, Named
-from karat.output.grids import Row, grid, paragraphs
+from karat.output.grids import Row, grid, paragraphs, wrap
 from karat.output.markup import Grid, Heading, Items, Part, noted
 from karat.output.papers import Printed
-from karat.output.tables import number, short, wrap
+from karat.table import number, short
 
 CSV_FIELDS = (
     "system",

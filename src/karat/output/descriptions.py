@@ -7,11 +7,11 @@ from typing import Any
 
 from karat.analyses.describe.result import Description, Side, Texts
 from karat.errors import counted
-from karat.output.grids import Row, grid, paragraphs
+from karat.output.grids import Row, grid, paragraphs, wrap
 from karat.output.markup import Grid, Heading, Items, Part, code, noted
 from karat.output.papers import Printed
-from karat.output.tables import number, wrap
 from karat.protocol import parse_protocol
+from karat.table import number
 
 CSV_FIELDS = (
     "corpus",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from karat.output.tables import WIDTH, line, short, wrap
+from karat.table import short
 
+WIDTH = 80  # on a terminal and in a pipe alike
 Row = tuple[str, Sequence[str]]  # a name and its cells
 
 
@@ -37,3 +38,14 @@ def wrapped_name(name: str, width: int) -> list[str]:
 def paragraphs(texts: Iterable[str]) -> str:
     """Texts in lines of at most 80 columns, what goes on being indented."""
     return "\n".join(part for text in texts for part in wrap(text, "    " if text.startswith(" ") else "  "))
+
+
+def line(name: str, cells: Sequence[str], name_width: int, widths: Sequence[int]) -> str:
+    """A line of a table: a name, then right-aligned cells."""
+    return f"{name:<{name_width}}" + "".join(f"  {c:>{w}}" for c, w in zip(cells, widths, strict=True))
+
+
+def wrap(text: str, indent: str) -> list[str]:
+    """The lines of a text on a terminal, those after the first with an indent; of a warning not that it is a note."""
+    text = text.removeprefix("note: ") if text.startswith("note: warning: ") else text
+    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=True, break_on_hyphens=False)

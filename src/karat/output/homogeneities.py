@@ -8,12 +8,11 @@ from typing import Any
 
 from karat.analyses.homogeneity.genericness import Genericness
 from karat.analyses.homogeneity.result import Difference, Figure, Homogeneity, Row
-from karat.output.audits import signed
 from karat.output.grids import Row as Line
-from karat.output.grids import grid, paragraphs
+from karat.output.grids import grid, paragraphs, wrap
 from karat.output.markup import Grid, Heading, Items, Part, noted
 from karat.output.papers import Printed
-from karat.output.tables import number, wrap
+from karat.table import number, signed
 
 _WITH_ENDS = ("hooper", "rodgers", "soft", "pearson", "spearman")
 _GENERIC = ("shared_df", "all_df", "shared_words", "all_words")

@@ -11,19 +11,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
-Style = Literal["bold", "code", "struck", "raised"]
+from karat.table import Line, Marked, Style, Table, Words, bold, code, heads_of, lines_of, sides_of
 
-
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """A text that stands out."""
-
-    text: str
-    style: Style
-
-
-Words = str | tuple[str | Marked, ...]
-Line = tuple[str, Sequence[Words]]  # a name and its cells; a name that begins with spaces is indented
+__all__ = ["Grid", "Heading", "Items", "Line", "Marked", "Part", "Style", "Words", "bold", "code", "html", "markdown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +38,30 @@ class Grid:
     corner: str
     columns: Sequence[str]
     rows: Sequence[Line]
-    wordy: bool = False
+    wordy: bool | Sequence[bool] = False  # of all columns, or of each
+
+    def sides(self) -> list[Literal["left", "right"]]:
+        """Where the cells of each column stand."""
+        wordy = [self.wordy] * len(self.columns) if isinstance(self.wordy, bool) else self.wordy
+        return ["left" if each else "right" for each in wordy]
 
 
 Part = str | tuple[str | Marked, ...] | Heading | Items | Grid  # a text by itself is a paragraph
 
 
-def bold(text: str) -> Marked:
-    """The text in bold."""
-    return Marked(text, "bold")
-
-
-def code(text: str) -> Marked:
-    """The text as it is typed."""
-    return Marked(text, "code")
+def parts_of(tables: Iterable[Table], notes: Iterable[str] = ()) -> Iterator[Part]:
+    """What Markdown and HTML are made of: the texts and grids of tables, then the notes of their result."""
+    for table in tables:
+        if table.title:
+            yield Heading(table.title)
+        yield from table.about
+        if table.columns:
+            rows = [line for group in lines_of(table) for line in group]
+            yield Grid(table.corner, heads_of(table), rows, sides_of(table))
+        yield from table.notes
+        if table.items:
+            yield Items(table.items)
+    yield from noted(notes)
 
 
 def noted(notes: Iterable[str]) -> Iterator[str]:
@@ -88,7 +88,7 @@ def spans(words: Words) -> Iterator[tuple[str, Style | None]]:
 
 # ---------------------------------------------------------------------------------------------- Markdown
 
-_MD = {"bold": "**{}**", "struck": "~~{}~~", "raised": "{}"}
+_MD = {"bold": "**{}**", "struck": "~~{}~~", "raised": "{}", "underlined": "_{}_"}
 _BEGINNING = re.compile(r"^(?:(\d+)(?=[.)](?:\s|$))|(?=[-+](?:\s|$)|-\s*-))")  # what would begin a list or a rule
 
 
@@ -136,7 +136,7 @@ def _md_part(part: Part) -> str:
 def _pipes(grid: Grid) -> str:
     lines = [
         "| " + " | ".join(map(md, [grid.corner, *grid.columns])) + " |",
-        "|:--" + ("|:--" if grid.wordy else "|--:") * len(grid.columns) + "|",
+        "|:--" + "".join("|:--" if side == "left" else "|--:" for side in grid.sides()) + "|",
         *("| " + " | ".join(map(_md_words, [name, *cells])) + " |" for name, cells in grid.rows),
     ]
     return "\n".join(lines)
@@ -145,7 +145,7 @@ def _pipes(grid: Grid) -> str:
 # ---------------------------------------------------------------------------------------------- HTML
 
 _WRAPPED = 'code style="white-space: normal; overflow-wrap: anywhere"'  # signatures are long
-_HTML = {"bold": "strong", "code": _WRAPPED, "struck": "del", "raised": "sup"}
+_HTML = {"bold": "strong", "code": _WRAPPED, "struck": "del", "raised": "sup", "underlined": "u"}
 # No colours, so that it is read on any ground; the classes keep notebooks from taking $ for mathematics.
 _AROUND = '<div class="karat tex2jax_ignore mathjax_ignore">\n{}\n</div>\n'
 
@@ -177,12 +177,12 @@ def _bold_line(words: Words) -> str:
 
 
 def _html_table(grid: Grid) -> str:
-    side = "left" if grid.wordy else "right"
+    sides = grid.sides()
 
     def line(tag: str, name: str, cells: Sequence[Words]) -> str:
         indent = "; padding-left: 2em" if name.startswith("  ") else ""
         first = f'<th style="text-align: left{indent}">{_html_words(name.strip())}</th>'
-        return f"<tr>{first}{''.join(_html_cell(tag, side, cell) for cell in cells)}</tr>"
+        return f"<tr>{first}{''.join(_html_cell(tag, *each) for each in zip(sides, cells, strict=True))}</tr>"
 
     rows = "\n".join(line("td", name, cells) for name, cells in grid.rows)
     head = line("th", grid.corner, grid.columns)

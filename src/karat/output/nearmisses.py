@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from karat.analyses.nearmiss import CROSSED, Found, Group, Key, NearMisses
-from karat.output.grids import Row, grid, paragraphs
+from karat.output.grids import Row, grid, paragraphs, wrap
 from karat.output.markup import Grid, Heading, Items, Part, bold, code, noted
 from karat.output.papers import Printed
-from karat.output.tables import number, wrap
 from karat.similarity.classes import CLASSES
+from karat.table import number
 
 CSV_FIELDS = ("corpus", "system", "protocol", "kind", "class", "direction", "pairs", "share", "mean_score", "examples")
 DIRECTIONS = tuple(CLASSES["direction"])

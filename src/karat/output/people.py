@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from karat.analyses.human.result import TESTS, Comparison, Correlation, Human
-from karat.output.audits import signed
-from karat.output.grids import Row, grid, paragraphs
+from karat.output.grids import Row, grid, paragraphs, wrap
 from karat.output.markup import Grid, Heading, Items, Part, noted
 from karat.output.papers import Printed
-from karat.output.tables import number, p_text, wrap
 from karat.similarity.classes import CLASSES
 from karat.stats.correlation import COEFFICIENTS
+from karat.table import number, p_value, signed
 
 CEILING = "people (ceiling)"
 ITEMS = {"sets": "sets of keyphrases", "pairs": "pairs of phrases"}
@@ -136,7 +135,7 @@ def _comparison(found: Human, row: Comparison) -> list[str]:
     return [
         _with_interval(signed(row.differences[which]), row.intervals[which]),
         *(
-            p_text(p[test], floored[test])
+            p_value(p[test], floored[test])
             for test in (which, by_williams)
             for p, floored in ((row.p, row.at_floor), (row.adjusted, row.adjusted_at_floor))
         ),

@@ -12,9 +12,9 @@ import msgspec
 
 from karat.libraries import library
 from karat.models.run import Entry, Predicted
-from karat.output.grids import paragraphs
+from karat.output.grids import paragraphs, wrap
 from karat.output.markup import Heading, Items, Part, bold, noted
-from karat.output.tables import number, wrap
+from karat.table import number
 
 WIDEST_PHRASE = 60
 NO_PHRASES = "–  no phrases"

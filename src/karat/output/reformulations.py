@@ -8,11 +8,11 @@ from typing import Any
 
 from karat.llm.ask import Forecast
 from karat.matching.columns import PRMU
-from karat.output.grids import Row, grid, paragraphs
+from karat.output.grids import Row, grid, paragraphs, wrap
 from karat.output.markup import Grid, Heading, Items, Part, noted
 from karat.output.papers import Printed
-from karat.output.tables import number, short, wrap
 from karat.pairs.filter import REASONS, Filtered, Judged
+from karat.table import number, short
 
 EXAMPLES = 5  # rejected reformulations that are shown
 CSV_FIELDS = (

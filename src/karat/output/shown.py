@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from karat.analyses.show import Kind, Predicted, Shown, Wanted
-from karat.output.grids import paragraphs
+from karat.output.grids import WIDTH, paragraphs, wrap
 from karat.output.markup import Grid, Heading, Marked, Part, Words, bold, noted
-from karat.output.tables import WIDTH, wrap
 from karat.text.places import Span
 
 KINDS: tuple[Kind, ...] = ("present", "absent")

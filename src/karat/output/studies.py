@@ -9,11 +9,11 @@ from karat.analyses.homogeneity.result import Figure, Homogeneity, Row
 from karat.analyses.study import EXTRACTS, Study, kind_of
 from karat.matching.columns import PRMU
 from karat.output.grids import Row as Line
-from karat.output.grids import grid, paragraphs
+from karat.output.grids import grid, paragraphs, wrap
 from karat.output.homogeneities import CEILINGS, MARKED, Table, intervals, with_ends
 from karat.output.markup import Grid, Heading, Items, Part, noted
 from karat.output.papers import Printed
-from karat.output.tables import number, wrap
+from karat.table import number
 
 ALPHA = 0.05
 PRMU_ARE = "P, R, M, U: references that are present, reordered, mixed, unseen; means over documents."

@@ -86,7 +86,7 @@ class Judged:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Filtered(Displayed):
     """All reformulations beside their documents, which are kept and why not the others, and what they are like."""
 

@@ -137,7 +137,7 @@ class Assessed:
         return self.correct / self.predictions if self.predictions else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Confidence(Displayed):
     """How well systems know when they are right."""
 

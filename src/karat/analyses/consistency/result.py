@@ -142,7 +142,7 @@ class Named:
     listed: Listed | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Consistency(Displayed):
     """How consistently systems name what they predict."""
 

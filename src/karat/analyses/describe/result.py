@@ -86,7 +86,7 @@ class Texts:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Description(Displayed):
     """The portrait of a corpus, and of systems on it."""
 

@@ -136,7 +136,7 @@ class Difference:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Homogeneity(Displayed):
     """How homogeneous systems are on pairs of documents."""
 

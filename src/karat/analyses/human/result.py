@@ -110,7 +110,7 @@ class Comparison:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Human(Displayed):
     """Metrics against people: correlations, annotators, classes of near misses, comparisons."""
 

@@ -37,9 +37,9 @@ from karat.output.charts.base import (
     share_axis,
     short,
 )
-from karat.output.tables import p_text
 from karat.results import Results, Score
 from karat.stats.resampling import estimate, interval_of
+from karat.table import p_value
 
 CURVE = tuple(range(1, 11))
 CURVE_METRICS = tuple(f"{metric}@{k}" for k in CURVE for metric in ("p", "r"))
@@ -506,7 +506,7 @@ def _rank_chart(ranking: Ranking, alpha: float) -> Chart:
     metric = told(ranking.request)
     title = f"Mean ranks on {metric} over {ranking.friedman.corpora} corpora"
     apart = f"less than {ranking.critical:.2f} apart" if np.isfinite(ranking.critical) else "that no ranks tell apart"
-    p = p_text(ranking.friedman.used_p, ranking.friedman.at_floor).replace(" ", "\u00a0")
+    p = p_value(ranking.friedman.used_p, ranking.friedman.at_floor).replace(" ", "\u00a0")
     subtitle = (
         f"Protocol {ranking.protocol}. 1 is best. Bars join systems {apart} (Nemenyi, alpha {alpha:g}); "
         f"Friedman p\u00a0{p}."

@@ -9,6 +9,7 @@ from typing import Any
 
 from karat.analyses.audit import Audit
 from karat.analyses.compare import Comparison, Ranking
+from karat.analyses.compare_tables import intervals_by, tested, with_seeds
 from karat.analyses.confidence.result import Confidence
 from karat.analyses.consistency import BY, Consistency
 from karat.analyses.describe.result import Description
@@ -18,7 +19,6 @@ from karat.analyses.overlap import Overlap
 from karat.analyses.report.result import Page, Part
 from karat.errors import counted
 from karat.output.charts import Chart, charts_of
-from karat.output.comparisons import intervals_by, tested, with_seeds
 from karat.output.descriptions import about_texts
 from karat.output.page.tables import (
     MOST_PAIRS,
@@ -34,9 +34,9 @@ from karat.output.page.tables import (
     table,
 )
 from karat.output.page.words import PRMU, headline, listed, percent, said
-from karat.output.tables import number, p_text
 from karat.results import Found
 from karat.stats.rank_sums import SAMPLES
+from karat.table import number, p_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def _ranks(page: Page) -> Section | None:
             name_cell(f"{each.request.label} {each.request.subset}"),
             *(figure_cell(float(rank)) for rank in each.friedman.ranks),
             figure_cell(each.critical) if isfinite(each.critical) else name_cell("none"),
-            Cell(p_text(each.friedman.used_p, each.friedman.at_floor), each.friedman.used_p),
+            Cell(p_value(each.friedman.used_p, each.friedman.at_floor), each.friedman.used_p),
         ]
         for each in found.rankings
     ]

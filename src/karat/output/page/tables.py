@@ -10,10 +10,9 @@ from typing import Any
 from karat.analyses.compare import Comparison, Pair, Standing
 from karat.errors import counted
 from karat.metrics.base import Request
-from karat.output.comparisons import needed_text
 from karat.output.page.words import interval_words, metric_of, percent
-from karat.output.tables import number, p_text
 from karat.stats.effects import POWER
+from karat.table import count, number, p_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +161,13 @@ def pair_table(found: Comparison, corpus: str, first: Request | None) -> Table |
 def _tested(found: Comparison, pair: Pair) -> list[Cell]:
     test = pair.used(found.options.test)
     p, after = pair.tests.get(test), pair.adjusted.get(test)
-    return [Cell(p_text(p, test in pair.at_floor), p), Cell(p_text(after, test in pair.adjusted_at_floor), after)]
+    return [Cell(p_value(p, test in pair.at_floor), p), Cell(p_value(after, test in pair.adjusted_at_floor), after)]
 
 
 def _needed(pair: Pair) -> Cell:
     """How many documents on which the metric is defined it takes to find the difference."""
     value = _number(pair.effect.get("documents_needed"))
-    return Cell(needed_text(value), value if value is not None and isfinite(value) else None)
+    return Cell(count(value), value if value is not None and isfinite(value) else None)
 
 
 def _number(value: Any) -> float | None:

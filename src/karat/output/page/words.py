@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from unicodedata import bidirectional, category
 
 from karat.analyses.compare import NAMES, RESAMPLED, Comparison, Pair, Standing
+from karat.analyses.compare_tables import CORRECTION_NAMES, reach
 from karat.analyses.report.result import Page, Part
 from karat.errors import counted
 from karat.metrics.base import Request
-from karat.output.comparisons import CORRECTIONS, reach
-from karat.output.tables import number, p_text, short
 from karat.stats.tests import too_few
+from karat.table import number, p_value, short
 
 SUBSETS = {
     "all": "all phrases",
@@ -149,8 +149,8 @@ def _lead(found: Comparison, pair: Pair, best: Standing, others: Sequence[Standi
     count = f"{len(found.pairs):,} comparison{'' if len(found.pairs) == 1 else 's'}"
     ends = interval_words((low, high))
     facts = f"{percent(options.level)} interval {ends}; " if ends else ""
-    facts += f"p {_equals(p_text(p, test in pair.adjusted_at_floor))}, {NAMES[test]}, "
-    facts += f"adjusted over {count}, {CORRECTIONS[options.correction]}"
+    facts += f"p {_equals(p_value(p, test in pair.adjusted_at_floor))}, {NAMES[test]}, "
+    facts += f"adjusted over {count}, {CORRECTION_NAMES[options.correction]}"
     other = said(pair.b if turned == 1 else pair.a)
     ahead = f"It is {number(abs(pair.difference))} ahead of {other} ({facts})"
     if p is not None and p <= options.alpha:
