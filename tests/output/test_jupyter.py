@@ -94,6 +94,18 @@ def test_every_result_prints_as_its_table(name: str) -> None:
     }
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_every_result_has_a_repr_of_one_line_and_a_frame(name: str) -> None:
+    found: Any = every()[name]
+    assert re.fullmatch(rf"<{name}: .*\b\d+ rows?>", repr(found))
+    assert len(found.to_pandas()) == len(found.rows())
+
+
+def test_a_repr_names_corpus_systems_and_the_number_of_rows() -> None:
+    results = karat.score(karat.Corpus.of(DOCUMENTS, "bees"), karat.Run.of(run("one", 0), "one"), metrics=["f1@M"])
+    assert repr(results) == "<Results: corpus 'bees'; systems 'one'; 1 row>"
+
+
 def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(karat.InputError, match="unknown format of Results 'typts'; did you mean 'typst'"):
         karat.render(every()["Results"], "typts")

@@ -59,13 +59,13 @@ def tables_of(found: Comparison) -> Iterator[Table]:
     for (corpus, protocol), standings in families.items():
         title = f"{corpus}, {found.documents[corpus]:,} documents, protocol {protocol}"
         averages = ", ".join(dict.fromkeys(each.request.average or "" for each in standings))
-        about = f"{title}; average: {averages}. {tested(found)}."
+        about = f"{title}; average: {averages}. {p_legend(found)}."
         yield _system_table(found, standings, title, f"average: {averages}", about)
         own = [pair for pair in found.pairs if (pair.corpus, pair.protocol) == (corpus, protocol)]
         yield _pair_table(found, own, f"Differences on {about}")
     for ranking in found.rankings:
         yield _ranking_table(ranking)
-    yield Table(notes=[*_legend(found), f"{tested(found)}.", *_bounds(found), *_reached(found)])
+    yield Table(notes=[*_legend(found), f"{p_legend(found)}.", *_bounds(found), *_reached(found)])
 
 
 def _system_table(found: Comparison, standings: Sequence[Standing], title: str, note: str, caption: str) -> Table:
@@ -245,7 +245,7 @@ def _reached(found: Comparison) -> Iterator[str]:
             return
 
 
-def tested(found: Comparison) -> str:
+def p_legend(found: Comparison) -> str:
     """Which test p is of, and how it is adjusted."""
     options = found.options
     count = f"{len(found.pairs):,} comparison{'s' if len(found.pairs) > 1 else ''}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from karat.analyses.audit import Audit
 from karat.analyses.compare import Comparison, Ranking
-from karat.analyses.compare_tables import intervals_by, tested, with_seeds
+from karat.analyses.compare_tables import intervals_by, p_legend, with_seeds
 from karat.analyses.confidence.result import Confidence
 from karat.analyses.consistency import BY, Consistency
 from karat.analyses.describe.result import Description
@@ -127,7 +127,7 @@ def _legend(found: Comparison) -> Iterator[str]:
         )
     yield from with_seeds(found)
     if found.pairs:
-        yield f"{tested(found)}."
+        yield f"{p_legend(found)}."
 
 
 def _ranks(page: Page) -> Section | None:
