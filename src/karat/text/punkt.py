@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 
 from karat.text.stoplists import stop_words
 
@@ -51,6 +50,7 @@ _NOT_FIRST = '("`{[:;&#*@)}]-,'  # nor begins with
 _CUT = rf"(?:$|[{re.escape(_BREAKING)}]|--|\.\.)"
 _TOKEN = re.compile(rf"--+|\.\.+|[^{re.escape(_NOT_FIRST)}].*?(?=,?{_CUT})|.")
 _CHUNK = re.compile(r"\S+")
+_MARKED = re.compile(r"[^\s.?!]*[.?!]\S*")  # a chunk with a mark that may end a sentence
 _MARK = re.compile(rf"[.?!](?=[{re.escape(_BREAKING)}]|$)")
 _PAUSES = frozenset(",;:.?!")
 _NUMBER = re.compile(r"-?[.,]?\d[\d,.-]*\.?")
@@ -75,8 +75,10 @@ def sentences(text: str) -> list[str]:
 
 def _ends(text: str) -> Iterator[tuple[int, int]]:
     """(where a sentence ends, where the next one begins) for all but the last."""
-    chunks = [(match.start(), match.group()) for match in _CHUNK.finditer(text)]
-    for (at, chunk), (behind, further) in pairwise([*chunks, (len(text), "")]):
+    for found in _MARKED.finditer(text):
+        at, chunk = found.start(), found.group()
+        following = _CHUNK.search(text, found.end())
+        behind, further = (following.start(), following.group()) if following else (len(text), "")
         marks = [mark.end() for mark in _MARK.finditer(chunk) if further or mark.end() < len(chunk)]
         if not marks:
             continue

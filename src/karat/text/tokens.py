@@ -46,12 +46,35 @@ def _stripped(piece: str) -> list[str]:
     return [piece.strip()]
 
 
-@lru_cache(maxsize=20_000)  # slow, and asked again for every protocol that uses it
+@lru_cache(maxsize=4_000)  # slow, and asked again for every protocol that uses it
 def _nltk_words(text: str) -> list[str]:
     from karat.text.punkt import sentences
 
-    tokenize = _nltk_tokenizer()
-    return [token for sentence in sentences(text) for token in tokenize(sentence)]
+    return [token for sentence in sentences(text) for token in _nltk_sentence(sentence)]
+
+
+# NLTK's rules look beyond a word for quotation marks, and for closing marks behind the last full stop.
+_QUOTES = re.compile("['\"`«»“”‘’„]")
+_CLOSING = re.compile(r"[\])}>]+")
+_CONTRACTED = frozenset({"cannot", "gimme", "gonna", "gotta", "lemme", "wanna"})
+
+
+def _nltk_sentence(sentence: str) -> list[str]:
+    """The tokens that NLTK makes of a sentence: word by word, each distinct one once, where its rules allow that."""
+    words = sentence.split()
+    if not words or _QUOTES.search(sentence) or _CLOSING.fullmatch(words[-1]):
+        return _nltk_tokenizer()(sentence)
+    *inner, last = words
+    found = [token for word in inner for token in _nltk_inner(word)]
+    return [*found, *_nltk_tokenizer()(f"a {last}")[1:]]
+
+
+@lru_cache(maxsize=200_000)
+def _nltk_inner(word: str) -> list[str]:
+    """The tokens of a word that others follow."""
+    if word.isalnum() and word.lower() not in _CONTRACTED:
+        return [word]
+    return _nltk_tokenizer()(f"a {word} a")[1:-1]
 
 
 @cache
