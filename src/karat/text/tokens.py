@@ -66,7 +66,7 @@ def _nltk_sentence(sentence: str) -> list[str]:
         return _nltk_tokenizer()(sentence)
     *inner, last = words
     found = [token for word in inner for token in _nltk_inner(word)]
-    return [*found, *_nltk_tokenizer()(f"a {last}")[1:]]
+    return [*found, *_nltk_last(last)]
 
 
 @lru_cache(maxsize=200_000)
@@ -75,6 +75,14 @@ def _nltk_inner(word: str) -> list[str]:
     if word.isalnum() and word.lower() not in _CONTRACTED:
         return [word]
     return _nltk_tokenizer()(f"a {word} a")[1:-1]
+
+
+@lru_cache(maxsize=200_000)
+def _nltk_last(word: str) -> list[str]:
+    """The tokens of the last word of a sentence."""
+    if word.isalnum() and word.lower() not in _CONTRACTED:
+        return [word]
+    return _nltk_tokenizer()(f"a {word}")[1:]
 
 
 @cache
