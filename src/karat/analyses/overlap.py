@@ -11,45 +11,55 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from karat.analyses.score import Beside, Columns, score
+from karat.analyses.score import Beside, Columns, ScoreOptions, score_with
 from karat.corpus import Corpus, Run
-from karat.errors import InputError, unknown
+from karat.errors import InputError
 from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset, lookup
 from karat.matching.fusing import Fused, K, as_aligned, checked_k, checked_votes, fuse
-from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.inputs import CorpusLike, ProtocolsLike, RunLike, as_corpus, as_list, as_protocols, as_runs
 from karat.matching.join import Chunk
 from karat.matching.sanity import has_texts
 from karat.metrics.base import Request, Rows, divide, plan_requests
-from karat.options import By, Missing, Progress
-from karat.protocol import Protocol
+from karat.options import (
+    By,
+    JoinOptions,
+    Missing,
+    Progress,
+    WorkOptions,
+    group,
+    option,
+    options_from,
+    protocol_option,
+    public,
+)
 from karat.results import Displayed, Results, Score
 
 How = Literal["union", "intersection", "majority"]
 HOW: tuple[How, ...] = ("union", "intersection", "majority")
-EMPTY = ("skip", "zero")
+Empty = Literal["skip", "zero"]
 METRICS = ("p@M", "r@M", "f1@M")
 TENTHS = 10
 NO_TEXT = "the documents have no title and no text, so present and absent phrases cannot be told apart"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How `overlap` works; the flags of the command say what each means."""
+class OverlapOptions:
+    """How `overlap` works."""
 
-    empty: Literal["skip", "zero"] = "skip"
-    at_least: int = 2
-    k: float = K
-    references: str | None = None
-    language: str | None = None
-    by: By | None = None
-    missing: Missing = "error"
-    jobs: int = 1
-    progress: Progress | None = None
+    protocol: ProtocolsLike = protocol_option(repeatable=True)
+    empty: Empty = option(
+        "skip",
+        "A document for which neither system predicts a phrase: left out and counted, or 0.",
+        values=("skip", "zero"),
+    )
+    at_least: int = option(2, "For a review: phrases that N systems predict.", least=1, metavar="N")
+    k: float = option(K, "K of reciprocal rank fusion, the union's order.", metavar="K")
+    join: JoinOptions = group(JoinOptions)
+    work: WorkOptions = group(WorkOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +118,7 @@ class Overlap(Displayed):
     corpus: str
     documents: int
     systems: tuple[str, ...]
-    options: Options
+    options: OverlapOptions
     pairs: tuple[Pair, ...]
     scores: tuple[Score, ...]  # of the systems together; `system` says how
     results: Results  # of each system
@@ -168,13 +178,24 @@ class Overlap(Displayed):
         }
 
 
+@public(OverlapOptions)
 def overlap(
-    corpus: str | Path | Corpus,
-    *runs: str | Path | Run,
-    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
-    **options: Any,
+    corpus: CorpusLike,
+    *runs: RunLike,
+    protocol: ProtocolsLike = "karat",
+    empty: Empty = "skip",
+    at_least: int = 2,
+    k: float = K,
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Overlap:
-    """The overlaps of runs, two by two; the keywords are those of `karat.analyses.overlap.Options`.
+    """The overlaps of runs, two by two, what they would score together, and phrases that references may lack.
+
+    Raises InputError if there are fewer than two runs, or if a run does not fit the corpus.
 
     >>> documents = Corpus.of([{"id": "1", "text": "Deep nets.", "keyphrases": ["deep net", "tree"]}])
     >>> a = Run.of([{"id": "1", "keyphrases": ["deep nets", "graphs"]}], name="a")
@@ -182,31 +203,21 @@ def overlap(
     >>> [(row["subset"], row["common_correct"], row["common_wrong"]) for row in overlap(documents, a, b).rows()]
     [('present', 100.0, 0.0), ('absent', 0.0, 33.333333333333336), ('all', 25.0, 25.0)]
     """
-    chosen = Options(**options)
+    options = options_from(OverlapOptions, locals())
     given, systems = as_corpus(corpus), as_runs(runs)
     if len(systems) < 2:
         raise InputError(f"an overlap is of two runs or more, not of {len(systems)}")
-    if chosen.empty not in EMPTY:
-        raise unknown("value of empty", chosen.empty, EMPTY)
-    checked_k(chosen.k)
-    checked_votes(chosen.at_least, len(systems))
-    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
+    checked_k(options.k)
+    checked_votes(options.at_least, len(systems))
+    listed = as_list(protocol)
     subsets = _subsets(given, systems)
     metrics = [f"{metric}:{subset}" for subset in subsets for metric in METRICS]
-    requests = {str(p): plan_requests(metrics, p.counting) for p in as_protocols(listed, chosen.language)}
-    plan = _Plan(
-        tuple(run.name for run in systems), requests, subsets, chosen.at_least, chosen.k, chosen.missing == "skip"
-    )
+    requests = {str(p): plan_requests(metrics, p.counting) for p in as_protocols(listed, language)}
+    plan = _Plan(tuple(run.name for run in systems), requests, subsets, at_least, k, missing == "skip")
     parts: list[_Part] = []
-    results = score(
-        given,
-        *systems,
-        metrics=metrics,
-        protocol=listed,
-        beside=Beside(partial(_look, plan), parts.append),
-        **{name: getattr(chosen, name) for name in ("references", "language", "by", "missing", "jobs", "progress")},
-    )
-    return _together(given.name, plan, chosen, results, parts)
+    scoring = ScoreOptions(protocol=listed, metrics=metrics, join=options.join, work=options.work)
+    results = score_with(given, systems, scoring, Beside(partial(_look, plan), parts.append))
+    return _together(given.name, plan, options, results, parts)
 
 
 def _subsets(corpus: Corpus, runs: Sequence[Run]) -> tuple[Subset, ...]:
@@ -318,7 +329,7 @@ def _lacked(
 # ---------------------------------------------------------------------------------------------- all chunks
 
 
-def _together(corpus: str, plan: _Plan, options: Options, results: Results, parts: Sequence[_Part]) -> Overlap:
+def _together(corpus: str, plan: _Plan, options: OverlapOptions, results: Results, parts: Sequence[_Part]) -> Overlap:
     lacked = [(i, phrase, tuple(plan.systems[s] for s in who)) for part in parts for i, phrase, who in part.lacked]
     return Overlap(
         corpus,
@@ -333,7 +344,7 @@ def _together(corpus: str, plan: _Plan, options: Options, results: Results, part
     )
 
 
-def _pairs(plan: _Plan, options: Options, parts: Sequence[_Part]) -> Iterator[Pair]:
+def _pairs(plan: _Plan, options: OverlapOptions, parts: Sequence[_Part]) -> Iterator[Pair]:
     there = np.concatenate([part.there for part in parts])
     for a, b in plan.pairs():
         for p, protocol in enumerate(plan.requests):

@@ -18,7 +18,15 @@ from karat.formats.reviews import NONE_ACCEPTED, Accepted, read_accepted
 from karat.matching.align import align, prepare
 from karat.matching.columns import PRMU, Aligned
 from karat.matching.inputs import (
+    CorpusLike,
+    Development,
+    MetricsLike,
+    ProtocolLike,
+    ProtocolsLike,
+    RunLike,
     as_corpus,
+    as_list,
+    as_metrics,
     as_protocols,
     as_runs,
     by_name_notes,
@@ -31,7 +39,19 @@ from karat.matching.sanity import has_texts, sanity_warnings
 from karat.matching.spellings import merged_spellings
 from karat.matching.workers import ordered_map
 from karat.metrics.base import DEFAULT_METRICS, Request, Rows, parse_request, plan_requests
-from karat.options import By, Missing, Progress
+from karat.options import (
+    By,
+    JoinOptions,
+    Missing,
+    Progress,
+    WorkOptions,
+    group,
+    metrics_option,
+    option,
+    options_from,
+    protocol_option,
+    public,
+)
 from karat.protocol import Matching, Protocol, change, signature_facts, whole_number
 from karat.results import Part, Results, Score, Tally
 
@@ -50,20 +70,24 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How `score` works, beyond what it scores; the flags of the command say what each means."""
+class ScoreOptions:
+    """How `score` works."""
 
-    averages: bool = False
-    references: str | None = None
-    language: str | None = None
-    by: By | None = None
-    missing: Missing = "error"
-    shard: str | None = None
-    jobs: int = 1
-    development: tuple[str | Path | Corpus, Sequence[str | Path | Run]] | None = None
-    progress: Progress | None = None
-    extra_references: str | Path | None = None  # a review, whose accepted phrases are references too
-    beside: Beside | None = None
+    protocol: ProtocolsLike = protocol_option(repeatable=True)
+    metrics: MetricsLike | None = metrics_option()
+    averages: bool = option(False, "Every average of each metric, not the protocol's own alone.")
+    extra_references: str | Path | None = option(
+        None,
+        "Add the references that a review accepts; `karat overlap --review` writes one.",
+        metavar="FILE",
+        complete="paths",
+    )
+    join: JoinOptions = group(JoinOptions)
+    development: Development | None = option(
+        None, "A corpus and its runs, on which the k of @V is fitted.", command=False
+    )
+    work: WorkOptions = group(WorkOptions)
+    shard: str | None = option(None, "Score every N-th document from the I-th on; then `results merge`.", metavar="I/N")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,57 +105,71 @@ class Plan:
     look: Callable[[Chunk, Columns], Any] | None = None
 
 
+@public(ScoreOptions)
 def score(
-    corpus: str | Path | Corpus,
-    *runs: str | Path | Run,
-    metrics: Sequence[str] | None = None,
-    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
-    **options: Any,
+    corpus: CorpusLike,
+    *runs: RunLike,
+    protocol: ProtocolsLike = "karat",
+    metrics: MetricsLike | None = None,
+    averages: bool = False,
+    extra_references: str | Path | None = None,
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    development: Development | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    shard: str | None = None,
 ) -> Results:
     """The scores of runs against a corpus, with the rows they are made of.
 
-    `corpus` and `runs` are paths, NAME=PATH, or Corpus and Run objects; `metrics` are strings such as
-    `f1@5:present`; `protocol` is one or several names with options; the keywords are those of `Options`.
+    `metrics` are strings such as `f1@5:present`, by default F1 at 5, M and O for present, absent and all phrases;
+    `protocol` is one name with options, or several. Raises InputError if a file, a metric or a protocol cannot be used,
+    or if a run does not fit the corpus.
     """
-    with uncollected():
-        return _score(corpus, runs, metrics, protocol, Options(**options))
+    return score_with(corpus, runs, options_from(ScoreOptions, locals()))
 
 
-def _score(
-    corpus: str | Path | Corpus,
-    runs: Sequence[str | Path | Run],
-    metrics: Sequence[str] | None,
-    protocol: str | Protocol | Sequence[str | Protocol],
-    options: Options,
+def score_with(
+    corpus: CorpusLike, runs: Sequence[RunLike], options: ScoreOptions, beside: Beside | None = None
 ) -> Results:
+    """The scores of runs as `score` computes them, and whatever else `beside` makes of the columns."""
+    with uncollected():
+        return _score(corpus, runs, options, beside)
+
+
+def _score(corpus: CorpusLike, runs: Sequence[RunLike], options: ScoreOptions, beside: Beside | None) -> Results:
     if not runs:
         raise InputError("nothing to score: give at least one run")
     corpus, systems = as_corpus(corpus), as_runs(runs)
-    wanted, remark = wanted_metrics(corpus, metrics, systems)
-    remarks = _by_line_remarks(corpus, systems, options.by)
-    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
-    protocols, facts = as_protocols(listed, options.language), _facts(listed)
+    wanted, remark = wanted_metrics(corpus, as_metrics(options.metrics), systems)
+    remarks = _by_line_remarks(corpus, systems, options.join.by)
+    listed = as_list(options.protocol)
+    protocols, facts = as_protocols(listed, options.join.language), _facts(listed)
     remarks += by_name_notes(corpus, protocols)
     chosen = facts.get("set", "keyphrases")
     plan = Plan(
         corpus.name,
         corpus.semeval,
         tuple(run.name for run in systems),
-        _reference_set(corpus, options.references or (None if chosen == "keyphrases" else chosen)),
+        _reference_set(corpus, options.join.references or (None if chosen == "keyphrases" else chosen)),
         protocols,
         tuple(tuple(plan_requests(wanted, p.counting, options.averages)) for p in protocols),
-        options.missing == "skip",
+        options.join.missing == "skip",
         _extra(corpus, options.extra_references),
-        options.beside.look if options.beside else None,
+        beside.look if beside else None,
     )
     remarks += _extra_remarks(plan.extra, options.extra_references, facts.get("extra"))
-    remarks += map("warning: {}".format, sanity_warnings(corpus, systems, protocols, options.by, plan.reference_set))
+    remarks += map(
+        "warning: {}".format, sanity_warnings(corpus, systems, protocols, options.join.by, plan.reference_set)
+    )
     for request in {(r.metric, r.options): r for requests in plan.requests for r in requests}.values():
         if request.spec.needs is not None:
             request.spec.needs(systems, dict(request.options))
-    join = Join(options.by, options.missing, _shard(options.shard))
+    join = Join(options.join.by, options.join.missing, _shard(options.shard))
     plans, fit_remark = _fitted(plan, corpus, systems, join, options)
-    parts = _collect(plans, corpus, systems, join, options)
+    parts = _collect(plans, corpus, systems, join, options.work, beside)
     found = hash_text(sum(part.hash for part in parts))
     if join.shard.count == 1 and facts.get("hash", found) != found:
         remarks.append(f"the references of {corpus.name} are not those of the signature: their hash is {found}")
@@ -301,14 +339,16 @@ def _tally(plan: Plan, system: int, protocol: int, aligned: Aligned, missing: in
 # ---------------------------------------------------------------------------------------------- all chunks
 
 
-def _collect(plans: Sequence[Plan], corpus: Corpus, runs: Sequence[Run], join: Join, options: Options) -> list[Scored]:
+def _collect(
+    plans: Sequence[Plan], corpus: Corpus, runs: Sequence[Run], join: Join, work: WorkOptions, beside: Beside | None
+) -> list[Scored]:
     parts: list[Scored] = []
-    for part in ordered_map(partial(_score_chunk, plans), chunks(corpus, runs, join), options.jobs):
+    for part in ordered_map(partial(_score_chunk, plans), chunks(corpus, runs, join), work.jobs):
         parts.append(part)
-        if options.beside is not None:
-            options.beside.take(part.beside)
-        if options.progress is not None:
-            options.progress(len(part.ids))
+        if beside is not None:
+            beside.take(part.beside)
+        if work.progress is not None:
+            work.progress(len(part.ids))
     return parts
 
 
@@ -353,14 +393,14 @@ def _concatenate(rows: Sequence[Rows], documents: Sequence[int]) -> Rows:
 
 
 def _fitted(
-    plan: Plan, corpus: Corpus, runs: Sequence[Run], join: Join, options: Options
+    plan: Plan, corpus: Corpus, runs: Sequence[Run], join: Join, options: ScoreOptions
 ) -> tuple[list[Plan], list[str]]:
     """A plan for each system, with the constants found for it: on development documents, or on all scored ones."""
     fits = [fit for requests in plan.requests for request in requests if (fit := request.needs_fit())]
     plans, remarks = [plan] * len(runs), []
     everything = replace(join, shard=Shard())
     if any(not fit.development for fit in fits):
-        found = _gathered(plan, corpus, runs, everything, options.jobs, development=False)
+        found = _gathered(plan, corpus, runs, everything, options.work.jobs, development=False)
         plans = [_with_constants(each, found, s) for s, each in enumerate(plans)]
     if any(fit.development for fit in fits):
         if options.development is None:
@@ -370,7 +410,7 @@ def _fitted(
             fit_corpus, fit_runs = as_corpus(options.development[0]), as_runs(options.development[1])
             plan = replace(plan, extra=NONE_ACCEPTED)  # which are of the scored documents
             _same_systems(fit_runs, runs)
-        found = _gathered(plan, fit_corpus, fit_runs, everything, options.jobs, development=True)
+        found = _gathered(plan, fit_corpus, fit_runs, everything, options.work.jobs, development=True)
         order = [[run.name for run in fit_runs].index(run.name) for run in runs]
         plans = [_with_constants(each, found, s) for s, each in zip(order, plans, strict=True)]
     return plans, remarks
@@ -422,7 +462,7 @@ def _with_constants(plan: Plan, gathered: Gathered, system: int) -> Plan:
 
 
 def prmu(
-    corpus: str | Path | Corpus, protocol: str | Protocol = "karat", references: str | None = None
+    corpus: CorpusLike, protocol: ProtocolLike = "karat", references: str | None = None
 ) -> dict[str, dict[str, float]]:
     """The shares of present, reordered, mixed and unseen references: mean over documents, and over the corpus.
 

@@ -12,10 +12,10 @@ from karat.cli.shared import (
     check_output,
     corpus_argument,
     deliver,
-    development_options,
+    development_flags,
     jobs_option,
     matching_options,
-    output_options,
+    output_flags,
     progress,
     runs_argument,
 )
@@ -59,9 +59,9 @@ Examples:
 )
 @click.option("--causes/--no-causes", default=True, help="Whether to look for what explains the differences.")
 @matching_options
-@development_options
+@development_flags
 @jobs_option
-@output_options
+@output_flags
 def audit(
     corpus: str,
     runs: tuple[str, ...],
@@ -95,7 +95,7 @@ def audit(
             documents,
             *systems,
             protocol=options.pop("protocols"),
-            development=files.development(options),
+            development=files.other(options),
             progress=done,
             **options,
         )

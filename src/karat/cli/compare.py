@@ -11,12 +11,12 @@ from karat.cli.shared import (
     Files,
     check_output,
     deliver,
-    development_options,
+    development_flags,
     interval_options,
     jobs_option,
     matching_options,
     metric_option,
-    output_options,
+    output_flags,
     progress,
     protocol_option,
     runs_of,
@@ -79,9 +79,9 @@ all corpora. Runs named SYSTEM#1, SYSTEM#2... are seeds of one system.
 @interval_options
 @click.option("--stars", is_flag=True, help="Mark differences: * adjusted p at most .05, ** .01, *** .001.")
 @matching_options
-@development_options
+@development_flags
 @jobs_option
-@output_options
+@output_flags
 def compare(
     given: tuple[str, ...],
     runs: str | None,
@@ -127,7 +127,7 @@ def _of_runs(files: Files, given: tuple[str, ...], options: dict[str, Any]) -> C
     if len(given) < 3:
         raise InputError("give a corpus and two runs or more, .karat files, or corpora with --runs FOLDER")
     documents, systems = files.all(given[0], given[1:])
-    return compare_runs(documents, *systems, development=files.development(options), **options)
+    return compare_runs(documents, *systems, development=files.other(options), **options)
 
 
 def _of_folder(files: Files, given: tuple[str, ...], folder: str, options: dict[str, Any]) -> Comparison:

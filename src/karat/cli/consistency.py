@@ -13,7 +13,7 @@ from karat.cli.shared import (
     deliver,
     fields_option,
     from_option,
-    output_options,
+    output_flags,
     runs_argument,
 )
 
@@ -75,7 +75,7 @@ explain, as in `support vector machine (SVM)`.
 )
 @from_option
 @fields_option
-@output_options
+@output_flags
 def consistency(
     runs: tuple[str, ...],
     corpus: str | None,

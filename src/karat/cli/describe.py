@@ -14,7 +14,7 @@ from karat.cli.shared import (
     deliver,
     jobs_option,
     matching_options,
-    output_options,
+    output_flags,
     progress,
 )
 
@@ -50,7 +50,7 @@ characters each; a phrase is in the part where it first occurs.
 )
 @matching_options
 @jobs_option
-@output_options
+@output_flags
 def describe(
     corpus: str,
     runs: tuple[str, ...],

@@ -14,7 +14,7 @@ from karat.cli.shared import (
     deliver,
     interval_options,
     matching_options,
-    output_options,
+    output_flags,
     progress,
     protocol_option,
     resampling_options,
@@ -71,7 +71,7 @@ tests draw documents, not pairs.
 @resampling_options
 @interval_options
 @matching_options
-@output_options
+@output_flags
 def homogeneity(
     corpus: str,
     pairs: str,

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from karat.cli import completion
-from karat.cli.shared import Files, check_output, deliver, jobs_option, matching_options, output_options, progress
+from karat.cli.shared import Files, check_output, deliver, jobs_option, matching_options, output_flags, progress
 from karat.errors import InputError
 
 EPILOG = """\b
@@ -84,7 +84,7 @@ SCORES is JSON lines (also CSV, TSV, a JSON list, Parquet), one score a line:
 @click.option("--seed", type=int, default=0, metavar="N", help="Which resamples (default 0).")
 @matching_options
 @jobs_option
-@output_options
+@output_flags
 def human(
     scores: str,
     corpus: str | None,

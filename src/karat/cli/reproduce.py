@@ -11,11 +11,11 @@ from karat.cli.shared import (
     Files,
     check_output,
     deliver,
-    development_options,
+    development_flags,
     interval_options,
     jobs_option,
     matching_options,
-    output_options,
+    output_flags,
     progress,
     resampling_options,
     runs_of,
@@ -68,9 +68,9 @@ in one table, corpora down and systems across.
 @resampling_options
 @interval_options
 @matching_options
-@development_options
+@development_flags
 @jobs_option
-@output_options
+@output_flags
 def reproduce(
     given: tuple[str, ...],
     runs: str | None,
@@ -97,7 +97,7 @@ def reproduce(
         )
     options["protocol"] = protocols[0] if protocols else "karat"
     corpora = _of_folder(files, given, runs) if runs is not None else [_of_runs(files, given)]
-    options["development"] = files.development(options)
+    options["development"] = files.other(options)
     if runs is not None and options["development"] is not None:
         raise InputError("--dev-corpus is of one corpus: leave it out with --runs")
     from karat.analyses.reproduce import reproduce_corpora

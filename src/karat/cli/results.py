@@ -11,7 +11,7 @@ from karat.cli import completion
 from karat.cli.shared import (
     check_output,
     deliver,
-    output_options,
+    output_flags,
     resampling_options,
 )
 from karat.errors import InputError
@@ -55,7 +55,7 @@ def results() -> None:
 
 @results.command(epilog=MERGE_EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=completion.paths)
-@output_options
+@output_flags
 def merge(files: tuple[str, ...], format_: str | None, output: str | None, quiet: bool) -> None:
     """Merge the shards of one scoring into its results.
 
@@ -117,7 +117,7 @@ def merge(files: tuple[str, ...], format_: str | None, output: str | None, quiet
     help="How p is adjusted over everything that is compared (default holm).",
 )
 @resampling_options
-@output_options
+@output_flags
 def check(
     file: str,
     minimum: tuple[str, ...],
@@ -173,7 +173,7 @@ def _bounds(flag: str, given: tuple[str, ...]) -> dict[str, float]:
     shell_complete=completion.metrics,
 )
 @click.option("--percent", is_flag=True, help="Show 37.16 instead of .3716.")
-@output_options
+@output_flags
 def tables(
     kind: str, files: tuple[str, ...], format_: str | None, output: str | None, quiet: bool, **options: Any
 ) -> None:

@@ -6,13 +6,14 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
 from karat.cli import completion
+from karat.cli.flags import jobs_for
 from karat.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def combine(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-output_options: Callable[[F], F] = combine(format_option, output_option, quiet_option)
+output_flags: Callable[[F], F] = combine(format_option, output_option, quiet_option)
 
 from_option = click.option(
     "--from",
@@ -102,7 +103,7 @@ one_protocol_options: Callable[[F], F] = combine(
         shell_complete=completion.languages,
     ),
 )
-development_options: Callable[[F], F] = combine(
+development_flags: Callable[[F], F] = combine(
     click.option(
         "--dev-corpus",
         metavar="CORPUS",
@@ -151,6 +152,32 @@ matching_options: Callable[[F], F] = combine(
 )
 
 
+reading_flags: Callable[[F], F] = combine(from_option, fields_option)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where a result goes: what -f, -o and -q say."""
+
+    format_: str | None
+    path: str | None
+    quiet: bool
+
+    @classmethod
+    def of(cls, options: dict[str, Any], saves: bool = False) -> Output:
+        """Takes -f, -o and -q out of a verb's options; says at once when the result could not be written.
+
+        A verb that `saves` can write `.karat` files.
+        """
+        found = cls(options.pop("format_"), options.pop("output"), options.pop("quiet"))
+        check_output(found.format_, found.path, saves)
+        return found
+
+    def deliver(self, result: Found) -> None:
+        """Writes a result to standard output, or to a file in the format that its suffix or -f names."""
+        deliver(result, self.format_, self.path, self.quiet)
+
+
 @dataclass(frozen=True, slots=True)
 class Files:
     """How files are read: what --from and --fields say."""
@@ -158,6 +185,7 @@ class Files:
     from_: tuple[str, ...]
     fields: tuple[str, ...]
     unused: set[str]  # of the fields, those that no file has been read by
+    sizes: list[int] = field(default_factory=list)  # of the files that were read, in bytes
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Files:
@@ -194,7 +222,8 @@ class Files:
             raise InputError(f"--fields {min(self.unused)}: no file has these columns")
 
     def _note(self, path: str, role: Literal["corpus", "run"]) -> None:
-        """Notes which of the fields a file is read by."""
+        """Notes how large a file is, and which of the fields it is read by."""
+        self.sizes.append(_size(path))
         if self.unused:
             from karat.formats import split_name
             from karat.formats.fields import choose
@@ -204,17 +233,32 @@ class Files:
             found = [text for text in self.fields if choose([text], Head(where, role)) is not None]
             self.unused.difference_update(found[:1])
 
-    def development(self, options: dict[str, Any]) -> tuple[Corpus, list[Run]] | None:
-        """Takes the development corpus and runs out of a verb's options."""
-        corpus, runs = options.pop("dev_corpus"), options.pop("dev_runs")
+    @contextmanager
+    def work(self, options: dict[str, Any], quiet: bool) -> Iterator[dict[str, Any]]:
+        """The options of a function that works on these files: with a number for -j, and a bar that shows progress."""
+        with progress(quiet) as done:
+            yield options | {"jobs": jobs_for(options["jobs"], sum(self.sizes)), "progress": done}
+
+    def other(self, options: dict[str, Any], name: str = "dev") -> tuple[Corpus, list[Run]] | None:
+        """Takes --NAME-corpus and --NAME-run out of a verb's options: a corpus beside the one that is measured."""
+        corpus, runs = options.pop(f"{name}_corpus"), options.pop(f"{name}_runs")
         if bool(corpus) != bool(runs):
-            raise InputError("--dev-corpus and --dev-run go together")
+            raise InputError(f"--{name}-corpus and --{name}-run go together")
         return (self.corpus(corpus), list(map(self.run, runs))) if corpus else None
 
     def _format(self, role: str) -> str | None:
         """The format for a role: the last one given for it, else the last one given for all."""
         own = [text.removeprefix(f"{role}:") for text in self.from_ if text.startswith(f"{role}:")]
         return next(iter([*reversed(own), *(text for text in reversed(self.from_) if ":" not in text)]), None)
+
+
+def _size(argument: str) -> int:
+    """The bytes of the files that a corpus or run is in."""
+    from karat.formats import split_name
+
+    paths = [Path(part) for part in split_name(argument)[1].split("+")]
+    files = [file for path in paths for file in (path.rglob("*") if path.is_dir() else [path])]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def runs_of(folder: str, corpus: str) -> list[str]:

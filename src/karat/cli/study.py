@@ -16,7 +16,7 @@ from karat.cli.shared import (
     from_option,
     interval_options,
     one_protocol_options,
-    output_options,
+    output_flags,
     progress,
     resampling_options,
     runs_argument,
@@ -67,7 +67,7 @@ runs/reformulations/tfidf.jsonl, or runs/tfidf.jsonl for both.
 @interval_options
 @from_option
 @fields_option
-@output_options
+@output_flags
 def tables(
     corpus: str, runs: tuple[str, ...], format_: str | None, output: str | None, quiet: bool, **options: Any
 ) -> None:

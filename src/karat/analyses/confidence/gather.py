@@ -9,8 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from karat.analyses.confidence.result import Options
-from karat.analyses.score import Beside, Columns, score
+from karat.analyses.confidence.result import ConfidenceOptions
+from karat.analyses.score import Beside, Columns, ScoreOptions, score_with
 from karat.corpus import Corpus, Run
 from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset
 from karat.matching.join import Chunk
@@ -46,21 +46,15 @@ Gathered = dict[tuple[int, int], Sure]  # by system and protocol
 
 
 def gather(
-    corpus: Corpus, runs: Sequence[Run], listed: Sequence[str | Protocol], options: Options
+    corpus: Corpus, runs: Sequence[Run], listed: Sequence[str | Protocol], options: ConfidenceOptions
 ) -> tuple[Results, Gathered]:
     """What `score` says of the runs, and their predictions with confidences."""
     source = options.confidence or ANY
     subsets: tuple[Subset, ...] = ("all", "present", "absent") if has_texts(corpus, runs) else ("all",)
     check_told(runs, source)
     parts: list[tuple[int, Gathered]] = []
-    results = score(
-        corpus,
-        *runs,
-        metrics=["p@M"],
-        protocol=listed,
-        beside=Beside(partial(_look, subsets, source), parts.append),
-        **{name: getattr(options, name) for name in ("references", "language", "by", "missing", "jobs", "progress")},
-    )
+    scoring = ScoreOptions(protocol=listed, metrics=["p@M"], join=options.join, work=options.work)
+    results = score_with(corpus, runs, scoring, Beside(partial(_look, subsets, source), parts.append))
     starts = np.cumsum([0, *(documents for documents, _ in parts)])[:-1].tolist()
     return results, {
         key: _joined([found[key] for _, found in parts], starts, subsets)

@@ -21,7 +21,7 @@ from karat.analyses.human import human
 from karat.analyses.overlap import overlap
 from karat.analyses.report.documents import entries
 from karat.analyses.report.result import Browser, Entry, Page, Part
-from karat.analyses.score import Beside, Columns, score, wanted_metrics
+from karat.analyses.score import Beside, Columns, ScoreOptions, score, score_with, wanted_metrics
 from karat.corpus import Corpus, Run
 from karat.errors import InputError
 from karat.matching.align import align, prepare, references_of
@@ -29,7 +29,7 @@ from karat.matching.inputs import as_corpus, as_protocols, as_runs
 from karat.matching.join import Chunk, Join, chunks
 from karat.matching.sanity import has_texts
 from karat.metrics.base import parse_request
-from karat.options import By, Missing, Progress
+from karat.options import By, Missing, Progress, options_from
 from karat.protocol import Protocol
 from karat.results import Found, Results, Score, load
 from karat.stats.resampling import estimate, interval_of
@@ -221,7 +221,8 @@ def _scored(corpus: Corpus, runs: Sequence[Run], asked: _Asked, has_text: bool) 
     texts = [*wanted, *(text for text in (HEADLINE, *CURVES) if parse_request(text) not in known)]
     gathered: list[Entry] = []
     beside = Beside(partial(_look, len(runs), has_text), gathered.extend)
-    found = score(corpus, *runs, metrics=texts, protocol=asked.protocols(), beside=beside, **asked.options.scoring())
+    scoring = {"metrics": texts, "protocol": asked.protocols(), **asked.options.scoring()}
+    found = score_with(corpus, runs, options_from(ScoreOptions, scoring), beside)
     protocol = str(as_protocols(asked.protocols(), asked.options.language)[0])
     placed = [
         (i % len(texts), each) for i, each in enumerate(found.scores)
