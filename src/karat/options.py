@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import wraps
 from inspect import Parameter, signature
-from math import inf
 from numbers import Real
 from typing import Any, Literal, ParamSpec, TypeVar
+from warnings import warn
 
 from karat.errors import InputError, KeywordError, unknown
 
@@ -35,6 +35,8 @@ class About:
     values: Mapping[str, str] | Sequence[str] = ()  # the allowed values, with what each means
     least: float | None = None
     most: float | None = None
+    above: float | None = None  # as least and most, without the number itself
+    below: float | None = None
     metavar: str | None = None
     flags: tuple[str, ...] = ()  # as ("-m", "--metric"), where it is not --name
     otherwise: str | None = None  # how the help writes the default, where that is not the value itself
@@ -102,22 +104,44 @@ def options_from(kind: type[T], given: Mapping[str, Any]) -> T:
 def _checked(each: Field[Any], value: Any) -> Any:
     """The value of an option. Raises InputError if it is out of the option's bounds, or none of its values."""
     known = about(each)
-    if value is None and each.default is None:
+    if value is None and str(each.type).endswith("None"):
         return value
     if known.values and value not in known.values:
         raise unknown(f"value of {each.name}", str(value), known.values)
-    if known.least is None and known.most is None:
-        return value
-    least = -inf if known.least is None else known.least
-    most = inf if known.most is None else known.most
-    if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) <= most:
-        raise InputError(f"{each.name} is {_bounds(known)}, not {value!r}")
+    if _has_bounds(known) and not _within(value, known):
+        noun = "a whole number" if str(each.type).startswith("int") else "a number"
+        raise InputError(f"{each.name} is {noun} {_bounds(known)}, not {value!r}")
     return value
 
 
+def _has_bounds(known: About) -> bool:
+    return any(end is not None for end in (known.least, known.most, known.above, known.below))
+
+
+def _within(value: Any, known: About) -> bool:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    number = float(value)
+    return (
+        (known.least is None or number >= known.least)
+        and (known.most is None or number <= known.most)
+        and (known.above is None or number > known.above)
+        and (known.below is None or number < known.below)
+    )
+
+
 def _bounds(known: About) -> str:
-    start = "" if known.least is None else f" from {known.least:,}"
-    return f"a number{start} {'on' if known.most is None else f'to {known.most:,}'}"
+    """Between which ends a number may be, in words.
+
+    >>> [_bounds(About("", least=1)), _bounds(About("", least=1, most=9000)), _bounds(About("", above=0, below=1))]
+    ['from 1 on', 'from 1 to 9,000', 'above 0 and below 1']
+    """
+    low = f"from {known.least:,}" if known.least is not None else f"above {known.above:,}"
+    if known.below is not None:
+        return f"{low} and below {known.below:,}"
+    if known.most is not None:
+        return f"{low} {'to' if known.least is not None else 'and up to'} {known.most:,}"
+    return f"{low} on"
 
 
 def public(kind: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -144,6 +168,18 @@ def public(kind: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 _POSITIONAL = Parameter.POSITIONAL_OR_KEYWORD
+
+
+def renamed(function: Callable[P, T], name: str) -> Callable[P, T]:
+    """A public function under the name that it had before; whoever calls it is warned."""
+
+    @wraps(function)
+    def older(*given: P.args, **keywords: P.kwargs) -> T:
+        warn(f"karat.{name}() is karat.{function.__name__}() now", DeprecationWarning, stacklevel=2)
+        return function(*given, **keywords)
+
+    older.__name__ = older.__qualname__ = name
+    return older
 
 
 def disagreements(function: Callable[..., Any], kind: type[Any]) -> list[str]:
@@ -186,6 +222,11 @@ def language_option() -> Any:
     return option(None, "Stem with Snowball for this language, as french.", metavar="LANGUAGE", complete="languages")
 
 
+def document_language_option() -> Any:
+    """The field `language` of models: what the documents are written in."""
+    return option("english", "Language of the documents, as french.", metavar="LANGUAGE", complete="languages")
+
+
 def missing_option() -> Any:
     """The field `missing`."""
     values = ("error", "empty", "skip")
@@ -207,6 +248,16 @@ def correction_option(over: str) -> Any:
     return option("holm", f"How p is adjusted over {over}.", values=("holm", "bh", "none"))
 
 
+def development_option() -> Any:
+    """The field `development`: documents beside those that are scored."""
+    return option(None, "A corpus and its runs, on which the k of @V is fitted.", command=False)
+
+
+def progress_option() -> Any:
+    """The field `progress`."""
+    return option(None, "Called with the number of documents just done.", command=False)
+
+
 def resamples_option(default: int | None = 10_000, help: str = "Resamples.", **about: Any) -> Any:
     """The field `resamples`: how often is resampled."""
     return option(default, help, least=1, metavar="N", **about)
@@ -219,7 +270,17 @@ def seed_option(help: str = "Which resamples.") -> Any:
 
 def level_option() -> Any:
     """The field `level`: how often an interval holds what it is of."""
-    return option(0.95, "Level of the intervals.", metavar="L")
+    return option(0.95, "Level of the intervals.", above=0, below=1, metavar="L")
+
+
+def alpha_option() -> Any:
+    """The field `alpha`: below which p a difference is significant."""
+    return option(0.05, "Level of significance.", above=0, below=1, metavar="A")
+
+
+def enough_option() -> Any:
+    """The field `resamples` where None stands for as many as the comparisons take."""
+    return resamples_option(None, otherwise="10000, or 4 m / alpha for m comparisons if these are more")
 
 
 def interval_option() -> Any:
@@ -242,4 +303,4 @@ class WorkOptions:
     """How the work is done."""
 
     jobs: int = option(1, "Processes.", least=1, metavar="N|auto", flags=("-j", "--jobs"))
-    progress: Progress | None = option(None, "Called with the number of documents just done.", command=False)
+    progress: Progress | None = progress_option()

@@ -327,7 +327,7 @@ def test_classes_of_another_language_are_remarked_upon() -> None:
         ({"subset": "presnt"}, "unknown value of subset 'presnt'; did you mean 'present'"),
         ({"cutoff": "0"}, "the cutoff of near misses is a number from 1 on, M, O or G, not '0'"),
         ({"cutoff": "V"}, "the cutoff of near misses is a number from 1 on, M, O or G, not 'V'"),
-        ({"examples": -1}, "examples is a number from 0 on, not -1"),
+        ({"examples": -1}, "examples is a whole number from 0 on, not -1"),
         ({"protocol": "chan2018"}, "unknown protocol 'chan2018'; did you mean 'chan2019'"),
         ({"references": "author"}, "has no reference sets"),
     ],

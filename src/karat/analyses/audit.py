@@ -13,12 +13,35 @@ from math import inf, isnan
 from pathlib import Path
 from typing import Any
 
-from karat.analyses.score import score
+from karat.analyses.score import ScoreOptions, score_with
 from karat.corpus import Corpus, Run
 from karat.errors import MissingExtraError
-from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.inputs import (
+    CorpusLike,
+    Development,
+    ProtocolLike,
+    ProtocolsLike,
+    RunLike,
+    as_corpus,
+    as_list,
+    as_protocols,
+    as_runs,
+)
 from karat.metrics.base import parse_request
-from karat.protocol import KARAT, Counting, Matching, Protocol, change, published, signature_facts
+from karat.options import (
+    By,
+    JoinOptions,
+    Missing,
+    Progress,
+    WorkOptions,
+    development_option,
+    group,
+    option,
+    options_from,
+    protocol_option,
+    public,
+)
+from karat.protocol import Counting, Matching, Protocol, change, published, signature_facts
 from karat.results import Displayed, Results
 from karat.text.tokens import tokenizer
 
@@ -27,7 +50,7 @@ DEFAULT_METRIC = "f1@M:present"
 SAMPLE = 2000  # documents on which is seen which options matter
 
 Values = tuple[float, ...]  # one a system
-Options = tuple[Matching, Counting]
+Choices = tuple[Matching, Counting]
 Ranking = tuple[tuple[str, ...], ...]  # systems, best first; equal ones together
 Pair = tuple[Protocol, Protocol]
 
@@ -125,27 +148,54 @@ class Audit(Displayed):
         }
 
 
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """How `audit` works."""
+
+    metric: str = option(
+        DEFAULT_METRIC, "The metric.", flags=("-m", "--metric"), metavar="METRIC", complete="metrics", once=True
+    )
+    protocol: ProtocolsLike = protocol_option(value=(), repeatable=True, otherwise="all published ones")
+    against: ProtocolLike = option(
+        "karat", "What the others are explained by comparison with.", metavar="PROTOCOL", complete="protocols"
+    )
+    causes: bool = option(True, "Whether to look for what explains the differences.")
+    join: JoinOptions = group(JoinOptions)
+    development: Development | None = development_option()
+    work: WorkOptions = group(WorkOptions)
+
+
+@public(AuditOptions)
 def audit(
-    corpus: str | Path | Corpus,
-    *runs: str | Path | Run,
+    corpus: CorpusLike,
+    *runs: RunLike,
     metric: str = DEFAULT_METRIC,
-    protocol: Sequence[str | Protocol] = (),
-    against: str | Protocol = KARAT,
+    protocol: ProtocolsLike = (),
+    against: ProtocolLike = "karat",
     causes: bool = True,
-    **options: Any,
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    development: Development | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Audit:
     """One metric of runs under every published protocol (or those given), and what explains each difference.
 
-    Every protocol is compared with `against`; the keywords are those of `karat.analyses.score.Options`.
+    Every protocol is compared with `against`. Raises InputError if a protocol or the metric cannot be used, or if a run
+    does not fit the corpus.
     """
-    options["language"] = options.get("language")
+    options = options_from(AuditOptions, locals())
     given, systems = as_corpus(corpus), as_runs(runs)
-    listed, notes = _usable([against, *(protocol or published())], skip=not protocol)
-    measure = _Measure(given, systems, metric, options)
+    listed, notes = _usable([against, *(as_list(protocol) or published())], skip=not protocol)
+    scoring = ScoreOptions(metrics=metric, join=options.join, development=development, work=options.work)
+    measure = _Measure(given, systems, scoring)
     results = measure.results(listed)  # as they were given: a signature also says which references it is of
     chosen = signature_facts(next(iter(results.signatures.values())))["set"]
-    measure = replace(measure, options=options | {"references": None if chosen == "keyphrases" else chosen})
-    protocols = as_protocols(listed, options["language"])
+    join = replace(options.join, references=None if chosen == "keyphrases" else chosen)
+    measure = replace(measure, scoring=replace(scoring, join=join))
+    protocols = as_protocols(listed, language)
     values = {str(p): measure.of(p) for p in protocols}
     found: list[Cause] = []
     far: list[Cause] = []
@@ -201,20 +251,20 @@ class _Measure:
 
     corpus: Corpus
     runs: Sequence[Run]
-    metric: str
-    options: dict[str, Any]
-    known: dict[Options, Values] = field(default_factory=dict)
+    scoring: ScoreOptions
+    known: dict[Choices, Values] = field(default_factory=dict)
 
     def sample(self, documents: int) -> _Measure:
         """The same on a part of the documents, where there are many."""
         if documents <= SAMPLE:
             return self
-        return replace(self, options=self.options | {"shard": f"1/{documents // SAMPLE}"}, known={})
+        return replace(self, scoring=replace(self.scoring, shard=f"1/{documents // SAMPLE}"), known={})
 
     def results(self, protocols: Sequence[str | Protocol]) -> Results:
         """The scores under protocols, which are known from now on."""
-        found = score(self.corpus, *self.runs, metrics=[self.metric], protocol=protocols, **self.options)
-        by_name = {str(p): (p.matching, p.counting) for p in as_protocols(protocols, self.options["language"])}
+        found = score_with(self.corpus, self.runs, replace(self.scoring, protocol=protocols))
+        language = self.scoring.join.language
+        by_name = {str(p): (p.matching, p.counting) for p in as_protocols(protocols, language)}
         values: dict[str, list[float]] = {}
         for each in found.scores:  # in the order of the systems
             values.setdefault(each.protocol, []).append(each.value)

@@ -45,6 +45,7 @@ from karat.options import (
     Missing,
     Progress,
     WorkOptions,
+    development_option,
     group,
     metrics_option,
     option,
@@ -83,9 +84,7 @@ class ScoreOptions:
         complete="paths",
     )
     join: JoinOptions = group(JoinOptions)
-    development: Development | None = option(
-        None, "A corpus and its runs, on which the k of @V is fitted.", command=False
-    )
+    development: Development | None = development_option()
     work: WorkOptions = group(WorkOptions)
     shard: str | None = option(None, "Score every N-th document from the I-th on; then `results merge`.", metavar="I/N")
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -19,6 +19,8 @@ import karat
 from karat.cli import completion
 from karat.errors import InputError
 from karat.options import About, about, option_fields
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 AUTO = "auto"
 AUTO_BYTES = 8_000_000  # files that are larger together are worth several processes
@@ -52,6 +54,24 @@ def verb(twin: str, name: str | None = None, epilog: str | None = None) -> Calla
     return decorate
 
 
+def flags(kind: type[Any]) -> Callable[[F], F]:
+    """Decorates the function of a command: it has the flags of a class of options, too."""
+
+    def decorate(function: F) -> F:
+        added = list(flags_of(kind))
+        known: list[click.Parameter] = getattr(function, "__click_params__", [])
+        function.__click_params__ = [*known, *reversed(added)]  # type: ignore[attr-defined]  # the last one is shown first
+        return function
+
+    return decorate
+
+
+def flag_of(context: click.Context, name: str) -> str:
+    """How the flag of an option is written, the longest way."""
+    [parameter] = [each for each in context.command.get_params(context) if each.name == name]
+    return max(parameter.opts, key=len)
+
+
 def flags_of(kind: type[Any]) -> Iterator[click.Option]:
     """The flags of a class of options."""
     for each in option_fields(kind):
@@ -67,10 +87,11 @@ def _flag(each: Field[Any]) -> click.Option:
         return _switch(each, flags, help)
     if each.name == "jobs":
         return click.Option([each.name, *flags], callback=_jobs, default=AUTO, metavar=known.metavar, help=help)
+    default = {} if several or each.default in (MISSING, None) else {"default": each.default}
     return click.Option(
         [each.name, *flags],
         type=_type(each, known),
-        default=None if several or each.default is MISSING else each.default,
+        **default,
         required=each.default is MISSING,
         multiple=several,
         callback=partial(_given, each) if several else None,
@@ -112,7 +133,7 @@ def _type(each: Field[Any], known: About) -> click.ParamType[Any]:
     name = _type_name(each)
     if name == "int" and (known.least, known.most) != (None, None):
         return click.IntRange(known.least, known.most)  # type: ignore[arg-type]
-    if name == "float" and (known.least, known.most) != (None, None):
+    if name == "float" and None not in (known.least, known.most):
         return click.FloatRange(known.least, known.most)
     return click.INT if name == "int" else click.FLOAT if name == "float" else click.STRING
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,23 +25,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 TEXT_FORMATS = ("table", "md", "latex", "typst", "csv", "json")
 _BY_SUFFIX = {".md": "md", ".tex": "latex", ".typ": "typst", ".csv": "csv", ".json": "json", ".txt": "table"}
 
-protocol_option = click.option(
-    "--protocol",
-    "protocols",
-    multiple=True,
-    metavar="NAME[,option=value...]",
-    help="Convention to score under (repeatable; default karat). See `karat list protocols`.",
-    shell_complete=completion.protocols,
-)
-metric_option = click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="METRIC",
-    help="What to compute, as f1@5:present (repeatable). See `karat list metrics`.",
-    shell_complete=completion.metrics,
-)
 format_option = click.option(
     "-f", "--format", "format_", type=click.Choice(TEXT_FORMATS), help="Output format (default table)."
 )
@@ -87,22 +70,6 @@ fields_option = click.option(
     help="Columns of a table or of any JSON lines, as id=doc,keyphrases=preds,separator=; for files that have them; "
     "corpus:... or run:... for these (repeatable).",
 )
-one_protocol_options: Callable[[F], F] = combine(
-    click.option(
-        "--protocol",
-        default="karat",
-        metavar="NAME[,option=value...]",
-        help="Convention by which phrases are matched (default karat).",
-        shell_complete=completion.protocols,
-    ),
-    click.option("--references", metavar="NAME", help="Look at a named reference set."),
-    click.option(
-        "--language",
-        metavar="LANGUAGE",
-        help="Stem with Snowball for this language, as french.",
-        shell_complete=completion.languages,
-    ),
-)
 development_flags: Callable[[F], F] = combine(
     click.option(
         "--dev-corpus",
@@ -119,39 +86,7 @@ development_flags: Callable[[F], F] = combine(
         shell_complete=completion.paths,
     ),
 )
-resampling_options: Callable[[F], F] = combine(
-    click.option("--resamples", type=click.IntRange(1), default=10_000, metavar="N", help="Resamples (default 10000)."),
-    click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Which resamples (default 0)."),
-)
-interval_options: Callable[[F], F] = combine(
-    click.option("--level", type=float, default=0.95, metavar="L", help="Level of the intervals (default 0.95)."),
-    click.option(
-        "--interval", type=click.Choice(["bca", "percentile"]), default="bca", help="Kind of interval (default bca)."
-    ),
-)
-jobs_option = click.option(
-    "-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Processes (default 1)."
-)
-matching_options: Callable[[F], F] = combine(
-    click.option("--references", metavar="NAME", help="Score against a named reference set."),
-    click.option(
-        "--language",
-        metavar="LANGUAGE",
-        help="Stem with Snowball for this language, as french.",
-        shell_complete=completion.languages,
-    ),
-    from_option,
-    fields_option,
-    click.option("--by", type=click.Choice(["id", "line"]), help="Match runs by id or line by line."),
-    click.option(
-        "--missing",
-        type=click.Choice(["error", "empty", "skip"]),
-        default="error",
-        help="A document that a run lacks: an error, no predictions, or left out.",
-    ),
-)
-
-
+folder_flag = click.option("--runs", metavar="FOLDER", help="Runs of several corpora, in a folder for each.")
 reading_flags: Callable[[F], F] = combine(from_option, fields_option)
 
 
@@ -216,6 +151,18 @@ class Files:
         self.check()
         return found
 
+    def given(self, paths: Sequence[str], folder: str | None, results: bool = True) -> tuple[Any, ...]:
+        """What a verb measures: a corpus and runs, .karat files, or with a folder of runs several corpora."""
+        if results and all(path.endswith(".karat") for path in paths):
+            return tuple(paths)
+        if folder is None:
+            documents, systems = self.all(paths[0], paths[1:])
+            return (documents, *systems)
+        corpora = [self.corpus(path) for path in paths]
+        listed = [(corpus, [self.run(path) for path in runs_of(folder, corpus.name)]) for corpus in corpora]
+        self.check()
+        return (listed,)
+
     def check(self) -> None:
         """Says so if fields were given that no file has been read by."""
         if self.unused:
@@ -237,7 +184,8 @@ class Files:
     def work(self, options: dict[str, Any], quiet: bool) -> Iterator[dict[str, Any]]:
         """The options of a function that works on these files: with a number for -j, and a bar that shows progress."""
         with progress(quiet) as done:
-            yield options | {"jobs": jobs_for(options["jobs"], sum(self.sizes)), "progress": done}
+            jobs = {"jobs": jobs_for(options["jobs"], sum(self.sizes))} if "jobs" in options else {}
+            yield options | jobs | {"progress": done}
 
     def other(self, options: dict[str, Any], name: str = "dev") -> tuple[Corpus, list[Run]] | None:
         """Takes --NAME-corpus and --NAME-run out of a verb's options: a corpus beside the one that is measured."""

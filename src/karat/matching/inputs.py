@@ -36,6 +36,7 @@ CorpusLike = str | Path | Corpus | Frame | Iterable[Document] | Iterable[Mapping
 OneRun = str | Path | Run | Frame | Iterable[Prediction] | Iterable[Mapping[str, Any]]
 RunLike = OneRun | Sequence[OneRun] | Mapping[str, OneRun]
 Development = tuple[CorpusLike, Sequence[RunLike]]  # documents beside those that are scored, with their runs
+CorporaLike = Mapping[Any, Sequence[RunLike]] | Sequence[tuple[CorpusLike, Sequence[RunLike]]]  # with their runs
 ProtocolLike = str | Protocol
 ProtocolsLike = str | Protocol | Sequence[str | Protocol]
 MetricsLike = str | Sequence[str]
@@ -71,6 +72,30 @@ def as_runs(given: Iterable[RunLike]) -> list[Run]:
             same = [run.origin for run in runs if run.name == name]
             raise InputError(f"two runs are named {name!r} ({', '.join(same)}); name them: NAME={same[0]}")
     return runs
+
+
+def as_corpora(given: CorpusLike | CorporaLike, runs: Sequence[RunLike] = ()) -> list[tuple[Corpus, list[Run]]]:
+    """Corpora with their runs: one corpus and runs, or a dict or a list of corpora, each with its own runs.
+
+    Raises InputError if runs stand beside several corpora, or if two corpora have one name.
+    """
+    if not _are_corpora(given):
+        return [(as_corpus(given), as_runs(runs))]  # type: ignore[arg-type]
+    if runs:
+        raise InputError("several corpora have their runs beside them: {corpus: [run, run], ...}")
+    listed: Any = given.items() if isinstance(given, Mapping) else given
+    found = [(as_corpus(corpus), as_runs(own)) for corpus, own in listed]
+    names = [corpus.name for corpus, _ in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two corpora are named {name!r}; name them: NAME=PATH")
+    return found
+
+
+def _are_corpora(given: Any) -> bool:
+    return isinstance(given, Mapping) or (
+        isinstance(given, list | tuple) and bool(given) and isinstance(given[0], tuple)
+    )
 
 
 def as_metrics(given: MetricsLike | None) -> list[str] | None:

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -24,11 +22,32 @@ from karat.corpus import Corpus, Run
 from karat.errors import InputError, unknown
 from karat.matching.align import align, prepare, repeated, with_set, without_repeats
 from karat.matching.columns import Bools, Ints, Prepared
-from karat.matching.inputs import as_corpus, as_protocols, as_runs, by_name_notes, references_hash, uncollected
+from karat.matching.inputs import (
+    CorpusLike,
+    ProtocolLike,
+    RunLike,
+    as_corpus,
+    as_protocols,
+    as_runs,
+    by_name_notes,
+    references_hash,
+    uncollected,
+)
 from karat.matching.join import Chunk, Join, chunks, matched_by
 from karat.matching.sanity import has_texts, sanity_warnings
 from karat.matching.workers import ordered_map
-from karat.options import By, Missing, Progress
+from karat.options import (
+    By,
+    JoinOptions,
+    Missing,
+    Progress,
+    WorkOptions,
+    group,
+    options_from,
+    path_option,
+    protocol_option,
+    public,
+)
 from karat.protocol import Protocol, change
 from karat.text.languages import main_language
 
@@ -36,24 +55,34 @@ KEYPHRASES = "keyphrases"  # what the references are called that are in no named
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How `describe` works; the flags of the command say what each means."""
+class DescribeOptions:
+    """How `describe` works."""
 
-    train: str | Path | Corpus | None = None
-    references: str | None = None
-    language: str | None = None
-    by: By | None = None
-    missing: Missing = "error"
-    jobs: int = 1
-    progress: Progress | None = None
+    protocol: ProtocolLike = protocol_option("Convention by which phrases are found. See `karat list protocols`.")
+    train: CorpusLike | None = path_option(
+        "Say which documents and references are also in this training corpus.", "CORPUS"
+    )
+    join: JoinOptions = group(JoinOptions)
+    work: WorkOptions = group(WorkOptions)
 
 
+@public(DescribeOptions)
 def describe(
-    corpus: str | Path | Corpus, *runs: str | Path | Run, protocol: str | Protocol = "karat", **options: Any
+    corpus: CorpusLike,
+    *runs: RunLike,
+    protocol: ProtocolLike = "karat",
+    train: CorpusLike | None = None,
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Description:
-    """The portrait of a corpus and of runs on it; the keywords are those of `Options`.
+    """The portrait of a corpus and of runs on it.
 
-    References are counted as they are given, repeats included; what a run finds is told as `karat.score` does.
+    References are counted as they are given, repeats included; what a run finds is told as `karat.score` does. Raises
+    InputError if the corpus holds no document, or if a run does not fit it.
 
     >>> documents = [{"id": "1", "text": "Bees swarm in June.", "keyphrases": ["bees", "swarming", "zoology"]}]
     >>> run = Run.of([{"id": "1", "keyphrases": ["bee", "june", "honey"]}])
@@ -61,44 +90,44 @@ def describe(
     >>> [(row["system"], row["present"], row["absent"], row["U"]) for row in found.rows()]
     [(None, 2.0, 1.0, 0.3333333333333333), ('run', 2.0, 1.0, 0.3333333333333333)]
     """
+    options = options_from(DescribeOptions, locals())
     with uncollected():
-        return _describe(as_corpus(corpus), as_runs(runs), protocol, Options(**options))
+        return _describe(as_corpus(corpus), as_runs(runs), options)
 
 
-def _describe(given: Corpus, systems: list[Run], protocol: str | Protocol, chosen: Options) -> Description:
-    [own] = as_protocols([protocol], chosen.language)
+def _describe(given: Corpus, systems: list[Run], options: DescribeOptions) -> Description:
+    references = options.join.references
+    [own] = as_protocols([options.protocol], options.join.language)
     # What a corpus holds is told as it is given; an empty reference is none of it.
     as_given = change(own, reference_duplicates="keep", blank_references="drop")
-    surveyed = survey(given, as_given.matching, chosen.references)
-    _check(given, systems, surveyed, chosen)
+    surveyed = survey(given, as_given.matching, references)
+    _check(given, systems, surveyed, references)
     plan = _Plan(
         given.name,
         given.semeval,
         own,
         as_given,
-        _sets(surveyed, chosen.references),
+        _sets(surveyed, references),
         bool(surveyed.texts),
         surveyed.vocabulary() if surveyed.texts else Vocabulary.of([]),
-        chosen.missing == "skip",
+        options.join.missing == "skip",
     )
-    parts = _collect(plan, given, systems, chosen)
+    parts = _collect(plan, given, systems, options)
     training = None
-    if chosen.train is not None:
-        training = read_training(as_corpus(chosen.train), as_given.matching)
-    return _together(_Read(given, systems, surveyed, plan, parts, training), chosen)
+    if options.train is not None:
+        training = read_training(as_corpus(options.train), as_given.matching)
+    return _together(_Read(given, systems, surveyed, plan, parts, training), options)
 
 
-def _check(corpus: Corpus, systems: Sequence[Run], surveyed: Survey, options: Options) -> None:
+def _check(corpus: Corpus, systems: Sequence[Run], surveyed: Survey, references: str | None) -> None:
     """Says so if there is nothing to describe."""
     has_texts(corpus, systems)  # says so if the corpus is not the first
     if not surveyed.documents:
         raise InputError(f"{corpus.origin}: it holds no document")
-    if options.references is not None and options.references not in surveyed.sets:
+    if references is not None and references not in surveyed.sets:
         if not surveyed.sets:
-            raise InputError(
-                f"{corpus.origin} has no reference sets, so --references {options.references} cannot choose one"
-            )
-        raise unknown("reference set", options.references, surveyed.sets)
+            raise InputError(f"{corpus.origin} has no reference sets, so --references {references} cannot choose one")
+        raise unknown("reference set", references, surveyed.sets)
     if not (surveyed.texts or surveyed.referred or surveyed.sets or systems):
         raise InputError(
             f"{corpus.origin}: no document has a title, a text or keyphrases, so there is nothing to describe; "
@@ -201,13 +230,13 @@ def _scored(plan: _Plan, prepared: Prepared, given: Phrases) -> tuple[Prepared, 
     return scored, given if rule == "keep" else given.take(~repeated(prepared, rule))
 
 
-def _collect(plan: _Plan, corpus: Corpus, systems: Sequence[Run], options: Options) -> list[_Part]:
+def _collect(plan: _Plan, corpus: Corpus, systems: Sequence[Run], options: DescribeOptions) -> list[_Part]:
     parts: list[_Part] = []
-    join = Join(options.by, options.missing)
-    for part in ordered_map(partial(_look, plan), chunks(corpus, systems, join), options.jobs):
+    join = Join(options.join.by, options.join.missing)
+    for part in ordered_map(partial(_look, plan), chunks(corpus, systems, join), options.work.jobs):
         parts.append(part)
-        if options.progress is not None:
-            options.progress(len(part.ids))
+        if options.work.progress is not None:
+            options.work.progress(len(part.ids))
     return parts
 
 
@@ -283,7 +312,7 @@ class _Read:
         )
 
 
-def _together(read: _Read, options: Options) -> Description:
+def _together(read: _Read, options: DescribeOptions) -> Description:
     plan = read.plan
     ids = [identifier for part in read.parts for identifier in part.ids]
     prints = Prints.joined([part.prints for part in read.parts])
@@ -304,9 +333,9 @@ def _together(read: _Read, options: Options) -> Description:
         leaks,
         {str(plan.protocol): plan.protocol.signature(**facts, karat=__version__)},
         (),
-        (*_by_line(read.corpus, read.systems, options.by), *by_name_notes(read.corpus, [plan.protocol])),
+        (*_by_line(read.corpus, read.systems, options.join.by), *by_name_notes(read.corpus, [plan.protocol])),
     )
-    sane = sanity_warnings(read.corpus, read.systems, [plan.protocol], options.by, plan.sets[0])
+    sane = sanity_warnings(read.corpus, read.systems, [plan.protocol], options.join.by, plan.sets[0])
     return replace(
         found,
         warnings=(*warnings_on(found, read.surveyed, plan.protocol), *sane),
