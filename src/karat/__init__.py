@@ -17,7 +17,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from karat.analyses.audit import Audit, audit
     from karat.analyses.check import Check, check
-    from karat.analyses.compare import Comparison, compare, compare_corpora
+    from karat.analyses.compare import Comparison, compare
+    from karat.analyses.compare import compare_corpora as compare_corpora
     from karat.analyses.confidence import confidence
     from karat.analyses.confidence.result import Confidence
     from karat.analyses.consistency import Consistency, consistency
@@ -30,9 +31,12 @@ if TYPE_CHECKING:
     from karat.analyses.human.result import Human
     from karat.analyses.nearmiss import NearMisses, nearmiss
     from karat.analyses.overlap import Overlap, overlap
-    from karat.analyses.report import page, page_corpora
+    from karat.analyses.report import page as page
+    from karat.analyses.report import page_corpora as page_corpora
+    from karat.analyses.report import report
     from karat.analyses.report.result import Page
-    from karat.analyses.reproduce import Reproduction, reproduce, reproduce_corpora
+    from karat.analyses.reproduce import Reproduction, reproduce
+    from karat.analyses.reproduce import reproduce_corpora as reproduce_corpora
     from karat.analyses.rerank import rerank
     from karat.analyses.score import prmu, score
     from karat.analyses.show import Shown, show
@@ -113,6 +117,7 @@ _HOME = {
     "read_run": "formats",
     "reformulate": "pairs.reformulate",
     "render": "output",
+    "report": "analyses.report",
     "reproduce": "analyses.reproduce",
     "reproduce_corpora": "analyses.reproduce",
     "rerank": "analyses.rerank",
@@ -124,6 +129,7 @@ _HOME = {
     "write": "formats.write",
 }
 
+# Names of before, `compare_corpora`, `page`, `page_corpora` and `reproduce_corpora`, are there but not listed.
 __all__ = [
     "Audit",
     "Chart",
@@ -157,7 +163,6 @@ __all__ = [
     "charts_of",
     "check",
     "compare",
-    "compare_corpora",
     "confidence",
     "consistency",
     "describe",
@@ -173,8 +178,6 @@ __all__ = [
     "mine_pairs",
     "nearmiss",
     "overlap",
-    "page",
-    "page_corpora",
     "parse_protocol",
     "plot",
     "predict",
@@ -183,8 +186,8 @@ __all__ = [
     "read_run",
     "reformulate",
     "render",
+    "report",
     "reproduce",
-    "reproduce_corpora",
     "rerank",
     "score",
     "show",

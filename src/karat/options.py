@@ -8,10 +8,12 @@ and are fields of the verb's class (`join: JoinOptions = group(JoinOptions)`); n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import wraps
 from inspect import Parameter, signature
+from numbers import Real
 from typing import Any, Literal, ParamSpec, TypeVar
+from warnings import warn
 
 from karat.errors import InputError, KeywordError, unknown
 
@@ -21,6 +23,7 @@ T = TypeVar("T")
 By = Literal["id", "line"]
 Missing = Literal["error", "empty", "skip"]
 Interval = Literal["bca", "percentile"]
+Correction = Literal["holm", "bh", "none"]
 Progress = Callable[[int], None]  # called with the number of documents just done
 
 
@@ -32,8 +35,13 @@ class About:
     values: Mapping[str, str] | Sequence[str] = ()  # the allowed values, with what each means
     least: float | None = None
     most: float | None = None
+    above: float | None = None  # as least and most, without the number itself
+    below: float | None = None
     metavar: str | None = None
     flags: tuple[str, ...] = ()  # as ("-m", "--metric"), where it is not --name
+    otherwise: str | None = None  # how the help writes the default, where that is not the value itself
+    repeatable: bool = False  # whether the flag may be given several times
+    once: bool = False  # whether it is an error to give the flag twice; else the last one counts
     complete: str = ""  # what the shell offers: the name of a function of karat.cli.completion
     command: bool = True  # whether the command has a flag of it
 
@@ -43,9 +51,20 @@ def option(default: Any, help: str, **about: Any) -> Any:
     return field(default=default, metadata={"about": About(help, **about)})
 
 
+def required(help: str, **about: Any) -> Any:
+    """A field of a class of options that has no default."""
+    return field(metadata={"about": About(help, **about)}, kw_only=True)
+
+
 def group(kind: type[Any]) -> Any:
     """A field that holds a group of options with their defaults."""
     return field(default_factory=kind, metadata={"group": kind})
+
+
+def about(each: Field[Any]) -> About:
+    """What is known of the option that a field is."""
+    known: About = each.metadata["about"]
+    return known
 
 
 def option_fields(kind: type[Any]) -> Iterator[Field[Any]]:
@@ -56,6 +75,15 @@ def option_fields(kind: type[Any]) -> Iterator[Field[Any]]:
             yield each
         else:
             yield from option_fields(inner)
+
+
+def flat(options: Any) -> dict[str, Any]:
+    """The values of an object of options by their flat names."""
+    found: dict[str, Any] = {}
+    for each in fields(options):
+        value = getattr(options, each.name)
+        found |= {each.name: value} if each.metadata.get("group") is None else flat(value)
+    return found
 
 
 def options_from(kind: type[T], given: Mapping[str, Any]) -> T:
@@ -74,31 +102,63 @@ def options_from(kind: type[T], given: Mapping[str, Any]) -> T:
 
 
 def _checked(each: Field[Any], value: Any) -> Any:
-    about: About | None = each.metadata.get("about")
-    if about is None or value is None or value == each.default:
+    """The value of an option. Raises InputError if it is out of the option's bounds, or none of its values."""
+    known = about(each)
+    if value is None and str(each.type).endswith("None"):
         return value
-    if about.values and isinstance(value, str) and value not in about.values:
-        raise unknown(f"value of {each.name}", value, about.values)
-    if about.least is not None or about.most is not None:
-        least = -float("inf") if about.least is None else about.least
-        most = float("inf") if about.most is None else about.most
-        if not isinstance(value, int | float) or not least <= value <= most:
-            ends = " to ".join(f"{end:g}" for end in (about.least, about.most) if end is not None)
-            raise InputError(f"{each.name} is {ends}{'' if about.most is not None else ' or more'}, not {value!r}")
+    if known.values and value not in known.values:
+        raise unknown(f"value of {each.name}", str(value), known.values)
+    if _has_bounds(known) and not _within(value, known):
+        noun = "a whole number" if str(each.type).startswith("int") else "a number"
+        raise InputError(f"{each.name} is {noun} {_bounds(known)}, not {value!r}")
     return value
 
 
+def _has_bounds(known: About) -> bool:
+    return any(end is not None for end in (known.least, known.most, known.above, known.below))
+
+
+def _within(value: Any, known: About) -> bool:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    number = float(value)
+    return (
+        (known.least is None or number >= known.least)
+        and (known.most is None or number <= known.most)
+        and (known.above is None or number > known.above)
+        and (known.below is None or number < known.below)
+    )
+
+
+def _bounds(known: About) -> str:
+    """Between which ends a number may be, in words.
+
+    >>> [_bounds(About("", least=1)), _bounds(About("", least=1, most=9000)), _bounds(About("", above=0, below=1))]
+    ['from 1 on', 'from 1 to 9,000', 'above 0 and below 1']
+    """
+    low = f"from {known.least:,}" if known.least is not None else f"above {known.above:,}"
+    if known.below is not None:
+        return f"{low} and below {known.below:,}"
+    if known.most is not None:
+        return f"{low} {'to' if known.least is not None else 'and up to'} {known.most:,}"
+    return f"{low} on"
+
+
 def public(kind: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorates a public function whose keywords are the options of a class: a wrong keyword names the right one."""
+    """Decorates a public function whose keywords are the options of a class: a wrong keyword names the right one.
+
+    The function gets the class as its attribute `options`.
+    """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        known = [each.name for each in signature(function).parameters.values() if each.kind is Parameter.KEYWORD_ONLY]
+        parameters = signature(function).parameters.values()
+        known = {each.name for each in parameters if each.kind in (Parameter.KEYWORD_ONLY, _POSITIONAL)}
 
         @wraps(function)
         def checked(*given: P.args, **keywords: P.kwargs) -> T:
-            for name in keywords:
-                if name not in known:
-                    raise KeywordError(str(unknown(f"keyword of {function.__name__}()", name, known)))
+            if not keywords.keys() <= known:
+                wrong = next(name for name in keywords if name not in known)
+                raise KeywordError(str(unknown(f"keyword of {function.__name__}()", wrong, known)))
             return function(*given, **keywords)
 
         checked.options = kind  # type: ignore[attr-defined]
@@ -107,25 +167,125 @@ def public(kind: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return decorate
 
 
-def disagreements(function: Callable[..., Any], kind: type[Any], further: Sequence[str] = ()) -> list[str]:
+_POSITIONAL = Parameter.POSITIONAL_OR_KEYWORD
+
+
+def renamed(function: Callable[P, T], name: str) -> Callable[P, T]:
+    """A public function under the name that it had before; whoever calls it is warned."""
+
+    @wraps(function)
+    def older(*given: P.args, **keywords: P.kwargs) -> T:
+        warn(f"karat.{name}() is karat.{function.__name__}() now", DeprecationWarning, stacklevel=2)
+        return function(*given, **keywords)
+
+    older.__name__ = older.__qualname__ = name
+    return older
+
+
+def disagreements(function: Callable[..., Any], kind: type[Any]) -> list[str]:
     """Where the keywords of a function and the options of its class differ, a sentence each.
 
-    `further` are keywords of the function that are no options: what is measured, not how.
+    A positional parameter may be an option too, and need not be.
     """
-    keywords = {n: p for n, p in signature(function).parameters.items() if p.kind is Parameter.KEYWORD_ONLY}
+    parameters = signature(function).parameters
     known = {each.name: each for each in option_fields(kind)}
-    found = [f"{name} is no keyword" for name in known if name not in keywords]
-    found += [f"{name} is no option" for name in keywords if name not in known and name not in further]
-    for name in known.keys() & keywords.keys():
-        default = known[name].default
-        if keywords[name].default != default:
-            found.append(f"{name} is {keywords[name].default!r} in the signature and {default!r} in the options")
-        if keywords[name].annotation != known[name].type:
-            found.append(f"{name} is {keywords[name].annotation} in the signature, {known[name].type} in the options")
+    found = [f"{name} is no keyword" for name in known if name not in parameters]
+    for name, each in parameters.items():
+        if name not in known:
+            found += [f"{name} is no option"] if each.kind is Parameter.KEYWORD_ONLY else []
+            continue
+        default = Parameter.empty if known[name].default is MISSING else known[name].default
+        if each.default != default:
+            found.append(f"{name} is {each.default!r} in the signature and {default!r} in the options")
+        if each.annotation != known[name].type:
+            found.append(f"{name} is {each.annotation} in the signature, {known[name].type} in the options")
     return found
 
 
-# ---------------------------------------------------------------------------------------------- shared groups
+# ---------------------------------------------------------------------------------------------- shared options
+
+
+def protocol_option(help: str = "Convention to score under. See `karat list protocols`.", **about: Any) -> Any:
+    """The field `protocol`: one convention, or several where it is repeatable."""
+    told = {"metavar": "NAME[,option=value...]", "complete": "protocols"} | about
+    return option(told.pop("value", "karat"), help, **told)
+
+
+def metrics_option(help: str = "What to compute, as f1@5:present. See `karat list metrics`.", **about: Any) -> Any:
+    """The field `metrics`."""
+    told = {"metavar": "METRIC", "complete": "metrics", "flags": ("-m", "--metric"), "repeatable": True} | about
+    return option(None, help, **told)
+
+
+def language_option() -> Any:
+    """The field `language`: by which stemmer words are compared."""
+    return option(None, "Stem with Snowball for this language, as french.", metavar="LANGUAGE", complete="languages")
+
+
+def document_language_option() -> Any:
+    """The field `language` of models: what the documents are written in."""
+    return option("english", "Language of the documents, as french.", metavar="LANGUAGE", complete="languages")
+
+
+def missing_option() -> Any:
+    """The field `missing`."""
+    values = ("error", "empty", "skip")
+    return option("error", "A document that a run lacks: an error, no predictions, or left out.", values=values)
+
+
+def cutoff_option(help: str = "The first K predictions, or M, all of them.") -> Any:
+    """The field `cutoff`."""
+    return option("M", help, metavar="K")
+
+
+def path_option(help: str, metavar: str = "FILE", **about: Any) -> Any:
+    """A field that names a file, or nothing."""
+    return option(None, help, metavar=metavar, complete="paths", **about)
+
+
+def correction_option(over: str) -> Any:
+    """The field `correction`; `over` says of what."""
+    return option("holm", f"How p is adjusted over {over}.", values=("holm", "bh", "none"))
+
+
+def development_option() -> Any:
+    """The field `development`: documents beside those that are scored."""
+    return option(None, "A corpus and its runs, on which the k of @V is fitted.", command=False)
+
+
+def progress_option() -> Any:
+    """The field `progress`."""
+    return option(None, "Called with the number of documents just done.", command=False)
+
+
+def resamples_option(default: int | None = 10_000, help: str = "Resamples.", **about: Any) -> Any:
+    """The field `resamples`: how often is resampled."""
+    return option(default, help, least=1, metavar="N", **about)
+
+
+def seed_option(help: str = "Which resamples.") -> Any:
+    """The field `seed`: with which random numbers is resampled."""
+    return option(0, help, least=0, metavar="N")
+
+
+def level_option() -> Any:
+    """The field `level`: how often an interval holds what it is of."""
+    return option(0.95, "Level of the intervals.", above=0, below=1, metavar="L")
+
+
+def alpha_option() -> Any:
+    """The field `alpha`: below which p a difference is significant."""
+    return option(0.05, "Level of significance.", above=0, below=1, metavar="A")
+
+
+def enough_option() -> Any:
+    """The field `resamples` where None stands for as many as the comparisons take."""
+    return resamples_option(None, otherwise="10000, or 4 m / alpha for m comparisons if these are more")
+
+
+def interval_option() -> Any:
+    """The field `interval`: how intervals are made of resamples."""
+    return option("bca", "Kind of interval.", values=("bca", "percentile"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,36 +293,14 @@ class JoinOptions:
     """How runs are matched to a corpus, and to which references."""
 
     references: str | None = option(None, "Score against a named reference set.", metavar="NAME")
-    language: str | None = option(
-        None, "Stem with Snowball for this language, as french.", metavar="LANGUAGE", complete="languages"
-    )
+    language: str | None = language_option()
     by: By | None = option(None, "Match runs by id or line by line.", values=("id", "line"))
-    missing: Missing = option(
-        "error",
-        "A document that a run lacks: an error, no predictions, or left out.",
-        values=("error", "empty", "skip"),
-    )
+    missing: Missing = missing_option()
 
 
 @dataclass(frozen=True, slots=True)
 class WorkOptions:
     """How the work is done."""
 
-    jobs: int = option(1, "Processes.", least=1, metavar="N", flags=("-j", "--jobs"))
-    progress: Progress | None = option(None, "Called with the number of documents just done.", command=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ResampleOptions:
-    """How often is resampled, and with which random numbers."""
-
-    resamples: int = option(10_000, "Resamples.", least=1, metavar="N")
-    seed: int = option(0, "Which resamples.", least=0, metavar="N")
-
-
-@dataclass(frozen=True, slots=True)
-class IntervalOptions:
-    """What intervals are like."""
-
-    level: float = option(0.95, "Level of the intervals.", metavar="L")
-    interval: Interval = option("bca", "Kind of interval.", values=("bca", "percentile"))
+    jobs: int = option(1, "Processes.", least=1, metavar="N|auto", flags=("-j", "--jobs"))
+    progress: Progress | None = progress_option()

@@ -215,8 +215,8 @@ def test_what_cannot_be_checked_is_said() -> None:
         ({"minimum": {"f1@M:present": 34}}, "f1 lies between 0 and 1"),
         ({"minimum": {"f1@M:present": 0.3}, "systems": ["T5"]}, "unknown system 'T5'; did you mean 't5'"),
         ({"minimum": {"f1@M:present": 0.3}, "protocols": ["carat"]}, "unknown protocol 'carat'; did you mean 'karat'"),
-        ({"minimum": {"f1@M:present": 0.3}, "alpha": 2}, "alpha is between 0 and 1"),
-        ({"minimum": {"f1@M:present": 0.3}, "test": "z"}, "unknown test 'z'"),
+        ({"minimum": {"f1@M:present": 0.3}, "alpha": 2}, "alpha is a number above 0 and below 1"),
+        ({"minimum": {"f1@M:present": 0.3}, "test": "z"}, "unknown value of test 'z'"),
     ):
         with pytest.raises(karat.InputError) as error:
             karat.check(one, **options)

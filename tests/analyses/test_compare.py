@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import karat
-from karat.analyses.compare import Comparison, compare, compare_corpora, letters, sample_of
+from karat.analyses.compare import Comparison, compare, letters, sample_of
 from karat.analyses.compare_tables import stars as stars_of
 from karat.stats.corrections import adjusted
 from karat.stats.seeds import seeds_of, two_level
+from karat.stats.tests import Alternative
 from tests.examples import examples
 
 QUICK: dict[str, Any] = {"resamples": 2000}
@@ -121,7 +122,7 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
         compare(corpus(), run("x", 0.5), run("y", 0.5), baseline="z")
     with pytest.raises(karat.InputError, match="'59'"):
         compare(corpus(), run("x", 0.5), run("y", 0.5, 59))
-    with pytest.raises(karat.InputError, match="alpha is between 0 and 1, not 5"):
+    with pytest.raises(karat.InputError, match="alpha is a number above 0 and below 1, not 5"):
         compare(corpus(), run("x", 0.5), run("y", 0.5), alpha=5)
 
 
@@ -244,7 +245,7 @@ def test_every_format_names_both_tests_where_some_systems_have_seeds(form: str) 
 
 
 def test_the_page_names_the_test_of_seeds() -> None:
-    text = karat.page(corpus(), *SEVERAL, resamples=50).html()
+    text = karat.report(corpus(), *SEVERAL, resamples=50).html()
     assert f"p: {NAMED}, two-sided; adjusted over" in text
     assert f"{NAMED}, adjusted over" in text  # in the summary
     assert "paired randomisation" not in text
@@ -260,7 +261,7 @@ def test_systems_are_ranked_over_corpora() -> None:
         (corpus(name=f"c{i}"), [run("good", 0.8, seed=i), run("middle", 0.5, seed=i), run("bad", 0.2, seed=i)])
         for i in range(4)
     ]
-    found = compare_corpora(listed, metrics=["f1@M"], **QUICK)
+    found = compare(listed, metrics=["f1@M"], **QUICK)
     [ranking] = found.as_dict()["rankings"]
     # Four corpora that all say the same: chi2 = 12 N / (k (k + 1)) sum (R - (k + 1) / 2)^2 = 4 * (1 + 0 + 1) = 8
     assert ranking["ranks"] == {"good": 1.0, "middle": 2.0, "bad": 3.0}
@@ -282,7 +283,7 @@ def test_systems_are_ranked_over_corpora() -> None:
 def ranked(corpora: int, **options: Any) -> Comparison:
     """Two systems on some corpora, the first always better."""
     listed = [(corpus(6, f"c{i}"), [run("good", 1.0, 6, seed=i), run("bad", 0.0, 6)]) for i in range(corpora)]
-    return compare_corpora(listed, metrics=["f1@M"], resamples=9, **options)
+    return compare(listed, metrics=["f1@M"], resamples=9, **options)
 
 
 def test_two_systems_on_three_corpora_that_agree_have_a_p_of_a_quarter_and_are_not_told_apart() -> None:
@@ -310,7 +311,7 @@ def test_two_systems_are_told_apart_by_their_ranks_on_six_corpora_and_not_on_fiv
 def test_a_system_without_a_run_on_some_corpus_is_named() -> None:
     runs = [run("x", 0.8, 6), run("y", 0.5, 6, seed=1), run("z", 0.2, 6, seed=2)]
     listed = [(corpus(6, "one"), runs), (corpus(6, "two"), runs[:2]), (corpus(6, "three"), runs[:2])]
-    found = compare_corpora(listed, metrics=["f1@M"], resamples=9)
+    found = compare(listed, metrics=["f1@M"], resamples=9)
     assert found.rankings[0].systems == ("x", "y")
     assert "z has no run on two, three, so it is left out of the ranks over all corpora" in found.notes
 
@@ -321,10 +322,10 @@ def test_a_corpus_on_which_a_metric_is_undefined_is_named_and_ranks_go_by_the_ot
 
     runs = [karat.Run.of([{"id": "0", "keyphrases": [each]}], name=each) for each in ("a0", "b0")]
     several = [(bare(name, "b0" if name == "none" else "a0"), runs) for name in ("one", "none", "two")]
-    found = compare_corpora(several, metrics=["r@M:present"], resamples=9)
+    found = compare(several, metrics=["r@M:present"], resamples=9)
     assert "r@M:present: undefined on none, which its ranks leave out" in found.notes
     assert [each.friedman.corpora for each in found.rankings] == [2]
-    assert compare_corpora(several[:2], metrics=["r@M:present"], resamples=9).rankings == ()
+    assert compare(several[:2], metrics=["r@M:present"], resamples=9).rankings == ()
 
 
 def test_what_can_be_found_goes_by_the_documents_on_which_the_metric_is_defined() -> None:
@@ -388,14 +389,15 @@ def test_with_a_baseline_greater_asks_whether_the_other_system_is_higher() -> No
 
 def test_where_lower_is_better_a_note_says_what_one_sided_tests_ask() -> None:
     runs = run("x", 0.6, seed=3), run("y", 0.5, seed=4)
-    for side, way in (("greater", "worse"), ("less", "better")):
+    sides: tuple[tuple[Alternative, str], ...] = (("greater", "worse"), ("less", "better"))
+    for side, way in sides:
         found = compare(corpus(), *runs, metrics=["count_mae", "f1@M"], alternative=side, **QUICK)
         [note] = [note for note in found.notes if "lower is better" in note]
         assert note.endswith(f"is {way}")
         assert "f1@M" not in note
     assert not any("lower is" in n for n in compare(corpus(), *runs, metrics=["count_mae"], **QUICK).notes)
-    with pytest.raises(karat.InputError, match="unknown alternative 'grater'; did you mean 'greater'"):
-        compare(corpus(), *runs, alternative="grater")
+    with pytest.raises(karat.InputError, match="unknown value of alternative 'grater'; did you mean 'greater'"):
+        compare(corpus(), *runs, alternative="grater")  # type: ignore[arg-type]
 
 
 def test_a_p_on_the_floor_of_its_resamples_is_printed_as_a_bound() -> None:

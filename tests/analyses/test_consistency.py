@@ -282,10 +282,10 @@ def test_a_vocabulary_that_is_empty_or_missing_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"near": 0.0}, "near is a cosine of more than 0 and at most 1, not 0"),
-        ({"near": float("nan")}, "near is a cosine"),
-        ({"nearest": "levenstein"}, "unknown way to find the nearest entry 'levenstein'; did you mean 'levenshtein'"),
-        ({"worst": -1}, "worst is how many to show"),
+        ({"near": 0.0}, "near is a number above 0 and up to 1, not 0"),
+        ({"near": float("nan")}, "near is a number above 0 and up to 1, not nan"),
+        ({"nearest": "levenstein"}, "unknown value of nearest 'levenstein'; did you mean 'levenshtein'"),
+        ({"worst": -1}, "worst is a whole number from 0 on, not -1"),
         ({"model": "hsh"}, "unknown embedder 'hsh'"),
     ],
 )

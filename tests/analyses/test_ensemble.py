@@ -87,7 +87,7 @@ def test_the_protocol_says_which_phrases_are_one() -> None:
 
 
 def test_repeats_and_unreadable_phrases_take_no_rank() -> None:
-    made = ensembles.make([run("a", ["x", "X", "<unk>", "", "y"]), run("b", ["z"])], ensembles.Options())
+    made = ensembles.make([run("a", ["x", "X", "<unk>", "", "y"]), run("b", ["z"])], ensembles.EnsembleOptions())
     assert phrases(made.run) == [["x", "z", "y"]]
     assert scores(made.run) == [pytest.approx([1 / 61, 1 / 61, 1 / 62])]
     assert made.notes == ("a: 2 predictions left out, invalid under the protocol",)
@@ -101,7 +101,7 @@ def test_documents_keep_the_order_of_the_first_run() -> None:
 
 
 def test_a_document_may_be_left_without_phrases() -> None:
-    made = ensembles.make([run("a", ["x"], ["y"]), run("b", ["x"], ["z"])], ensembles.Options(at_least=2))
+    made = ensembles.make([run("a", ["x"], ["y"]), run("b", ["x"], ["z"])], ensembles.EnsembleOptions(at_least=2))
     assert phrases(made.run) == [["x"], []]
     assert made.notes == ("1 of 2 documents have no phrase",)
 
@@ -109,7 +109,7 @@ def test_a_document_may_be_left_without_phrases() -> None:
 def test_runs_without_ids_are_matched_line_by_line() -> None:
     a = karat.Run.of([{"keyphrases": ["x"]}, {"keyphrases": ["y"]}], name="a")
     b = karat.Run.of([{"keyphrases": ["u"]}, {"keyphrases": ["y"]}], name="b")
-    made = ensembles.make([a, b], ensembles.Options())
+    made = ensembles.make([a, b], ensembles.EnsembleOptions())
     assert [(prediction.id, prediction.keyphrases) for prediction in made.run] == [(None, ["x", "u"]), (None, ["y"])]
     assert "matched line by line" in made.notes[0]
 
@@ -216,14 +216,14 @@ def test_everything_that_is_told_goes_with_its_phrase() -> None:
 
 def test_phrases_without_numbers_go_last_and_equals_stay_in_order() -> None:
     mine = run("mine", ["a", "b", "c", "d", "e", "f"], token_probs=[[None, [0.5], [], [0.5], [0.0], [0.9]]])
-    made = reranking.make(mine, "kpp")
+    made = reranking.make(mine, reranking.RerankOptions("kpp"))
     assert phrases(made.run) == [["f", "b", "d", "e", "a", "c"]]
     assert made.notes == ("mine: 2 of 6 phrases have not token probabilities and go last",)
 
 
 def test_the_highest_score_is_first() -> None:
     mine = run("mine", ["a", "b", "c", "d"], ["e", "f"], scores=[[-1.5, None, 2.0, -1.5], None])
-    made = reranking.make(mine, "scores")
+    made = reranking.make(mine, reranking.RerankOptions("scores"))
     assert phrases(made.run) == [["c", "a", "d", "b"], ["e", "f"]]
     assert made.notes == ("mine: 3 of 6 phrases have not a score and go last",)
 
@@ -251,7 +251,7 @@ def test_probabilities_and_their_logarithms_give_the_same_order(probs: list[list
         ([A], {}, "an ensemble is of two runs or more, not of 1"),
         ([A, run("b", ["x"], ["y"])], {}, "memory: no predictions for document '2' of memory (1 such)"),
         ([run("b", ["x"], ["y"]), A], {}, "memory: no predictions for document '2' of memory (1 such)"),
-        ([A, B], {"by": "votes"}, "unknown way to make an ensemble 'votes'; did you mean 'vote'?"),
+        ([A, B], {"by": "votes"}, "unknown value of by 'votes'; did you mean 'vote'?"),
         ([A, B], {"k": -1.0}, "k is a number from 0 on"),
         ([A, B], {"at_least": 3}, "at least 3 of 2 runs cannot have a phrase"),
         ([A, B], {"protocol": "chan2018"}, "did you mean 'chan2019'"),
@@ -287,7 +287,7 @@ def test_runs_without_ids_need_as_many_lines() -> None:
         ({"token_probs": [[[1.5]]]}, "kpp", "memory:1: document '1': the probability 1.5 is not from 0 to 1"),
         ({"token_probs": [[[-0.5]]]}, "kpp", "memory:1: document '1': the probability -0.5 is not from 0 to 1"),
         ({"token_logprobs": [[[0.5]]]}, "kpp", "the log-probability 0.5 is above 0; write natural logarithms"),
-        ({"scores": [[1.0]]}, "score", "unknown way to rerank 'score'; did you mean 'scores'?"),
+        ({"scores": [[1.0]]}, "score", "unknown value of by 'score'; did you mean 'scores'?"),
     ],
 )
 def test_what_cannot_be_ranked_is_said(told: dict[str, Any], by: Any, said: str) -> None:

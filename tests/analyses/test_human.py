@@ -606,11 +606,11 @@ def test_a_table_without_scores_says_what_a_line_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"combine": "median"}, "unknown combine 'median'"),
+        ({"combine": "median"}, "unknown value of combine 'median'"),
         ({"coefficient": "kendal"}, "did you mean 'kendall'"),
-        ({"level_of_scale": "ratio"}, "unknown level_of_scale 'ratio'"),
-        ({"resamples": 0}, "resamples are from 1 to 100,000, not 0"),
-        ({"level": 95}, "between 0 and 1, as 0.95, not 95"),
+        ({"level_of_scale": "ratio"}, "unknown value of level_of_scale 'ratio'"),
+        ({"resamples": 0}, "resamples is a whole number from 1 to 100,000, not 0"),
+        ({"level": 95}, "level is a number above 0 and below 1, not 95"),
         ({"seed": -1}, "from 0 on, not -1"),
         ({"protocol": ["karat", "chan2019"]}, "under one protocol"),
     ],

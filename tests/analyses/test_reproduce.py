@@ -346,8 +346,8 @@ def test_a_damaged_file_is_refused_with_its_line(tmp_path: Path, name: str, text
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"level": 1.5}, "level is between 0 and 1"),
-        ({"interval": "bcq"}, "unknown interval 'bcq'"),
+        ({"level": 1.5}, "level is a number above 0 and below 1, not 1.5"),
+        ({"interval": "bcq"}, "unknown value of interval 'bcq'"),
         ({"budget": -1}, "budget is a whole number from 0 on"),
         ({"resamples": 0}, "resamples is a whole number from 1 on"),
     ],
@@ -376,7 +376,7 @@ def test_figures_of_several_corpora_and_systems_are_told_apart() -> None:
         figure("60.0", corpus="other", system="short", subset="present"),
         figure("50.0", corpus="other", system="catseq", subset="present"),
     ]
-    found = karat.reproduce_corpora(pieces(), reported=reported, percent=True, budget=2, **QUICK)
+    found = karat.reproduce(pieces(), reported=reported, percent=True, budget=2, **QUICK)
     assert [(row["corpus"], row["system"], row["recomputed"]) for row in found.rows()] == [
         ("made", "short", pytest.approx(0.7)),
         ("made", "wide", 1.0),
@@ -398,16 +398,16 @@ def test_a_figure_that_may_be_of_several_is_refused() -> None:
     with pytest.raises(
         karat.InputError, match='figure 1: which corpus is it of\\? write "corpus", one of: made, other'
     ):
-        karat.reproduce_corpora(pieces(), reported=[figure(0.7)], **QUICK)
+        karat.reproduce(pieces(), reported=[figure(0.7)], **QUICK)
     with pytest.raises(karat.InputError, match='figure 1: which system is it of\\? write "system"'):
-        karat.reproduce_corpora(pieces(), reported=[figure(0.7, corpus="made")], **QUICK)
+        karat.reproduce(pieces(), reported=[figure(0.7, corpus="made")], **QUICK)
 
 
 def test_corpora_need_runs_and_names_of_their_own() -> None:
     with pytest.raises(karat.InputError, match="give at least one run"):
         karat.reproduce(CORPUS, reported=[figure(0.7)])
     with pytest.raises(karat.InputError, match="two corpora are named 'made'"):
-        karat.reproduce_corpora([(CORPUS, [SHORT]), (CORPUS, [SHORT])], reported=[figure(0.7)])
+        karat.reproduce([(CORPUS, [SHORT]), (CORPUS, [SHORT])], reported=[figure(0.7)])
 
 
 def test_runs_without_a_figure_are_told() -> None:
@@ -490,7 +490,7 @@ def test_runs_of_several_corpora_come_from_a_folder(folder: Path) -> None:
         ),
         (
             ("made.jsonl", "short.jsonl", "--reported", "one.jsonl", "--protocol", "karat", "--protocol", "ye2021"),
-            "figures are recomputed under one protocol, not under 2",
+            "--protocol names one, not 2: karat, ye2021",
         ),
         (("made.jsonl", "short.jsonl", "--reported", "one.jsonl", "-o", "r.karat"), "this verb writes no .karat file"),
     ],

@@ -44,14 +44,14 @@ Open = Callable[..., Any]
 def nasty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("nasty") / "page.html"
     named = [karat.Run(f"{run.name}/{'x' * 80}", run.batches) for run in runs()]
-    karat.page(corpus(), *named, resamples=50).save(path)
+    karat.report(corpus(), *named, resamples=50).save(path)
     return path
 
 
 @pytest.fixture(scope="module")
 def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("synthetic") / "page.html"
-    karat.page(*SYNTHETIC, resamples=200).save(path)
+    karat.report(*SYNTHETIC, resamples=200).save(path)
     return path
 
 

@@ -618,7 +618,7 @@ def test_an_output_suffix_that_no_format_has_is_refused_before_any_work(folder: 
 def test_an_audit_is_of_one_metric(folder: Path) -> None:
     said = refusal(folder, "audit", "corpus.jsonl", "run.jsonl", "-m", "f1@5", "-m", "map")
 
-    assert said == "karat: an audit is of one metric, not of 2: f1@5, map"
+    assert said == "karat: --metric names one, not 2: f1@5, map"
 
 
 def test_a_format_that_cannot_be_written_as_a_run_names_those_that_can(folder: Path) -> None:

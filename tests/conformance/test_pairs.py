@@ -41,7 +41,7 @@ def test_mining_finds_what_comparing_every_two_documents_finds(shared: Path, nam
             below = max(len(one), len(other)) if measure == "max" else len(one) + len(other) - common
             if 10 * common >= below:
                 expected.add((documents[i]["id"], documents[j]["id"]))
-    found = karat.mine_pairs(shared / "data" / name, min=0.1, measure=measure)
+    found = karat.mine_pairs(shared / "data" / name, min=0.1, measure=measure)  # type: ignore[arg-type]
     assert {(row["a"], row["b"]) for row in found.rows()} == expected
     assert len(expected) > 50
 

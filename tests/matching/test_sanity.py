@@ -101,7 +101,7 @@ def every_verb() -> dict[str, Callable[..., Any]]:
         "nearmiss": karat.nearmiss,
         "confidence": karat.confidence,
         "describe": karat.describe,
-        "page": karat.page,
+        "page": karat.report,
     }
 
 

@@ -230,7 +230,7 @@ def test_a_reference_is_marked_where_it_stands_however_it_is_spelled() -> None:
 
 
 def test_the_page_marks_what_is_present_however_it_is_spelled() -> None:
-    browser = karat.page(karat.Corpus.of(CORPUS), karat.Run.of(RUN)).parts[0].browser
+    browser = karat.report(karat.Corpus.of(CORPUS), karat.Run.of(RUN)).parts[0].browser
     assert browser is not None
     entry = browser.entries[0]
     marked = {entry.text[start:end] for place in entry.places for start, end in place.text}

@@ -182,7 +182,7 @@ def test_the_critical_difference_diagram_joins_systems_that_do_not_differ(result
 
 def test_on_few_corpora_the_diagram_joins_all_and_says_that_no_ranks_tell_them_apart() -> None:
     listed = [(karat.Corpus(name, corpus().batches), [run("a"), run("b", 1)]) for name in "xyz"]
-    found = karat.compare_corpora(listed, metrics=["f1@5"], resamples=20)
+    found = karat.compare(listed, metrics=["f1@5"], resamples=20)
     chart = only(found, "ranks")
     below = " ".join(chart.spec["title"]["subtitle"]) if chart.spec else ""
     assert "Bars join systems that no ranks tell apart (Nemenyi, alpha 0.05)" in below

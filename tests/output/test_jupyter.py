@@ -148,7 +148,7 @@ def test_a_chart_shows_as_svg_and_one_that_cannot_be_drawn_says_why() -> None:
 
 
 def test_a_page_shows_what_is_on_it_and_not_itself() -> None:
-    page = karat.page(karat.Corpus.of(DOCUMENTS, CORPUS), run(ONE, 0), run(TWO, 1), resamples=20)
+    page = karat.report(karat.Corpus.of(DOCUMENTS, CORPUS), run(ONE, 0), run(TWO, 1), resamples=20)
     reader = read(page._repr_html_())
     assert reader.tags <= PLAIN
     assert f"{CORPUS}, 4 documents: {ONE}, {TWO}" in reader.text

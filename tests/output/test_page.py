@@ -77,7 +77,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture(scope="module")
 def page(files: list[str]) -> Page:
-    return karat.page(*files, resamples=50, title=f"Bees & {SCRIPT}")
+    return karat.report(*files, resamples=50, title=f"Bees & {SCRIPT}")
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +176,7 @@ def test_without_a_script_tables_charts_and_documents_are_there(read: Read) -> N
 
 def test_the_summary_has_the_figures_of_score_and_compare() -> None:
     results = karat.score(*SYNTHETIC)
-    found = karat.page(results, resamples=200)
+    found = karat.report(results, resamples=200)
     first, second, third, *_ = summary(found, found.parts[0])
     rows = [row for row in results.rows() if (row["metric"], row["subset"]) == ("f1@M", "all")]
     best = max(rows, key=lambda row: float(row["value"]))
@@ -195,7 +195,7 @@ def test_the_summary_has_the_figures_of_score_and_compare() -> None:
 
 
 def test_one_system_has_its_intervals_and_sections_say_why_they_are_empty() -> None:
-    found = karat.page(corpus(), runs()[1], resamples=50)
+    found = karat.report(corpus(), runs()[1], resamples=50)
     [first, *_] = summary(found, found.parts[0])
     assert first.startswith("two has .")
     assert "interval" in first
@@ -208,7 +208,7 @@ def test_one_system_has_its_intervals_and_sections_say_why_they_are_empty() -> N
 
 
 def test_without_references_predictions_and_names_are_still_there() -> None:
-    found = karat.page(corpus(references=False), *runs(), resamples=50)
+    found = karat.report(corpus(references=False), *runs(), resamples=50)
     part = found.parts[0]
     assert found.comparison is None
     assert [*summary(found, part)] == ["The documents have no references, so nothing can be scored."]
@@ -225,7 +225,7 @@ def test_runs_may_predict_for_reformulations_too_and_those_that_do_not_are_named
     documents, paraphrase = [{"id": str(n), "text": text, "keyphrases": ["bees"]} for n, text in enumerate(texts)], "2"
     lists = {"0": ["bees", "dance"], "1": ["ants"], "2": ["bees"]}
     both = karat.Run.of(({"id": n, "keyphrases": phrases} for n, phrases in lists.items()), name="both")
-    page = karat.page(
+    page = karat.report(
         karat.Corpus.of(documents[:2]),
         both,
         karat.Run.of(both.without({paraphrase}), name="half"),
@@ -244,24 +244,24 @@ def test_only_runs_that_tell_how_sure_they_are_are_asked_for_their_confidence() 
     corpus = karat.Corpus.of([{"id": "0", "text": "Bees dance.", "keyphrases": ["bees"]}])
     sure = karat.Run.of([{"id": "0", "keyphrases": ["bees"], "token_probs": [[0.5]]}], name="sure")
     ranks = karat.Run.of([{"id": "0", "keyphrases": ["bees"], "scores": [28.9]}], name="ranks")
-    [part] = karat.page(corpus, sure, ranks, resamples=9).parts
+    [part] = karat.report(corpus, sure, ranks, resamples=9).parts
     assert {row["system"] for row in part.found["confidence"].as_dict()["rows"]} == {"sure"}
-    assert "probabilities" in karat.page(corpus, ranks, resamples=9).parts[0].missing["confidence"]
+    assert "probabilities" in karat.report(corpus, ranks, resamples=9).parts[0].missing["confidence"]
 
 
 def test_results_give_tables_and_charts_and_say_that_there_are_no_documents(tmp_path: Path) -> None:
     karat.score(*SYNTHETIC).save(tmp_path / "both.karat")
-    found = karat.page(str(tmp_path / "both.karat"), resamples=100)
+    found = karat.report(str(tmp_path / "both.karat"), resamples=100)
     blocks = {section.anchor: section.blocks[0][1] for section in sections(found)}
     assert len(blocks["scores"].tables[0].rows) == 2
     assert "not texts" in (blocks["audit"].why or "")
     assert found.parts[0].browser is None
     with pytest.raises(InputError, match="-m chooses nothing"):
-        karat.page(str(tmp_path / "both.karat"), metrics=["f1@5"])
+        karat.report(str(tmp_path / "both.karat"), metrics=["f1@5"])
 
 
 def test_systems_are_ranked_over_several_corpora() -> None:
-    found = karat.page_corpora([(named(name), runs()) for name in ("a", "b", "c")], resamples=20, metrics=["r@M"])
+    found = karat.report([(named(name), runs()) for name in ("a", "b", "c")], resamples=20, metrics=["r@M"])
     [ranks] = [section for section in sections(found) if section.anchor == "ranks"]
     row = ranks.blocks[0][1].tables[0].rows[0]
     # Recall of .8625 and .2375 on each of three corpora: a sign test of .25, which is the least that there can be.
@@ -271,20 +271,20 @@ def test_systems_are_ranked_over_several_corpora() -> None:
     )
     assert ranks.blocks[0][1].said[0].startswith("Friedman's p and the critical difference go by every order")
     with pytest.raises(InputError, match="two corpora are named 'a'"):
-        karat.page_corpora([(named("a"), runs()), (named("a"), runs())], resamples=20)
+        karat.report([(named("a"), runs()), (named("a"), runs())], resamples=20)
 
 
 def test_a_corpus_with_one_system_and_a_system_without_a_run_are_named() -> None:
     one, two = runs()
     listed = [(named("a"), [one, two]), (named("b"), [one, two]), (named("c"), [one])]
-    found = karat.page_corpora(listed, resamples=20, metrics=["r@M"])
+    found = karat.report(listed, resamples=20, metrics=["r@M"])
     assert f"on c there is {one.name} alone, so that nothing is compared" in found.notes
     assert found.comparison is not None
     assert [each.friedman.corpora for each in found.comparison.rankings] == [2]
     assert {each.corpus for each in found.comparison.standings} == {"a", "b", "c"}
     third = karat.Run.of(list(two), name="third")
     listed = [(named("a"), [one, two, third]), (named("b"), [one, two])]
-    found = karat.page_corpora(listed, resamples=20, metrics=["r@M"])
+    found = karat.report(listed, resamples=20, metrics=["r@M"])
     assert "third has no run on b, so it is left out of the ranks over all corpora" in found.notes
 
 
@@ -294,7 +294,7 @@ def test_a_page_draws_as_many_resamples_as_its_comparisons_take() -> None:
     wrong = [{"id": str(i), "keyphrases": [f"b{i}", f"d{i}"]} for i in range(40)]
     many = [karat.Run.of(wrong if i % 2 else right, name=f"s{i}") for i in range(7)]
     metrics = [f"f1@{k}:{subset}" for k in (1, 2, "M") for subset in ("all", "present", "absent")]
-    found = karat.page(karat.score(karat.Corpus.of(documents), *many, metrics=metrics)).comparison
+    found = karat.report(karat.score(karat.Corpus.of(documents), *many, metrics=metrics)).comparison
     assert found is not None
     assert len(found.pairs) == 189
     assert found.options.resamples == 15_120  # 4 · 189 / .05
@@ -370,7 +370,7 @@ def test_what_is_packed_counts_letters_as_a_browser_does(html: str) -> None:
 
 
 def test_texts_that_may_not_be_passed_on_are_nowhere() -> None:
-    found = karat.page(corpus(), *runs(), resamples=20, texts=False)
+    found = karat.report(corpus(), *runs(), resamples=20, texts=False)
     [browser] = [part.browser for part in found.parts]
     assert browser is not None
     packed = pack(browser, "nasty", 0)

@@ -12,7 +12,8 @@ from karat.errors import InputError
 from karat.llm.ask import IN_A_ROW, Told, question, read_prompt, steps
 from karat.llm.client import Endpoint, Key
 from karat.llm.store import Limits
-from karat.pairs.reformulate import Reformulated, forecast, reformulate
+from karat.options import options_from
+from karat.pairs.reformulate import Reformulated, ReformulateOptions, forecast, reformulate
 from tests.pairs.server import Endpoint as Server
 from tests.pairs.server import Handler, answer, broken, cut, said, status
 
@@ -297,7 +298,7 @@ def test_a_forecast_counts_and_asks_nothing(server: Server, tmp_path: Path, echo
         "prompt": echo,
         "limits": Limits(price_in=1.0, price_out=2.0),
     }
-    found = forecast(corpus(2), "paraphrase", **options)
+    found = forecast(corpus(2), options_from(ReformulateOptions, {"via": "paraphrase", **options}))
     # 24 and 26 letters are 6 and 7 tokens, as much in as out.
     assert (found.documents, found.requests, found.answered) == (2, 2, 0)
     assert (found.usage.tokens_in, found.usage.tokens_out, found.usage.estimated) == (13, 13, True)
@@ -305,16 +306,16 @@ def test_a_forecast_counts_and_asks_nothing(server: Server, tmp_path: Path, echo
     assert server.asked == []
     assert not (tmp_path / "kept.sqlite").exists()
     reformulate(corpus(1), "paraphrase", **options)
-    again = forecast(corpus(2), "paraphrase", **options)
+    again = forecast(corpus(2), options_from(ReformulateOptions, {"via": "paraphrase", **options}))
     assert (again.requests, again.answered, again.usage.tokens_in) == (2, 1, 7)
 
 
 def test_a_forecast_of_a_back_translation_counts_both_ways(server: Server) -> None:
-    found = forecast(corpus(3), "back-translation", endpoint=Endpoint(server.url, "small"))
+    found = forecast(corpus(3), ReformulateOptions(via="back-translation", endpoint=Endpoint(server.url, "small")))
     assert (found.requests, found.answered) == (6, 0)
     assert found.cost is None
 
 
 def test_only_what_is_asked_of_an_endpoint_can_be_forecast() -> None:
     with pytest.raises(InputError, match="only what is asked of an endpoint can be counted before"):
-        forecast(corpus(), "synonyms")
+        forecast(corpus(), ReformulateOptions(via="synonyms"))

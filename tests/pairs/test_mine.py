@@ -213,11 +213,11 @@ def test_what_is_written_is_read_back(tmp_path: Path, name: str) -> None:
         ({"min": 0}, "min is a number above 0 and up to 1, not 0"),
         ({"min": 1.5}, "min is a number above 0 and up to 1, not 1.5"),
         ({"min": float("nan")}, "min is a number above 0 and up to 1, not nan"),
-        ({"text_max": -1}, "text-max is a number from 0 to 1, not -1"),
-        ({"nearest": 0}, "nearest is how many pairs a document keeps, 1 or more, not 0"),
-        ({"measure": "dice"}, "unknown measure 'dice' (known: jaccard, max)"),
+        ({"text_max": -1}, "text_max is a number from 0 to 1, not -1"),
+        ({"nearest": 0}, "nearest is a whole number from 1 on, not 0"),
+        ({"measure": "dice"}, "unknown value of measure 'dice' (known: jaccard, max)"),
         ({"identical": "no"}, "unknown value of identical 'no' (known: drop, keep)"),
-        ({"by": "texts"}, "unknown by 'texts'; did you mean 'text'? (known: embedding, references, text)"),
+        ({"by": "texts"}, "unknown value of by 'texts'; did you mean 'text'? (known: embedding, references, text)"),
         ({"by": "embedding", "measure": "max"}, "vectors are compared by their cosine"),
         ({"language": "frensh"}, "unknown language 'frensh'; did you mean 'french'"),
     ],
@@ -279,7 +279,7 @@ def test_counts_at_lower_thresholds_are_those_of_mining_there(
     lists: list[list[str]], least: float, measure: str, identical: str, nearest: int | None, text_max: float | None
 ) -> None:
     made = corpus(*({"keyphrases": each or ["x"], "text": " ".join(each[:2]) or "y"} for each in lists))
-    options = {"measure": measure, "identical": identical, "nearest": nearest, "text_max": text_max}
+    options: dict[str, Any] = {"measure": measure, "identical": identical, "nearest": nearest, "text_max": text_max}
     found = karat.mine_pairs(made, min=least, **options)
     assert (found.lower == ()) or len(found) < 10
     for lower, count in found.lower:

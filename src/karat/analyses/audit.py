@@ -13,14 +13,37 @@ from math import inf, isnan
 from pathlib import Path
 from typing import Any
 
-from karat.analyses.score import Options, reading_of, score
+from karat.analyses.score import ScoreOptions, reading_of, score_with
 from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
 from karat.errors import MissingExtraError
-from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.inputs import (
+    CorpusLike,
+    Development,
+    ProtocolLike,
+    ProtocolsLike,
+    RunLike,
+    as_corpus,
+    as_list,
+    as_protocols,
+    as_runs,
+)
 from karat.matching.passes import Pass
 from karat.metrics.base import parse_request
-from karat.protocol import KARAT, Counting, Matching, Protocol, change, option_fields, published
+from karat.options import (
+    By,
+    JoinOptions,
+    Missing,
+    Progress,
+    WorkOptions,
+    development_option,
+    group,
+    option,
+    options_from,
+    protocol_option,
+    public,
+)
+from karat.protocol import Counting, Matching, Protocol, change, option_fields, published
 from karat.results import Displayed, Results
 from karat.table import NUMBER, SIGNED, Column, Group, Row, Table, number, signed
 from karat.text.tokens import tokenizer
@@ -30,7 +53,7 @@ DEFAULT_METRIC = "f1@M:present"
 SAMPLE = 2000  # documents on which is seen which options matter
 
 Values = tuple[float, ...]  # one a system
-Choice = tuple[Matching, Counting]
+Choices = tuple[Matching, Counting]
 Ranking = tuple[tuple[str, ...], ...]  # systems, best first; equal ones together
 Pair = tuple[Protocol, Protocol]
 
@@ -273,47 +296,69 @@ def _visible(changes: Values) -> bool:
 # ---------------------------------------------------------------------------------------------- computing
 
 
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """How `audit` works."""
+
+    metric: str = option(
+        DEFAULT_METRIC, "The metric.", flags=("-m", "--metric"), metavar="METRIC", complete="metrics", once=True
+    )
+    protocol: ProtocolsLike = protocol_option(value=(), repeatable=True, otherwise="all published ones")
+    against: ProtocolLike = option(
+        "karat", "What the others are explained by comparison with.", metavar="PROTOCOL", complete="protocols"
+    )
+    causes: bool = option(True, "Whether to look for what explains the differences.")
+    join: JoinOptions = group(JoinOptions)
+    development: Development | None = development_option()
+    work: WorkOptions = group(WorkOptions)
+
+
+@public(AuditOptions)
 def audit(
-    corpus: str | Path | Corpus,
-    *runs: str | Path | Run,
+    corpus: CorpusLike,
+    *runs: RunLike,
     metric: str = DEFAULT_METRIC,
-    protocol: Sequence[str | Protocol] = (),
-    against: str | Protocol = KARAT,
+    protocol: ProtocolsLike = (),
+    against: ProtocolLike = "karat",
     causes: bool = True,
-    **options: Any,
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    development: Development | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Audit:
     """One metric of runs under every published protocol (or those given), and what explains each difference.
 
-    Every protocol is compared with `against`; the keywords are those of `karat.analyses.score.Options`.
+    Every protocol is compared with `against`. Raises InputError if a protocol or the metric cannot be used, or if a run
+    does not fit the corpus.
     """
-    chosen = Options(**options)
-    given, systems = as_corpus(corpus), as_runs(runs)
-    listed, notes = _usable([against, *(protocol or published())], skip=not protocol)
-    reading = reading_of(given, systems, listed, chosen)
-    finish = in_pass(reading, metric, listed, chosen, notes)
+    options = options_from(AuditOptions, locals())
+    listed, notes = _usable([against, *(as_list(protocol) or published())], skip=not protocol)
+    scoring = ScoreOptions(listed, metric, join=options.join, development=development, work=options.work)
+    reading = reading_of(as_corpus(corpus), as_runs(runs), listed, options.join, options.work)
+    finish = in_pass(reading, scoring, notes)
     reading.run()
     found = finish()
     if not causes:
         return found
-    shared = options | {"language": chosen.language, "references": reading.setup.reference_set}
-    measure = _Measure(
-        given, systems, metric, shared, {(p.matching, p.counting): found.values[str(p)] for p in found.protocols}
-    )
+    scoring = replace(scoring, join=replace(options.join, references=reading.setup.reference_set))
+    known = {(p.matching, p.counting): found.values[str(p)] for p in found.protocols}
+    measure = _Measure(reading.corpus, reading.runs, scoring, known)
     sample = measure.sample(len(found.results.ids))
     first, *others = found.protocols
     return replace(
         found,
         causes=tuple(_causes(measure, sample, [(first, each) for each in others])),
-        extremes=tuple(_causes(measure, sample, _extremes(found.values, found.protocols, len(systems)))),
+        extremes=tuple(_causes(measure, sample, _extremes(found.values, found.protocols, len(reading.runs)))),
     )
 
 
-def in_pass(
-    reading: Pass, metric: str, listed: Sequence[str | Protocol], options: Options, notes: Sequence[str] = ()
-) -> Callable[[], Audit]:
+def in_pass(reading: Pass, scoring: ScoreOptions, notes: Sequence[str] = ()) -> Callable[[], Audit]:
     """Registers what an audit needs of a pass; what comes back gives it, without causes, once the pass has run."""
-    protocols = as_protocols(listed, options.language)
-    scores = scores_in_pass(reading, [metric], listed, options)
+    protocols = as_protocols(as_list(scoring.protocol), scoring.join.language)
+    scores = scores_in_pass(reading, scoring)
 
     def finish() -> Audit:
         results = scores()
@@ -322,7 +367,7 @@ def in_pass(
             values.setdefault(each.protocol, []).append(each.value)
         return Audit(
             results,
-            metric,
+            str(scoring.metrics),
             reading.setup.systems,
             protocols,
             {str(p): tuple(values[str(p)]) for p in protocols},
@@ -334,7 +379,7 @@ def in_pass(
     return finish
 
 
-def usable_protocols(against: str | Protocol = KARAT) -> tuple[list[str | Protocol], list[str]]:
+def usable_protocols(against: ProtocolLike = "karat") -> tuple[list[str | Protocol], list[str]]:
     """(every published protocol that can be used here, notes on those that cannot)."""
     return _usable([against, *published()], skip=True)
 
@@ -375,20 +420,20 @@ class _Measure:
 
     corpus: Corpus
     runs: Sequence[Run]
-    metric: str
-    options: dict[str, Any]
-    known: dict[Choice, Values] = field(default_factory=dict)
+    scoring: ScoreOptions
+    known: dict[Choices, Values] = field(default_factory=dict)
 
     def sample(self, documents: int) -> _Measure:
         """The same on a part of the documents, where there are many."""
         if documents <= SAMPLE:
             return self
-        return replace(self, options=self.options | {"shard": f"1/{documents // SAMPLE}"}, known={})
+        return replace(self, scoring=replace(self.scoring, shard=f"1/{documents // SAMPLE}"), known={})
 
     def results(self, protocols: Sequence[str | Protocol]) -> Results:
         """The scores under protocols, which are known from now on."""
-        found = score(self.corpus, *self.runs, metrics=[self.metric], protocol=protocols, **self.options)
-        by_name = {str(p): (p.matching, p.counting) for p in as_protocols(protocols, self.options["language"])}
+        found = score_with(self.corpus, self.runs, replace(self.scoring, protocol=protocols))
+        language = self.scoring.join.language
+        by_name = {str(p): (p.matching, p.counting) for p in as_protocols(protocols, language)}
         values: dict[str, list[float]] = {}
         for each in found.scores:  # in the order of the systems
             values.setdefault(each.protocol, []).append(each.value)

@@ -13,13 +13,24 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Literal
 
-from karat.analyses.compare import NAMES, RESAMPLED, TESTS, Pair, compare_results, without_seed
+from karat.analyses.compare import NAMES, RESAMPLED, TESTS, CompareOptions, Pair, Test, compare_results, without_seed
 from karat.analyses.compare_tables import CORRECTION_NAMES, by_tests
 from karat.errors import InputError, unknown
 from karat.metrics.base import Request, parse_request
+from karat.options import (
+    Correction,
+    alpha_option,
+    correction_option,
+    enough_option,
+    option,
+    options_from,
+    path_option,
+    public,
+    seed_option,
+)
 from karat.protocol import parse_protocol
 from karat.results import Displayed, Results, Score, load
-from karat.stats.corrections import CORRECTIONS, adjusted, bounded
+from karat.stats.corrections import adjusted, bounded
 from karat.stats.tests import enough_resamples, too_few
 from karat.table import BOUND, FIGURE, P_BOUND, SIGNED, Column, Group, Row, Table
 
@@ -28,24 +39,35 @@ NEW, OLD = "new", "old"  # what systems are called while they are compared
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How results are checked; the flags of the command say what each means."""
+class CheckOptions:
+    """How results are checked."""
 
-    systems: Sequence[str] = ()  # all without any
-    protocols: Sequence[str] = ()
-    test: str = "randomisation"
-    alpha: float = 0.05
-    correction: str = "holm"
-    resamples: int | None = None  # as many as the comparisons take: `enough_resamples`
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """What cannot be chosen is said at once."""
-        for name, value, known in (("test", self.test, TESTS), ("correction", self.correction, CORRECTIONS)):
-            if value not in known:
-                raise unknown(name, value, known)
-        if not 0 < self.alpha < 1:
-            raise InputError(f"alpha is between 0 and 1, not {self.alpha:g}")
+    minimum: Mapping[str, float] | None = option(
+        None, "Floors: metrics, and what each must be at least.", command=False
+    )
+    maximum: Mapping[str, float] | None = option(
+        None, "Ceilings, for metrics that are better when lower.", command=False
+    )
+    no_worse_than: str | Path | Results | None = path_option(
+        "Results of the same documents, which must not be significantly better.", "OLD.karat"
+    )
+    systems: Sequence[str] = option(
+        (), "Check this system.", flags=("--system",), metavar="NAME", repeatable=True, otherwise="all"
+    )
+    protocols: Sequence[str] = option(
+        (),
+        "Check scores under this protocol.",
+        flags=("--protocol",),
+        metavar="NAME",
+        repeatable=True,
+        otherwise="all",
+        complete="protocols",
+    )
+    test: Test = option("randomisation", "The test of a drop.", values=TESTS)
+    alpha: float = alpha_option()
+    correction: Correction = correction_option("everything that is compared")
+    resamples: int | None = enough_option()
+    seed: int = seed_option()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +118,7 @@ class Check(Displayed):
     checked: tuple[Checked, ...]
     documents: int
     signatures: Mapping[str, str]
-    options: Options
+    options: CheckOptions
     notes: tuple[str, ...]
 
     @property
@@ -212,20 +234,27 @@ def _apart(value: float, other: float) -> tuple[str, str]:
 # ---------------------------------------------------------------------------------------------- checking
 
 
+@public(CheckOptions)
 def check(
     results: str | Path | Results,
     *,
     minimum: Mapping[str, float] | None = None,
     maximum: Mapping[str, float] | None = None,
     no_worse_than: str | Path | Results | None = None,
-    **options: Any,
+    systems: Sequence[str] = (),
+    protocols: Sequence[str] = (),
+    test: Test = "randomisation",
+    alpha: float = 0.05,
+    correction: Correction = "holm",
+    resamples: int | None = None,
+    seed: int = 0,
 ) -> Check:
     """Results checked against floors, ceilings and older results; every system must pass, or those that are named.
 
-    `minimum` and `maximum` map metrics such as `f1@5:present` to numbers; results are objects or `.karat` files. The
-    keywords are those of `Options`.
+    `minimum` and `maximum` map metrics such as `f1@5:present` to numbers; results are objects or `.karat` files. Raises
+    InputError if there is nothing to check, or if the results have no such system, protocol or metric.
     """
-    chosen = Options(**options)
+    chosen = options_from(CheckOptions, locals())
     found, where = _opened(results)
     scores = _wanted(found, chosen, where)
     if not minimum and not maximum and no_worse_than is None:
@@ -254,7 +283,7 @@ def _opened(given: str | Path | Results, name: str = "the results") -> tuple[Res
     return found, where
 
 
-def _wanted(found: Results, options: Options, where: str) -> list[Score]:
+def _wanted(found: Results, options: CheckOptions, where: str) -> list[Score]:
     """The scores of the systems and protocols that are named, or all."""
     for kind, asked, there in (
         ("system", options.systems, {score.system for score in found.scores}),
@@ -310,7 +339,9 @@ def _checked(kind: Kind, score: Score, against: float, passed: bool) -> Checked:
 # ---------------------------------------------------------------------------------------------- older results
 
 
-def _compared(new: Results, old: Results, where: str, place: str, options: Options) -> tuple[list[Checked], list[str]]:
+def _compared(
+    new: Results, old: Results, where: str, place: str, options: CheckOptions
+) -> tuple[list[Checked], list[str]]:
     """(every score that both hold beside its older value, what a reader should know)."""
     shared: list[tuple[str, list[Score], list[Score]]] = []
     notes: list[str] = []
@@ -343,19 +374,21 @@ def _compared(new: Results, old: Results, where: str, place: str, options: Optio
     return _no_worse(directed, options), notes
 
 
-def _pairs(new: Results, old: Results, scores: Sequence[Score], options: Options, resamples: int) -> tuple[Pair, ...]:
+def _pairs(
+    new: Results, old: Results, scores: Sequence[Score], options: CheckOptions, resamples: int
+) -> tuple[Pair, ...]:
     """One system of two results compared on everything that both hold."""
-    return compare_results(
-        [new, replace(old, scores=tuple(scores))],
+    comparing = CompareOptions(
         test=options.test,
         alpha=options.alpha,
         correction="none",  # p is adjusted over all systems together
         resamples=resamples,
         seed=options.seed,
-    ).pairs
+    )
+    return compare_results([new, replace(old, scores=tuple(scores))], comparing).pairs
 
 
-def _no_worse(pairs: Sequence[tuple[str, Pair]], options: Options) -> list[Checked]:
+def _no_worse(pairs: Sequence[tuple[str, Pair]], options: CheckOptions) -> list[Checked]:
     """Each score beside its older value, with p adjusted over all of them."""
     used = [pair.used(options.test) for _, pair in pairs]
     p = [pair.tests[test] for (_, pair), test in zip(pairs, used, strict=True)]

@@ -17,21 +17,51 @@ from typing import Any, Literal
 
 import numpy as np
 
-from karat.analyses.score import score, wanted_metrics
+from karat.analyses.score import ScoreOptions, score_with, wanted_metrics
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, unknown
-from karat.matching.inputs import as_corpus, as_runs
+from karat.matching.inputs import (
+    CorporaLike,
+    CorpusLike,
+    Development,
+    MetricsLike,
+    ProtocolsLike,
+    RunLike,
+    as_corpora,
+    as_metrics,
+)
 from karat.metrics.base import Request, parse_request
-from karat.protocol import Protocol
+from karat.options import (
+    By,
+    Correction,
+    Interval,
+    JoinOptions,
+    Missing,
+    Progress,
+    WorkOptions,
+    alpha_option,
+    correction_option,
+    development_option,
+    enough_option,
+    group,
+    interval_option,
+    level_option,
+    metrics_option,
+    option,
+    options_from,
+    protocol_option,
+    public,
+    renamed,
+    seed_option,
+)
 from karat.results import Displayed, Results, Score, load
-from karat.stats.corrections import CORRECTIONS, adjusted, bounded
+from karat.stats.corrections import adjusted, bounded
 from karat.stats.correlation import Floats
 from karat.stats.effects import detectable, documents_needed, effect, spread
 from karat.stats.ranks import Friedman, cliques, friedman
-from karat.stats.resampling import METHODS, RESAMPLES, Estimate, Method, Sample, difference, estimate, interval_of
+from karat.stats.resampling import RESAMPLES, Estimate, Sample, difference, estimate, interval_of
 from karat.stats.seeds import Seeds, TwoLevel, seeds_of, two_level
 from karat.stats.tests import (
-    ALTERNATIVES,
     Alternative,
     Tested,
     enough_resamples,
@@ -45,7 +75,8 @@ from karat.stats.tests import (
 )
 from karat.table import Table
 
-TESTS = ("randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact")
+Test = Literal["randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact"]
+TESTS: tuple[Test, ...] = ("randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact")
 OVER_SEEDS = "two_level_t"  # the test of systems with several seeds, whatever is asked for
 NAMES = {
     "randomisation": "paired randomisation",
@@ -66,35 +97,33 @@ Key = tuple[str, str, Request]  # corpus, protocol and request: what one family 
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How systems are compared; the flags of the command say what each means."""
+class CompareOptions:
+    """How systems are compared."""
 
-    baseline: str | None = None
-    test: str = "randomisation"  # by which letters are given
-    alternative: Alternative = "two-sided"  # or whether a − b is greater, or less, than zero
-    alpha: float = 0.05
-    correction: str = "holm"
-    resamples: int | None = None  # as many as the comparisons take: `enough_resamples`
-    seed: int = 0
-    level: float = 0.95
-    interval: Method = "bca"
-    stars: bool = False  # whether tables mark differences by how sure they are
-
-    def __post_init__(self) -> None:
-        """What cannot be chosen is said at once."""
-        for name, value, known in (
-            ("test", self.test, TESTS),
-            ("alternative", self.alternative, ALTERNATIVES),
-            ("correction", self.correction, CORRECTIONS),
-            ("interval", self.interval, METHODS),
-        ):
-            if value not in known:
-                raise unknown(name, str(value), known)
-        for name, number in (("alpha", self.alpha), ("level", self.level)):
-            if not 0 < number < 1:
-                raise InputError(f"{name} is between 0 and 1, not {number:g}")
-        if self.resamples is not None and self.resamples < 1:
-            raise InputError(f"resamples are a whole number from 1 on, not {self.resamples}")
+    protocol: ProtocolsLike = protocol_option(repeatable=True)
+    metrics: MetricsLike | None = metrics_option()
+    baseline: str | None = option(
+        None, "Compare all systems with this one.", metavar="NAME", otherwise="each with each"
+    )
+    test: Test = option(
+        "randomisation", "The test that is shown and gives the letters; -f json has all of them.", values=TESTS
+    )
+    alternative: Alternative = option(
+        "two-sided",
+        "Which differences a − b the tests look for: greater asks whether a, or with --baseline the system that is not "
+        "the baseline, has the higher number, less whether it has the lower.",
+        values=("two-sided", "greater", "less"),
+    )
+    alpha: float = alpha_option()
+    correction: Correction = correction_option("all comparisons")
+    resamples: int | None = enough_option()
+    seed: int = seed_option()
+    level: float = level_option()
+    interval: Interval = interval_option()
+    stars: bool = option(False, "Mark differences: * adjusted p at most .05, ** .01, *** .001.")
+    join: JoinOptions = group(JoinOptions)
+    development: Development | None = development_option()
+    work: WorkOptions = group(WorkOptions)
 
     @property
     def drawn(self) -> int:
@@ -228,7 +257,7 @@ class Comparison(Displayed):
     rankings: tuple[Ranking, ...]
     documents: Mapping[str, int]  # by corpus
     signatures: Mapping[str, str]
-    options: Options
+    options: CompareOptions
     notes: tuple[str, ...]
 
     def rows(self) -> list[dict[str, Any]]:
@@ -287,62 +316,75 @@ def _or_none(value: Any) -> Any:
 # ---------------------------------------------------------------------------------------------- what is compared
 
 
+@public(CompareOptions)
 def compare(
-    corpus: str | Path | Corpus | Results,
-    *runs: str | Path | Run | Results,
-    metrics: Sequence[str] | None = None,
-    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
-    **options: Any,
+    corpus: CorpusLike | CorporaLike | Results,
+    *runs: RunLike | Results,
+    protocol: ProtocolsLike = "karat",
+    metrics: MetricsLike | None = None,
+    baseline: str | None = None,
+    test: Test = "randomisation",
+    alternative: Alternative = "two-sided",
+    alpha: float = 0.05,
+    correction: Correction = "holm",
+    resamples: int | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+    interval: Interval = "bca",
+    stars: bool = False,
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    development: Development | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Comparison:
-    """Two or more systems compared on one corpus, each with each or all with a baseline.
+    """Two or more systems compared on a corpus, each with each or all with a baseline.
 
-    Runs are given as for `karat.score`, or instead of corpus and runs results: objects or `.karat` files. Runs whose
-    names end in `#1`, `#2`... are seeds of one system. The keywords are those of `Options`; others go to `karat.score`.
+    Instead of a corpus and runs, results can be given: objects or `.karat` files; or several corpora as a dict or a
+    list of pairs, each with its runs: systems are then compared on each of them, and by their ranks over all. Runs
+    whose names end in `#1`, `#2`... are seeds of one system. Raises InputError if there are fewer than two systems, or
+    if results are not of the same documents.
     """
-    if _is_results(corpus):
-        found = [each if isinstance(each, Results) else load(str(each)) for each in (corpus, *runs)]
-        return compare_results(found, **options)
-    own, scoring = _split(options)
-    return compare_results([_scored(corpus, runs, metrics, protocol, scoring)], **own)  # type: ignore[arg-type]
+    options = options_from(CompareOptions, locals())
+    if is_results(corpus):
+        if metrics:
+            raise InputError("-m chooses nothing in .karat files: score with the metric, or leave it out")
+        return compare_results(all_results((corpus, *runs)), options)
+    given = as_corpora(corpus, runs)  # type: ignore[arg-type]
+    if development is not None and len(given) > 1:
+        raise InputError("a development corpus is of one corpus: leave it out with several")
+    return compare_results([_scored(documents, systems, options) for documents, systems in given], options)
 
 
-def compare_corpora(
-    corpora: Mapping[str | Path | Corpus, Sequence[str | Path | Run]] | Iterable[tuple[Any, Sequence[Any]]],
-    *,
-    metrics: Sequence[str] | None = None,
-    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
-    **options: Any,
-) -> Comparison:
-    """Systems compared on several corpora, each given with its runs: on each of them, and by their ranks over all."""
-    own, scoring = _split(options)
-    listed = corpora.items() if isinstance(corpora, Mapping) else corpora
-    return compare_results([_scored(corpus, runs, metrics, protocol, scoring) for corpus, runs in listed], **own)
+compare_corpora = renamed(compare, "compare_corpora")
 
 
-def _is_results(given: Any) -> bool:
+def all_results(given: Iterable[Any]) -> list[Results]:
+    """Results that are given as such or by their paths."""
+    return [each if isinstance(each, Results) else load(str(each)) for each in given]
+
+
+def is_results(given: Any) -> bool:
+    """Whether something is results, or the path of a file of them."""
     return isinstance(given, Results) or (isinstance(given, str | Path) and str(given).endswith(".karat"))
 
 
-def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(options of comparing, options of scoring)."""
-    own = set(Options.__dataclass_fields__)
-    return {k: v for k, v in options.items() if k in own}, {k: v for k, v in options.items() if k not in own}
-
-
-def _scored(
-    corpus: str | Path | Corpus,
-    runs: Sequence[str | Path | Run],
-    metrics: Sequence[str] | None,
-    protocol: str | Protocol | Sequence[str | Protocol],
-    scoring: Mapping[str, Any],
-) -> Results:
+def _scored(corpus: Corpus, runs: Sequence[Run], options: CompareOptions) -> Results:
     """The results of the metrics, and of the references found wherever McNemar's test goes with one of them."""
     if len(runs) < 2:
         raise InputError(f"two runs or more can be compared, not {len(runs)}")
-    documents, systems = as_corpus(corpus), as_runs(runs)
-    asked, remarks = wanted_metrics(documents, metrics, systems)
+    asked, remarks = wanted_metrics(corpus, as_metrics(options.metrics), runs)
     beside = filter(None, map(_found_beside, asked))
-    found = score(documents, *systems, metrics=[*dict.fromkeys([*asked, *beside])], protocol=protocol, **scoring)
+    scoring = ScoreOptions(
+        protocol=options.protocol,
+        metrics=[*dict.fromkeys([*asked, *beside])],
+        join=options.join,
+        development=options.development,
+        work=options.work,
+    )
+    found = score_with(corpus, runs, scoring)
     return replace(found, remarks=(*remarks, *found.remarks))
 
 
@@ -357,9 +399,9 @@ def _found_beside(text: str) -> str | None:
 # ---------------------------------------------------------------------------------------------- comparing
 
 
-def compare_results(results: Sequence[Results], **options: Any) -> Comparison:
+def compare_results(results: Sequence[Results], options: CompareOptions) -> Comparison:
     """The systems of results compared; results of one corpus must be of the same documents and signatures."""
-    chosen = Options(**options)
+    chosen = options
     corpora = _by_corpus(results)
     families: list[_Family] = []
     for name, parts in corpora.items():
@@ -397,7 +439,7 @@ def _equal_pairs(pairs: Sequence[Pair]) -> Iterator[str]:
             yield f"{pair.a} and {pair.b} are equal on every document ({_told(pair.request)}): p is 1"
 
 
-def _test_notes(pairs: Sequence[Pair], options: Options) -> Iterator[str]:
+def _test_notes(pairs: Sequence[Pair], options: CompareOptions) -> Iterator[str]:
     """What a reader of the p-values should know: too few resamples, and which way is better."""
     few = too_few(options.drawn, options.alpha, len(pairs) if options.correction == "holm" else 1)
     if few and any(pair.used(options.test) in RESAMPLED for pair in pairs):
@@ -408,7 +450,7 @@ def _test_notes(pairs: Sequence[Pair], options: Options) -> Iterator[str]:
         yield f"{', '.join(lower)}: lower is better, so the tests ask whether a, the first of two systems, is {way}"
 
 
-def _of_seeds(pairs: Sequence[Pair], standings: Sequence[Standing], options: Options) -> Iterator[str]:
+def _of_seeds(pairs: Sequence[Pair], standings: Sequence[Standing], options: CompareOptions) -> Iterator[str]:
     """What is taken for granted where systems have several seeds, and where two of these are too few."""
     over = [pair for pair in pairs if OVER_SEEDS in pair.tests]
     seeds = {(each.corpus, each.system): each.seeds for each in standings}
@@ -540,7 +582,7 @@ class _System:
         return float(np.mean(self.values))
 
 
-def _measured(family: _Family, options: Options) -> tuple[list[Standing], list[Pair]]:
+def _measured(family: _Family, options: CompareOptions) -> tuple[list[Standing], list[Pair]]:
     """What is found on one metric: each system by itself, and the pairs that are compared."""
     names = list(family.systems)
     if options.baseline is not None and options.baseline not in names:
@@ -576,7 +618,7 @@ def _compared(systems: Iterable[str], baseline: str | None) -> Iterator[tuple[st
             yield (b, a) if baseline == a else (a, b)
 
 
-def _randomised(pairs: Sequence[tuple[_System, _System]], options: Options) -> list[Tested | None]:
+def _randomised(pairs: Sequence[tuple[_System, _System]], options: CompareOptions) -> list[Tested | None]:
     """The test by randomisation of each pair that has one seed each."""
     single = [len(a.samples) == len(b.samples) == 1 for a, b in pairs]
     wanted = [(a.samples[0], b.samples[0]) for (a, b), one in zip(pairs, single, strict=True) if one]
@@ -584,7 +626,7 @@ def _randomised(pairs: Sequence[tuple[_System, _System]], options: Options) -> l
     return [next(found) if one else None for one in single]
 
 
-def _standing(family: _Family, system: _System, systems: Sequence[_System], options: Options) -> Standing:
+def _standing(family: _Family, system: _System, systems: Sequence[_System], options: CompareOptions) -> Standing:
     values = [one.value for one in systems if one.value == one.value]
     top = (max if family.better == "higher" else min)(values, default=np.nan)
     several = system.estimate is None
@@ -613,7 +655,7 @@ def _clipped(found: TwoLevel, level: float, lowest: float, highest: float) -> tu
     return float(np.maximum(low, lowest)), float(np.minimum(high, highest))
 
 
-def _pair(family: _Family, a: _System, b: _System, swapped: Tested, options: Options) -> Pair:
+def _pair(family: _Family, a: _System, b: _System, swapped: Tested, options: CompareOptions) -> Pair:
     """Two systems with one run each compared."""
     assert a.estimate is not None
     assert b.estimate is not None
@@ -647,7 +689,7 @@ def _pair(family: _Family, a: _System, b: _System, swapped: Tested, options: Opt
     )
 
 
-def _reach(apart: Estimate, samples: Sequence[Sample], options: Options) -> dict[str, float | int | bool | None]:
+def _reach(apart: Estimate, samples: Sequence[Sample], options: CompareOptions) -> dict[str, float | int | bool | None]:
     """What difference could have been found, and how many documents it takes to find the one that was.
 
     Both count documents that bring anything to the metric. As many of a corpus like this one take some more, those on
@@ -671,7 +713,7 @@ def _whole(number: float | Floats) -> float:
     return ceil(number) if isfinite(number) else float(number)
 
 
-def _pair_over_seeds(family: _Family, a: _System, b: _System, options: Options) -> Pair:
+def _pair_over_seeds(family: _Family, a: _System, b: _System, options: CompareOptions) -> Pair:
     """Two systems compared of which one or both have several seeds: by documents and seeds together."""
     assert a.seeds is not None
     assert b.seeds is not None
@@ -733,7 +775,7 @@ def _mcnemar(family: _Family, a: str, b: str, alternative: Alternative) -> dict[
     return {"mcnemar": found.mid_p, "mcnemar_exact": found.exact}
 
 
-def _adjusted(pairs: Sequence[Pair], options: Options) -> list[Pair]:
+def _adjusted(pairs: Sequence[Pair], options: CompareOptions) -> list[Pair]:
     """The pairs with the p of each test adjusted over all comparisons that were made by it.
 
     Systems with several seeds have one test alone: its p counts among those of every other test.
@@ -759,7 +801,7 @@ def _adjusted(pairs: Sequence[Pair], options: Options) -> list[Pair]:
 # ---------------------------------------------------------------------------------------------- letters and ranks
 
 
-def _lettered(standings: Sequence[Standing], pairs: Sequence[Pair], options: Options) -> list[Standing]:
+def _lettered(standings: Sequence[Standing], pairs: Sequence[Pair], options: CompareOptions) -> list[Standing]:
     """The standings with letters: systems that share one do not differ significantly.
 
     With a baseline not all are compared, and one-sided tests ask one way alone: then there are none.
@@ -797,8 +839,7 @@ def letters(systems: Sequence[str], apart: set[frozenset[str]]) -> dict[str, str
         one, other = pair
         split = [group for group in groups if one in group and other in group]
         groups = [group for group in groups if group not in split]
-        for group in split:
-            groups += [group - {one}, group - {other}]
+        groups += [rest for whole in split for rest in (whole - {one}, whole - {other})]
         groups = [g for i, g in enumerate(groups) if not any(g < h or (g == h and j < i) for j, h in enumerate(groups))]
     place = {system: i for i, system in enumerate(systems)}
     groups.sort(key=lambda group: sorted(place[system] for system in group))
@@ -810,7 +851,7 @@ def _letter(number: int) -> str:
 
 
 def _rankings(
-    standings: Sequence[Standing], results: Sequence[Results], options: Options
+    standings: Sequence[Standing], results: Sequence[Results], options: CompareOptions
 ) -> tuple[list[Ranking], list[str]]:
     """(the systems ranked over the corpora, on each metric that every corpus has, for those that all have; notes)."""
     corpora = list(dict.fromkeys(each.corpus for each in standings))
@@ -862,7 +903,9 @@ def _hopeless(ranking: Ranking, alpha: float) -> Iterator[str]:
         )
 
 
-def _ranking(protocol: str, request: Request, systems: tuple[str, ...], values: Floats, options: Options) -> Ranking:
+def _ranking(
+    protocol: str, request: Request, systems: tuple[str, ...], values: Floats, options: CompareOptions
+) -> Ranking:
     ranked = friedman(values, request.spec.better or "higher", options.seed)
     critical = ranked.critical(options.alpha)
     groups = tuple(tuple(systems[i] for i in clique) for clique in cliques(ranked.ranks, critical))

@@ -5,37 +5,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from karat.corpus import Batch, Corpus, Document, Prediction, Run
-from karat.errors import InputError, unknown
+from karat.errors import InputError
 from karat.formats.base import quoted
 from karat.matching.align import align, prepare
 from karat.matching.columns import Aligned, Bools
 from karat.matching.fusing import By, Fused, K, checked_k, checked_votes, fuse
-from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.inputs import CorpusLike, OneRun, ProtocolLike, RunLike, as_corpus, as_protocols, as_runs
 from karat.matching.join import Chunk, Join, chunks, has_id
+from karat.options import language_option, option, options_from, path_option, protocol_option, public
 from karat.protocol import Protocol
-
-HOW = ("rrf", "vote")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How an ensemble is made; the flags of the command say what each means."""
+class EnsembleOptions:
+    """How an ensemble is made."""
 
-    by: By = "rrf"
-    k: float = K
-    at_least: int = 1
-    present: str | Path | Run | None = None
-    absent: str | Path | Run | None = None
-    corpus: str | Path | Corpus | None = None
-    protocol: str | Protocol = "karat"
-    language: str | None = None
-    name: str = "ensemble"
+    by: By = option(
+        "rrf", "Order by reciprocal rank fusion, or by how many runs have a phrase.", values=("rrf", "vote")
+    )
+    k: float = option(K, "A phrase gains 1/(K + rank) of a run.", metavar="K")
+    at_least: int = option(1, "Only phrases that N runs have.", least=1, metavar="N")
+    present: OneRun | None = path_option("Take present phrases from this run...", "RUN")
+    absent: OneRun | None = path_option("...and absent ones from this.", "RUN")
+    corpus: CorpusLike | None = path_option("The documents, in which is seen what is present.", "CORPUS")
+    protocol: ProtocolLike = protocol_option("Convention by which phrases are equal, and present.")
+    language: str | None = language_option()
+    name: str = option("ensemble", "The name of the run.", command=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +45,22 @@ class Made:
     notes: tuple[str, ...]
 
 
-def ensemble(*runs: str | Path | Run, **options: Any) -> Run:
-    """One run of several; the keywords are those of `karat.analyses.ensemble.Options`.
+@public(EnsembleOptions)
+def ensemble(
+    *runs: RunLike,
+    by: By = "rrf",
+    k: float = K,
+    at_least: int = 1,
+    present: OneRun | None = None,
+    absent: OneRun | None = None,
+    corpus: CorpusLike | None = None,
+    protocol: ProtocolLike = "karat",
+    language: str | None = None,
+    name: str = "ensemble",
+) -> Run:
+    """One run of several: by ranks, by votes, or with the present phrases of one run and the absent ones of another.
+
+    Raises InputError if there are fewer than two runs, or if they are not over the same documents.
 
     >>> a = Run.of([{"id": "1", "keyphrases": ["deep nets", "trees"]}], name="a")
     >>> b = Run.of([{"id": "1", "keyphrases": ["graphs", "deep net"]}], name="b")
@@ -56,14 +69,12 @@ def ensemble(*runs: str | Path | Run, **options: Any) -> Run:
     >>> [prediction.keyphrases for prediction in ensemble(a, b, at_least=2)]
     [['deep nets']]
     """
-    return make(runs, Options(**options)).run
+    return make(runs, options_from(EnsembleOptions, locals())).run
 
 
-def make(runs: Sequence[str | Path | Run], options: Options) -> Made:
+def make(runs: Sequence[RunLike], options: EnsembleOptions) -> Made:
     """The ensemble, with notes."""
     systems = as_runs(_asked(runs, options))
-    if options.by not in HOW:
-        raise unknown("way to make an ensemble", options.by, HOW)
     checked_k(options.k)
     checked_votes(options.at_least, len(systems))
     _check_documents(systems)
@@ -81,7 +92,7 @@ def make(runs: Sequence[str | Path | Run], options: Options) -> Made:
     return Made(run, tuple(_notes(systems, dropped.tolist(), ordered)))
 
 
-def _asked(runs: Sequence[str | Path | Run], options: Options) -> Sequence[str | Path | Run]:
+def _asked(runs: Sequence[RunLike], options: EnsembleOptions) -> Sequence[RunLike]:
     """The runs of the ensemble; says so if what is given does not go together."""
     of_kinds = [each for each in (options.present, options.absent) if each is not None]
     if not of_kinds:
@@ -164,7 +175,9 @@ def _aligned(chunk: Chunk, protocol: Protocol, semeval: bool) -> list[Aligned]:
     return [align(prepared, batch.records(), protocol.counting) for batch in chunk.predictions]
 
 
-def _predictions(chunk: Chunk, columns: Sequence[Aligned], options: Options) -> Iterator[tuple[str, Prediction]]:
+def _predictions(
+    chunk: Chunk, columns: Sequence[Aligned], options: EnsembleOptions
+) -> Iterator[tuple[str, Prediction]]:
     """(id, what the ensemble predicts) of the documents that the runs have."""
     chosen: list[Bools] | None = None
     if options.present is not None:

@@ -11,22 +11,33 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import fsum
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from karat.analyses.score import ScoreOptions, reading_of
 from karat.analyses.score import in_pass as scores_in_pass
-from karat.analyses.score import reading_of
 from karat.corpus import Corpus, Run
 from karat.errors import InputError
-from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset, lookup
-from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.columns import SUBSETS, Aligned, Bools, Floats, Ints, Subset, lookup
+from karat.matching.inputs import CorpusLike, ProtocolsLike, RunLike, as_corpus, as_list, as_protocols, as_runs
 from karat.matching.passes import Pass, View
 from karat.matching.sanity import has_texts
 from karat.metrics.base import Request, parse_request
 from karat.metrics.soft import ROUNDING, checked_threshold
-from karat.options import By, Missing, Progress
+from karat.options import (
+    By,
+    JoinOptions,
+    Missing,
+    Progress,
+    WorkOptions,
+    cutoff_option,
+    group,
+    option,
+    options_from,
+    protocol_option,
+    public,
+)
 from karat.protocol import Protocol, whole_number
 from karat.results import Displayed
 from karat.similarity import Similarity, Words, find, find_once
@@ -53,23 +64,30 @@ class NearMiss:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What is near, and how `nearmiss` works; the flags of the command say what each means."""
+class NearMissOptions:
+    """What is near, and how `nearmiss` works."""
 
-    similarity: str = "overlap"
-    threshold: float | None = None  # None: the phrases share a word
-    subset: Subset = "all"
-    cutoff: str = "M"
-    every: bool = False  # every near reference of a prediction, not the nearest alone
-    both: bool = False  # a location of its own for phrases that hold the first word and the last
-    examples: int = 3
-    references: str | None = None
-    language: str | None = None
-    by: By | None = None
-    missing: Missing = "error"
-    jobs: int = 1
-    progress: Progress | None = None
-    pairs: Callable[[list[NearMiss]], None] | None = None  # called with the near misses of each chunk
+    protocol: ProtocolsLike = protocol_option(repeatable=True)
+    similarity: str = option(
+        "overlap",
+        "How near two phrases are, as kmr or file:PATH. See `karat list similarities`.",
+        flags=("--score",),
+        metavar="NAME[,option=value...]",
+        complete="similarities",
+    )
+    threshold: float | None = option(
+        None, "Near is a score of at least T, from 0 to 1.", metavar="T", otherwise="that the phrases share a word"
+    )
+    subset: Subset = option("all", "Which phrases are looked at.", values=SUBSETS)
+    cutoff: str = cutoff_option("The first K predictions, or O, G, or M, all of them.")
+    every: bool = option(False, "Every near reference of a prediction, not the nearest alone.")
+    both: bool = option(False, "Tell phrases that hold first word and head from those that hold the head.")
+    examples: int = option(3, "Examples of each class.", least=0, metavar="N")
+    pairs: Callable[[list[NearMiss]], None] | None = option(
+        None, "Called with the near misses of each chunk of documents.", command=False
+    )
+    join: JoinOptions = group(JoinOptions)
+    work: WorkOptions = group(WorkOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +143,7 @@ class NearMisses(Displayed):
 
     corpus: str
     documents: int
-    options: Options
+    options: NearMissOptions
     found: tuple[Found, ...]
     signatures: dict[str, str]
     notes: tuple[str, ...]
@@ -199,36 +217,53 @@ def _all_keys() -> Iterator[Key]:
                 yield kind, value, None
 
 
+@public(NearMissOptions)
 def nearmiss(
-    corpus: str | Path | Corpus,
-    *runs: str | Path | Run,
-    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
-    **options: Any,
+    corpus: CorpusLike,
+    *runs: RunLike,
+    protocol: ProtocolsLike = "karat",
+    similarity: str = "overlap",
+    threshold: float | None = None,
+    subset: Subset = "all",
+    cutoff: str = "M",
+    every: bool = False,
+    both: bool = False,
+    examples: int = 3,
+    pairs: Callable[[list[NearMiss]], None] | None = None,
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> NearMisses:
-    """The near misses of runs, by class; the keywords are those of `karat.analyses.nearmiss.Options`.
+    """The near misses of runs, counted by class, with examples.
+
+    Raises InputError if a run does not fit the corpus, or if an option cannot be used with it.
 
     >>> documents = Corpus.of([{"id": "1", "keyphrases": ["effective grid computing algorithm", "load balance"]}])
     >>> run = Run.of([{"id": "1", "keyphrases": ["grid computing algorithms", "load balancing", "users"]}])
     >>> [(row["class"], row["pairs"]) for row in nearmiss(documents, run).rows() if row["kind"] == "relation"]
     [('part-of', 1)]
     """
-    chosen = Options(**options)
-    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
-    reading = reading_of(as_corpus(corpus), as_runs(runs), listed, chosen)
-    finish = in_pass(reading, listed, chosen)
+    options = options_from(NearMissOptions, locals())
+    reading = reading_of(as_corpus(corpus), as_runs(runs), protocol, options.join, options.work)
+    finish = in_pass(reading, options)
     reading.run()
     return finish()
 
 
-def in_pass(reading: Pass, listed: Sequence[str | Protocol], options: Options) -> Callable[[], NearMisses]:
+def in_pass(reading: Pass, options: NearMissOptions) -> Callable[[], NearMisses]:
     """Registers what near misses need of a pass; what comes back gives them once the pass has run."""
     corpus = reading.corpus
     request = _checked(corpus, reading.runs, options)
-    results = scores_in_pass(reading, [f"{request.label}:{request.subset}"], listed, options)
+    metrics = [f"{request.label}:{request.subset}"]
+    scoring = ScoreOptions(protocol=options.protocol, metrics=metrics, join=options.join, work=options.work)
+    results = scores_in_pass(reading, scoring)
     plan = _Plan(
-        as_protocols(listed, options.language),
+        as_protocols(as_list(options.protocol), options.join.language),
         request,
-        replace(options, progress=None, pairs=None),
+        replace(options, work=WorkOptions(), pairs=None),
         options.pairs is not None,
         _sentences(corpus, options.similarity),
     )
@@ -245,13 +280,11 @@ def in_pass(reading: Pass, listed: Sequence[str | Protocol], options: Options) -
     return finish
 
 
-def _checked(corpus: Corpus, runs: Sequence[Run], options: Options) -> Request:
+def _checked(corpus: Corpus, runs: Sequence[Run], options: NearMissOptions) -> Request:
     """The cutoff and the subset that are asked for; says so if anything asked for cannot be."""
     find(options.similarity)
     if options.threshold is not None:
         checked_threshold(options.threshold)
-    if options.examples < 0:
-        raise InputError(f"examples is how many to show of each class, 0 or more, not {options.examples}")
     if options.cutoff not in ("M", "O", "G") and whole_number(options.cutoff) is None:  # V would have to be fitted
         raise InputError(f"the cutoff of near misses is a number from 1 on, M, O or G, not {options.cutoff!r}")
     request = parse_request(f"r@{options.cutoff}:{options.subset}")
@@ -269,14 +302,14 @@ def _sentences(corpus: Corpus, similarity: str) -> Contexts | None:
     return Contexts.of(sentences_in(corpus))
 
 
-def _notes(found: Sequence[Found], options: Options) -> list[str]:
+def _notes(found: Sequence[Found], options: NearMissOptions) -> list[str]:
     near = "shares a word with" if options.threshold is None else f"has a score of {options.threshold:g} with"
     notes = [
         f"{each.system}, {each.protocol}: no near miss: no unmatched prediction {near} a missed reference"
         for each in found
         if not each.pairs
     ]
-    if options.language not in (None, "english"):
+    if options.join.language not in (None, "english"):
         notes.append("the classes are made for English: by Porter stems, and word classes from an English lexicon")
     return notes
 
@@ -290,7 +323,7 @@ class _Plan:
 
     protocols: tuple[Protocol, ...]
     request: Request
-    options: Options
+    options: NearMissOptions
     all_pairs: bool  # whether each pair is wanted, not only what is counted
     sentences: Contexts | None
 
@@ -481,7 +514,7 @@ def _plus(one: Found, other: Found, examples: int) -> Found:
 class _Gathered:
     """What was found so far, by system and protocol; pairs are handed on as they come."""
 
-    options: Options
+    options: NearMissOptions
     found: list[Found]
 
     def take(self, part: _Part) -> None:

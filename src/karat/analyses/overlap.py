@@ -12,47 +12,58 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, groupby
 from math import nan
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from karat.analyses.score import ScoreOptions, reading_of
 from karat.analyses.score import in_pass as scores_in_pass
-from karat.analyses.score import reading_of
 from karat.corpus import Corpus, Run
-from karat.errors import InputError, unknown
+from karat.errors import InputError
 from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset, lookup
 from karat.matching.fusing import Fused, K, as_aligned, checked_k, checked_votes, fuse
-from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.inputs import CorpusLike, ProtocolsLike, RunLike, as_corpus, as_list, as_protocols, as_runs
 from karat.matching.passes import Pass, View
 from karat.matching.sanity import has_texts
 from karat.metrics.base import Request, Rows, divide, plan_requests
-from karat.options import By, Missing, Progress
+from karat.options import (
+    By,
+    JoinOptions,
+    Missing,
+    Progress,
+    WorkOptions,
+    group,
+    option,
+    options_from,
+    protocol_option,
+    public,
+)
 from karat.protocol import Protocol
 from karat.results import Displayed, Results, Score
 from karat.table import COUNT, FIXED2, Column, Kind, Table, rows_of
 
 How = Literal["union", "intersection", "majority"]
 HOW: tuple[How, ...] = ("union", "intersection", "majority")
-EMPTY = ("skip", "zero")
+Empty = Literal["skip", "zero"]
 METRICS = ("p@M", "r@M", "f1@M")
 TENTHS = 10
 NO_TEXT = "the documents have no title and no text, so present and absent phrases cannot be told apart"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How `overlap` works; the flags of the command say what each means."""
+class OverlapOptions:
+    """How `overlap` works."""
 
-    empty: Literal["skip", "zero"] = "skip"
-    at_least: int = 2
-    k: float = K
-    references: str | None = None
-    language: str | None = None
-    by: By | None = None
-    missing: Missing = "error"
-    jobs: int = 1
-    progress: Progress | None = None
+    protocol: ProtocolsLike = protocol_option(repeatable=True)
+    empty: Empty = option(
+        "skip",
+        "A document for which neither system predicts a phrase: left out and counted, or 0.",
+        values=("skip", "zero"),
+    )
+    at_least: int = option(2, "For a review: phrases that N systems predict.", least=1, metavar="N")
+    k: float = option(K, "K of reciprocal rank fusion, the union's order.", metavar="K")
+    join: JoinOptions = group(JoinOptions)
+    work: WorkOptions = group(WorkOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +122,7 @@ class Overlap(Displayed):
     corpus: str
     documents: int
     systems: tuple[str, ...]
-    options: Options
+    options: OverlapOptions
     pairs: tuple[Pair, ...]
     scores: tuple[Score, ...]  # of the systems together; `system` says how
     results: Results  # of each system
@@ -218,7 +229,7 @@ def _together_table(found: Overlap, protocol: str, head: str) -> Table:
     return Table(title, "system", columns, rows_of(body), caption=f"{title}: {head}. {_ways(found)}")
 
 
-def _meaning(options: Options) -> str:
+def _meaning(options: OverlapOptions) -> str:
     """What the percentages are."""
     empty = "is left out" if options.empty == "skip" else "counts 0"
     return (
@@ -245,13 +256,24 @@ def _to_review(found: Overlap) -> Iterator[str]:
 # ---------------------------------------------------------------------------------------------- computing
 
 
+@public(OverlapOptions)
 def overlap(
-    corpus: str | Path | Corpus,
-    *runs: str | Path | Run,
-    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
-    **options: Any,
+    corpus: CorpusLike,
+    *runs: RunLike,
+    protocol: ProtocolsLike = "karat",
+    empty: Empty = "skip",
+    at_least: int = 2,
+    k: float = K,
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Overlap:
-    """The overlaps of runs, two by two; the keywords are those of `karat.analyses.overlap.Options`.
+    """The overlaps of runs, two by two, what they would score together, and phrases that references may lack.
+
+    Raises InputError if there are fewer than two runs, or if a run does not fit the corpus.
 
     >>> documents = Corpus.of([{"id": "1", "text": "Deep nets.", "keyphrases": ["deep net", "tree"]}])
     >>> a = Run.of([{"id": "1", "keyphrases": ["deep nets", "graphs"]}], name="a")
@@ -259,29 +281,27 @@ def overlap(
     >>> [(row["subset"], row["common_correct"], row["common_wrong"]) for row in overlap(documents, a, b).rows()]
     [('present', 100.0, 0.0), ('absent', 0.0, 33.333333333333336), ('all', 25.0, 25.0)]
     """
-    chosen = Options(**options)
-    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
-    reading = reading_of(as_corpus(corpus), as_runs(runs), listed, chosen)
-    finish = in_pass(reading, listed, chosen)
+    options = options_from(OverlapOptions, locals())
+    reading = reading_of(as_corpus(corpus), as_runs(runs), protocol, options.join, options.work)
+    finish = in_pass(reading, options)
     reading.run()
     return finish()
 
 
-def in_pass(reading: Pass, listed: Sequence[str | Protocol], options: Options) -> Callable[[], Overlap]:
+def in_pass(reading: Pass, options: OverlapOptions) -> Callable[[], Overlap]:
     """Registers what an overlap needs of a pass; what comes back gives it once the pass has run."""
     systems = reading.setup.systems
     if len(systems) < 2:
         raise InputError(f"an overlap is of two runs or more, not of {len(systems)}")
-    if options.empty not in EMPTY:
-        raise unknown("value of empty", options.empty, EMPTY)
     checked_k(options.k)
     checked_votes(options.at_least, len(systems))
     subsets = _subsets(reading.corpus, reading.runs)
     metrics = [f"{metric}:{subset}" for subset in subsets for metric in METRICS]
-    protocols = as_protocols(listed, options.language)
+    protocols = as_protocols(as_list(options.protocol), options.join.language)
     requests = {str(p): plan_requests(metrics, p.counting) for p in protocols}
     plan = _Plan(systems, protocols, requests, subsets, options.at_least, options.k)
-    scores = scores_in_pass(reading, metrics, listed, options)
+    scoring = ScoreOptions(protocol=options.protocol, metrics=metrics, join=options.join, work=options.work)
+    scores = scores_in_pass(reading, scoring)
     answers = reading.look(partial(_look, plan))
     return lambda: _together(reading.corpus.name, plan, options, scores(), answers.parts)
 
@@ -395,7 +415,7 @@ def _lacked(
 # ---------------------------------------------------------------------------------------------- all chunks
 
 
-def _together(corpus: str, plan: _Plan, options: Options, results: Results, parts: Sequence[_Part]) -> Overlap:
+def _together(corpus: str, plan: _Plan, options: OverlapOptions, results: Results, parts: Sequence[_Part]) -> Overlap:
     lacked = [(i, phrase, tuple(plan.systems[s] for s in who)) for part in parts for i, phrase, who in part.lacked]
     return Overlap(
         corpus,
@@ -410,7 +430,7 @@ def _together(corpus: str, plan: _Plan, options: Options, results: Results, part
     )
 
 
-def _pairs(plan: _Plan, options: Options, parts: Sequence[_Part]) -> Iterator[Pair]:
+def _pairs(plan: _Plan, options: OverlapOptions, parts: Sequence[_Part]) -> Iterator[Pair]:
     there = np.concatenate([part.there for part in parts])
     for a, b in plan.pairs():
         for p, protocol in enumerate(plan.requests):

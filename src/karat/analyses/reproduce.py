@@ -16,16 +16,46 @@ from pathlib import Path
 from typing import Any, Literal
 
 from karat.analyses.compare import sample_of
-from karat.analyses.score import score
+from karat.analyses.score import ScoreOptions, score_with
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, MissingExtraError, unknown
 from karat.formats.reported import Figure, read_reported
 from karat.matching.columns import SUBSETS
-from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.inputs import (
+    CorporaLike,
+    CorpusLike,
+    Development,
+    MetricsLike,
+    ProtocolLike,
+    ProtocolsLike,
+    RunLike,
+    as_corpora,
+    as_protocols,
+)
 from karat.metrics.base import Request, parse_request
+from karat.options import (
+    By,
+    Interval,
+    JoinOptions,
+    Missing,
+    Progress,
+    WorkOptions,
+    development_option,
+    group,
+    interval_option,
+    level_option,
+    option,
+    options_from,
+    protocol_option,
+    public,
+    renamed,
+    required,
+    resamples_option,
+    seed_option,
+)
 from karat.protocol import KARAT, Counting, Matching, Protocol, change, published, signature_facts
 from karat.results import Displayed, Results, Score
-from karat.stats.resampling import METHODS, RESAMPLES, Method, estimate, interval_of
+from karat.stats.resampling import estimate, interval_of
 from karat.table import FIGURE, FIXED2, INTERVAL, NONE, Column, Group, Kind, Row, Table, number, rows_of
 from karat.text.tokens import tokenizer
 
@@ -42,26 +72,32 @@ ALIKE = 1e-12  # what only the order of additions sets apart
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How figures are computed again; the flags of the command say what each means."""
+class ReproduceOptions:
+    """How figures are computed again."""
 
-    percent: bool = False
-    budget: int | None = None  # protocols tried; all of them without it
-    resamples: int = RESAMPLES
-    seed: int = 0
-    level: float = 0.95
-    interval: Method = "bca"
+    reported: str | Path | Iterable[Mapping[str, Any]] = required(
+        "The figures of the paper.", metavar="FILE", complete="paths"
+    )
+    protocol: ProtocolLike = protocol_option("Convention to recompute under. See `karat list protocols`.", once=True)
+    percent: bool = option(False, "The figures are in percent: 37.4 is .374.")
+    budget: int | None = option(
+        None,
+        "Try N protocols, published ones first.",
+        least=0,
+        metavar="N",
+        otherwise="all with one option changed",
+    )
+    resamples: int = resamples_option()
+    seed: int = seed_option()
+    level: float = level_option()
+    interval: Interval = interval_option()
+    join: JoinOptions = group(JoinOptions)
+    development: Development | None = development_option()
+    work: WorkOptions = group(WorkOptions)
 
-    def __post_init__(self) -> None:
-        """What cannot be chosen is said at once."""
-        if self.interval not in METHODS:
-            raise unknown("interval", str(self.interval), METHODS)
-        if not 0 < self.level < 1:
-            raise InputError(f"level is between 0 and 1, not {self.level:g}")
-        for name, least in (("budget", 0), ("resamples", 1)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise InputError(f"{name} is a whole number from {least} on, not {value}")
+    def scoring(self, protocol: ProtocolsLike, metrics: MetricsLike) -> ScoreOptions:
+        """How metrics are computed under protocols."""
+        return ScoreOptions(protocol, metrics, join=self.join, development=self.development, work=self.work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +174,7 @@ class Reproduction(Displayed):
     documents: Mapping[str, int]  # by corpus
     signatures: Mapping[str, str]
     tried: tuple[int, int, int]  # protocols: published, counting otherwise, matching otherwise
-    options: Options
+    options: ReproduceOptions
     notes: tuple[str, ...]
 
     def rows(self) -> list[dict[str, Any]]:
@@ -299,8 +335,8 @@ def _givers_named(candidates: Sequence[Candidate]) -> str:
     if not candidates:
         return "nothing was tried"
     parts = []
-    for how, group in groupby(candidates[:SHOWN], key=lambda each: each.how):
-        names = ", ".join(f"{_candidate(each)} ({number(each.value)})" for each in group)
+    for how, alike in groupby(candidates[:SHOWN], key=lambda each: each.how):
+        names = ", ".join(f"{_candidate(each)} ({number(each.value)})" for each in alike)
         parts.append(names if how == "rounded" else f"{_HOW[how]} {names}")
     more = len(candidates) - SHOWN
     return "; ".join(parts) + (f"; and {more:,} more" if more > 0 else "")
@@ -347,40 +383,42 @@ def coefficient_of_variation(values: Sequence[float]) -> float:
 # ---------------------------------------------------------------------------------------------- what is asked
 
 
+@public(ReproduceOptions)
 def reproduce(
-    corpus: str | Path | Corpus,
-    *runs: str | Path | Run,
+    corpus: CorpusLike | CorporaLike,
+    *runs: RunLike,
     reported: str | Path | Iterable[Mapping[str, Any]],
-    protocol: str | Protocol = KARAT,
-    **options: Any,
+    protocol: ProtocolLike = "karat",
+    percent: bool = False,
+    budget: int | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+    level: float = 0.95,
+    interval: Interval = "bca",
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    development: Development | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Reproduction:
     """The figures that a paper reports for runs on a corpus, computed again under a protocol, and which one gives them.
 
     `reported` is a file or dicts with metric, subset, value and digits; a figure names its system where there are
-    several runs. The keywords are those of `Options`; others go to `karat.score`.
+    several runs. Several corpora are a dict or a list of pairs, each with its runs; a figure then names its corpus.
+    Raises InputError if a figure cannot be one of its metric, or is of nothing that is given.
     """
-    return reproduce_corpora([(corpus, runs)], reported=reported, protocol=protocol, **options)
-
-
-def reproduce_corpora(
-    corpora: Mapping[str | Path | Corpus, Sequence[str | Path | Run]] | Iterable[tuple[Any, Sequence[Any]]],
-    *,
-    reported: str | Path | Iterable[Mapping[str, Any]],
-    protocol: str | Protocol = KARAT,
-    **options: Any,
-) -> Reproduction:
-    """The same for several corpora, each given with its runs; a figure then names its corpus."""
-    own = {name: value for name, value in options.items() if name in Options.__dataclass_fields__}
-    scoring = {name: value for name, value in options.items() if name not in own}
-    chosen = Options(**own)
-    asked = [_asked(figure, chosen.percent) for figure in read_reported(reported)]
-    listed = corpora.items() if isinstance(corpora, Mapping) else corpora
-    given = [(as_corpus(corpus), as_runs(runs)) for corpus, runs in listed]
+    chosen = options_from(ReproduceOptions, locals())
+    asked = [_asked(figure, percent) for figure in read_reported(reported)]
+    given = as_corpora(corpus, runs)
+    if development is not None and len(given) > 1:
+        raise InputError("a development corpus is of one corpus: leave it out with several")
     shares, notes = _shared_out(asked, given)
-    [first] = as_protocols([protocol], scoring.get("language"))
-    usable, lacking = _usable([first, *as_protocols(published(), scoring.get("language"))])
-    tries = list(_tries(usable, {parse_request(each.text).spec.name for each in asked}, chosen.budget))
-    found = [_Search(corpus, runs, figures, scoring, chosen) for corpus, runs, figures in shares]
+    [first] = as_protocols([protocol], language)
+    usable, lacking = _usable([first, *as_protocols(published(), language)])
+    tries = list(_tries(usable, {parse_request(each.text).spec.name for each in asked}, budget))
+    found = [_Search(documents, systems, figures, chosen) for documents, systems, figures in shares]
     done = [search.reproduced(protocol, tries) for search in found]
     several = len(done) > 1
     rings = [each.ring for each in tries]
@@ -393,6 +431,9 @@ def reproduce_corpora(
         chosen,
         (*dict.fromkeys(note for _, results in done for note in results.notes), *notes, *lacking),
     )
+
+
+reproduce_corpora = renamed(reproduce, "reproduce_corpora")
 
 
 def _key(protocol: str, results: Results, several: bool) -> str:
@@ -452,8 +493,6 @@ def _shared_out(asked: Sequence[_Asked], given: Sequence[tuple[Corpus, list[Run]
     """(the figures of each corpus, notes on those that are of no run here)."""
     names = [corpus.name for corpus, _ in given]
     for name, (_, runs) in zip(names, given, strict=True):
-        if names.count(name) > 1:
-            raise InputError(f"two corpora are named {name!r}; name them: NAME=PATH")
         if not runs:
             raise InputError(f"nothing to compare figures of {name} with: give at least one run")
     shares: list[Share] = []
@@ -566,8 +605,8 @@ def _every_try(published: Sequence[Protocol], metrics: Set[str]) -> Iterator[_Tr
     ]
     rings: tuple[tuple[Ring, list[tuple[str, str]]], ...] = ((1, everything), (2, there))
     for ring, changes in rings:
-        for option, value in changes:
-            yield from (_Try(change(base, **{option: value}), base, ring) for base in published)
+        for name, value in changes:
+            yield from (_Try(change(base, **{name: value}), base, ring) for base in published)
 
 
 def _other_averages(text: str) -> list[tuple[str, str]]:
@@ -602,8 +641,7 @@ class _Search:
     corpus: Corpus
     runs: list[Run]
     figures: list[_Asked]
-    scoring: Mapping[str, Any]
-    options: Options
+    options: ReproduceOptions
 
     @property
     def metrics(self) -> list[str]:
@@ -612,7 +650,7 @@ class _Search:
 
     def reproduced(self, protocol: str | Protocol, tries: Sequence[_Try]) -> tuple[list[Reproduced], Results]:
         """(each figure, the results under the protocol that was chosen)."""
-        results = score(self.corpus, *self.runs, metrics=self.metrics, protocol=protocol, **self.scoring)
+        results = score_with(self.corpus, self.runs, self.options.scoring(protocol, self.metrics))
         own = _by_key(results, self.metrics)
         [name] = results.signatures
         scores = [own[name, each.figure.system or "", each.text] for each in self.figures]
@@ -637,7 +675,7 @@ class _Search:
     def _tried(self, tries: Sequence[_Try], references: str) -> dict[Key, Value]:
         """What every protocol gives; published ones also in the averages that no option leads to."""
         chosen = None if references == "keyphrases" else references
-        scoring = dict(self.scoring) | {"language": None, "references": chosen}
+        join = replace(self.options.join, language=None, references=chosen)
         more = [other for text in self.metrics for _, other in _other_averages(text)]
         found: dict[Key, Value] = {}
         for rings, metrics in (((0,), [*self.metrics, *more]), ((1, 2), self.metrics)):
@@ -645,7 +683,7 @@ class _Search:
             listed = sorted((each.protocol for each in tries if each.ring in rings), key=lambda p: str(p.matching))
             for start in range(0, len(listed), AT_ONCE):
                 some = listed[start : start + AT_ONCE]
-                results = score(self.corpus, *self.runs, metrics=metrics, protocol=some, **scoring)
+                results = score_with(self.corpus, self.runs, replace(self.options.scoring(some, metrics), join=join))
                 found |= {key: (s.value, s.request.average or "") for key, s in _by_key(results, metrics).items()}
         return found
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import fsum, inf, log
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from karat.analyses.ensemble import Made
 from karat.corpus import Prediction, Run, text_of_id
-from karat.errors import InputError, unknown
+from karat.errors import InputError
 from karat.formats.base import quoted
-from karat.matching.inputs import as_runs
+from karat.matching.inputs import OneRun, as_runs
+from karat.options import option, options_from, public
 
 By = Literal["kpp", "scores"]
-BY = ("kpp", "scores")
 _LISTS = ("keyphrases", "scores", "token_probs", "token_logprobs", "kinds")
 _ROUNDING = 1e-6  # by which a probability of single precision may be above 1
 _LACKING = {
@@ -26,23 +25,34 @@ _LACKING = {
 }
 
 
-def rerank(run: str | Path | Run, by: By = "kpp") -> Run:
+@dataclass(frozen=True, slots=True)
+class RerankOptions:
+    """By what phrases are put in order."""
+
+    by: By = option(
+        "kpp",
+        "Lowest keyphrase perplexity first (from token probabilities), or highest score first.",
+        values=("kpp", "scores"),
+    )
+
+
+@public(RerankOptions)
+def rerank(run: OneRun, by: By = "kpp") -> Run:
     """The run with each document's phrases in another order, and all that is told of them.
 
     `kpp`: the lowest keyphrase perplexity first; `scores`: the highest score first. Phrases that are equal in this stay
-    in their order, and those without numbers go last.
+    in their order, and those without numbers go last. Raises InputError if no phrase has numbers.
 
     >>> mine = Run.of([{"id": "1", "keyphrases": ["a", "b c"], "token_probs": [[0.5], [0.9, 0.8]]}])
     >>> [prediction.keyphrases for prediction in rerank(mine)]
     [['b c', 'a']]
     """
-    return make(run, by).run
+    return make(run, options_from(RerankOptions, locals())).run
 
 
-def make(run: str | Path | Run, by: By) -> Made:
+def make(run: OneRun, options: RerankOptions) -> Made:
     """The reranked run, with a note of what could not be ranked."""
-    if by not in BY:
-        raise unknown("way to rerank", by, BY)
+    by = options.by
     [given] = as_runs([run])
     found: list[Prediction] = []
     phrases = lacking = 0

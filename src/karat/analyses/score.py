@@ -19,7 +19,15 @@ from karat.formats.reviews import NONE_ACCEPTED, Accepted, read_accepted
 from karat.matching.align import align
 from karat.matching.columns import PRMU, Aligned, Ints
 from karat.matching.inputs import (
+    CorpusLike,
+    Development,
+    MetricsLike,
+    ProtocolLike,
+    ProtocolsLike,
+    RunLike,
     as_corpus,
+    as_list,
+    as_metrics,
     as_protocols,
     as_runs,
     by_line_notes,
@@ -34,25 +42,41 @@ from karat.matching.passes import Pass, View, hash_look, text_options
 from karat.matching.sanity import has_texts, sanity_warnings
 from karat.matching.spellings import merged_spellings
 from karat.metrics.base import DEFAULT_METRICS, Request, Rows, parse_request, plan_requests
-from karat.options import By, Missing, Progress
+from karat.options import (
+    By,
+    JoinOptions,
+    Missing,
+    Progress,
+    WorkOptions,
+    development_option,
+    group,
+    metrics_option,
+    option,
+    options_from,
+    protocol_option,
+    public,
+)
 from karat.protocol import Matching, Protocol, change, signature_facts
 from karat.results import Part, Results, Score, Tally
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How `score` works, beyond what it scores; the flags of the command say what each means."""
+class ScoreOptions:
+    """How `score` works."""
 
-    averages: bool = False
-    references: str | None = None
-    language: str | None = None
-    by: By | None = None
-    missing: Missing = "error"
-    shard: str | None = None
-    jobs: int = 1
-    development: tuple[str | Path | Corpus, Sequence[str | Path | Run]] | None = None
-    progress: Progress | None = None
-    extra_references: str | Path | None = None  # a review, whose accepted phrases are references too
+    protocol: ProtocolsLike = protocol_option(repeatable=True)
+    metrics: MetricsLike | None = metrics_option()
+    averages: bool = option(False, "Every average of each metric, not the protocol's own alone.")
+    extra_references: str | Path | None = option(
+        None,
+        "Add the references that a review accepts; `karat overlap --review` writes one.",
+        metavar="FILE",
+        complete="paths",
+    )
+    join: JoinOptions = group(JoinOptions)
+    development: Development | None = development_option()
+    work: WorkOptions = group(WorkOptions)
+    shard: str | None = option(None, "Score every N-th document from the I-th on; then `results merge`.", metavar="I/N")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,73 +95,92 @@ class Plan:
         return sorted(found.items(), key=lambda item: order.index(text_options(item[0])))
 
 
+@public(ScoreOptions)
 def score(
-    corpus: str | Path | Corpus,
-    *runs: str | Path | Run,
-    metrics: Sequence[str] | None = None,
-    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
-    **options: Any,
+    corpus: CorpusLike,
+    *runs: RunLike,
+    protocol: ProtocolsLike = "karat",
+    metrics: MetricsLike | None = None,
+    averages: bool = False,
+    extra_references: str | Path | None = None,
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    development: Development | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    shard: str | None = None,
 ) -> Results:
     """The scores of runs against a corpus, with the rows they are made of.
 
-    `corpus` and `runs` are paths, NAME=PATH, or Corpus and Run objects; `metrics` are strings such as
-    `f1@5:present`; `protocol` is one or several names with options; the keywords are those of `Options`.
+    `metrics` are strings such as `f1@5:present`, by default F1 at 5, M and O for present, absent and all phrases;
+    `protocol` is one name with options, or several. Raises InputError if a file, a metric or a protocol cannot be used,
+    or if a run does not fit the corpus.
     """
+    return score_with(corpus, runs, options_from(ScoreOptions, locals()))
+
+
+def score_with(corpus: CorpusLike, runs: Sequence[RunLike], options: ScoreOptions) -> Results:
+    """The scores of runs, as `score` computes them."""
     with uncollected():
-        return _score(corpus, runs, metrics, protocol, Options(**options))
+        reading = reading_of(
+            as_corpus(corpus),
+            as_runs(runs),
+            options.protocol,
+            options.join,
+            options.work,
+            shard=options.shard,
+            extra_references=options.extra_references,
+        )
+        finish = in_pass(reading, options)
+        reading.run()
+        return finish()
 
 
-def _score(
-    corpus: str | Path | Corpus,
-    runs: Sequence[str | Path | Run],
-    metrics: Sequence[str] | None,
-    protocol: str | Protocol | Sequence[str | Protocol],
-    options: Options,
-) -> Results:
-    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
-    reading = reading_of(as_corpus(corpus), as_runs(runs), listed, options)
-    finish = in_pass(reading, metrics, listed, options)
-    reading.run()
-    return finish()
-
-
-def reading_of(corpus: Corpus, runs: Sequence[Run], protocols: Sequence[str | Protocol], options: Any) -> Pass:
+def reading_of(
+    corpus: Corpus,
+    runs: Sequence[Run],
+    protocol: ProtocolsLike,
+    join: JoinOptions,
+    work: WorkOptions,
+    *,
+    shard: str | None = None,
+    extra_references: str | Path | None = None,
+) -> Pass:
     """A pass over a corpus and runs, with the references that the options, or a signature among the protocols, name."""
-    signed = _facts(protocols).get("set", "keyphrases")
-    extra = getattr(options, "extra_references", None)
+    signed = _facts(as_list(protocol)).get("set", "keyphrases")
     return Pass(
         corpus,
         runs,
-        Join(options.by, options.missing, parse_shard(getattr(options, "shard", None))),
-        reference_set=chosen_set(corpus, options.references or (None if signed == "keyphrases" else signed)),
-        extra=_extra(corpus, extra),
-        jobs=options.jobs,
-        progress=options.progress,
+        Join(join.by, join.missing, parse_shard(shard)),
+        reference_set=chosen_set(corpus, join.references or (None if signed == "keyphrases" else signed)),
+        extra=_extra(corpus, extra_references),
+        jobs=work.jobs,
+        progress=work.progress,
     )
 
 
-def in_pass(
-    reading: Pass, metrics: Sequence[str] | None, listed: Sequence[str | Protocol], options: Any
-) -> Callable[[], Results]:
+def in_pass(reading: Pass, options: ScoreOptions) -> Callable[[], Results]:
     """Registers what scores need of a pass; what comes back gives them once the pass has run."""
-    corpus, runs, setup = reading.corpus, reading.runs, reading.setup
+    corpus, runs, setup, join = reading.corpus, reading.runs, reading.setup, options.join
     if not runs:
         raise InputError("nothing to score: give at least one run")
-    wanted, no_texts = wanted_metrics(corpus, metrics, runs)
-    protocols, facts = as_protocols(listed, options.language), _facts(listed)
-    averages = getattr(options, "averages", False)
-    requests = tuple(tuple(plan_requests(wanted, p.counting, averages)) for p in protocols)
+    wanted, no_texts = wanted_metrics(corpus, as_metrics(options.metrics), runs)
+    listed = as_list(options.protocol)
+    protocols, facts = as_protocols(listed, join.language), _facts(listed)
+    requests = tuple(tuple(plan_requests(wanted, p.counting, options.averages)) for p in protocols)
     notes = [
-        *by_line_notes(corpus, runs, options.by),
+        *by_line_notes(corpus, runs, join.by),
         *by_name_notes(corpus, protocols),
-        *_extra_notes(setup.extra, getattr(options, "extra_references", None), facts.get("extra")),
-        *map("warning: {}".format, sanity_warnings(corpus, runs, protocols, options.by, setup.reference_set)),
+        *_extra_notes(setup.extra, options.extra_references, facts.get("extra")),
+        *map("warning: {}".format, sanity_warnings(corpus, runs, protocols, join.by, setup.reference_set)),
     ]
     asked = [request for each in requests for request in each]
     for request in {(r.metric, r.options): r for r in asked}.values():
         if request.spec.needs is not None:
             request.spec.needs(runs, dict(request.options))
-    plan, fit_notes = _fitted(Plan(protocols, (requests,) * len(runs)), reading, options)
+    plan, fit_notes = _fitted(Plan(protocols, (requests,) * len(runs)), reading, options.development)
     later = [*no_texts, *fit_notes, *dict.fromkeys(filter(None, (request.remark for request in asked)))]
     scored, hashes = reading.look(partial(_score_chunk, plan)), reading.look(hash_look)
 
@@ -289,7 +332,7 @@ def _concatenate(rows: Sequence[Rows], documents: Sequence[int]) -> Rows:
 # ---------------------------------------------------------------------------------------------- fitted constants
 
 
-def _fitted(plan: Plan, reading: Pass, options: Any) -> tuple[Plan, list[str]]:
+def _fitted(plan: Plan, reading: Pass, development: Development | None) -> tuple[Plan, list[str]]:
     """The plan with the constants that requests need: found on development documents, or on all scored ones."""
     asked = {request for each in plan.requests for requests in each for request in requests}
     fits = [fit for request in asked if (fit := request.needs_fit())]
@@ -297,7 +340,6 @@ def _fitted(plan: Plan, reading: Pass, options: Any) -> tuple[Plan, list[str]]:
     if any(not fit.development for fit in fits):
         plan = _with_constants(plan, _again(reading), range(len(reading.runs)), development=False)
     if any(fit.development for fit in fits):
-        development = getattr(options, "development", None)
         if development is None:
             notes.append("the k of @V was fitted on the scored documents themselves; --dev-corpus fits it on others")
             others = _again(reading)
@@ -367,7 +409,7 @@ def _gather_chunk(plan: Plan, development: bool, view: View) -> Gathered:
 
 
 def prmu(
-    corpus: str | Path | Corpus, protocol: str | Protocol = "karat", references: str | None = None
+    corpus: CorpusLike, protocol: ProtocolLike = "karat", references: str | None = None
 ) -> dict[str, dict[str, float]]:
     """The shares of present, reordered, mixed and unseen references: mean over documents, and over the corpus.
 

@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate
-from pathlib import Path
 from typing import Any, Literal
 
 from karat import __version__
@@ -16,10 +15,18 @@ from karat.formats.base import quoted
 from karat.formats.reviews import near
 from karat.matching.align import align, prepare
 from karat.matching.columns import Aligned, Prepared
-from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.inputs import CorpusLike, ProtocolLike, RunLike, as_corpus, as_protocols, as_runs
 from karat.matching.join import Chunk, Join, chunks
-from karat.options import By, Missing
-from karat.protocol import Protocol
+from karat.options import (
+    By,
+    JoinOptions,
+    Missing,
+    group,
+    options_from,
+    protocol_option,
+    public,
+    required,
+)
 from karat.results import Displayed
 from karat.text.places import Span, occurrences, stems_at
 
@@ -27,14 +34,12 @@ Kind = Literal["present", "absent"]
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How a document is looked at; the flags of the command say what each means."""
+class ShowOptions:
+    """Which document is shown, and how it is looked at."""
 
-    protocol: str | Protocol = "karat"
-    references: str | None = None
-    language: str | None = None
-    by: By | None = None
-    missing: Missing = "error"
+    id: str = required("The document (its line, where there are no ids).", metavar="ID")
+    protocol: ProtocolLike = protocol_option("Convention by which phrases are equal, and present.")
+    join: JoinOptions = group(JoinOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,30 +101,42 @@ class Shown(Displayed):
         }
 
 
-def show(corpus: str | Path | Corpus, *runs: str | Path | Run, id: str, **options: Any) -> Shown:
-    """One document with its references and what each run predicts; the keywords are those of `Options` here.
+@public(ShowOptions)
+def show(
+    corpus: CorpusLike,
+    *runs: RunLike,
+    id: str,
+    protocol: ProtocolLike = "karat",
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+) -> Shown:
+    """One document with its references and what each run predicts.
+
+    Raises InputError if there is no such document, or if a run lacks it.
 
     >>> bees = Corpus.of([{"id": "1", "text": "Swarms of bees.", "keyphrases": ["bee", "zoology"]}])
     >>> shown = show(bees, Run.of([{"id": "1", "keyphrases": ["bees", "nest"]}]), id="1")
     >>> [(each.phrase, each.hit) for each in shown.predictions], shown.text_marks
     ([('bees', True), ('nest', False)], ((10, 14),))
     """
-    chosen = Options(**options)
+    join = options_from(ShowOptions, locals()).join
     given, systems = as_corpus(corpus), as_runs(runs)
-    protocol = as_protocols([chosen.protocol], chosen.language)[0]
-    chunk, at = _find(given, systems, str(id), chosen)
+    [convention] = as_protocols([protocol], language)
+    chunk, at = _find(given, systems, str(id), join)
     documents = chunk.documents.pick([at]).records()
-    _check_set(documents[0], chosen.references, given.origin)
-    prepared = prepare(documents, protocol.matching, given.semeval, chosen.references)
+    _check_set(documents[0], references, given.origin)
+    prepared = prepare(documents, convention.matching, given.semeval, references)
     records = [batch.pick([at]).records() for batch in chunk.predictions]
     names = tuple(run.name for run in systems)
-    aligned = {name: align(prepared, each, protocol.counting) for name, each in zip(names, records, strict=True)}
+    aligned = {name: align(prepared, each, convention.counting) for name, each in zip(names, records, strict=True)}
     predictions = {name: tuple(_predicted(name, each)) for name, each in aligned.items()}
     title, text = documents[0].title or "", documents[0].text or ""
     return Shown(
         given.name,
         str(id),
-        str(protocol),
+        str(convention),
         title,
         text,
         _marks(title, prepared),
@@ -127,19 +144,19 @@ def show(corpus: str | Path | Corpus, *runs: str | Path | Run, id: str, **option
         tuple(_wanted(prepared, aligned)),
         names,
         tuple(each for of_system in predictions.values() for each in of_system),
-        {str(protocol): protocol.signature(set=chosen.references or "keyphrases", karat=__version__)},
+        {str(convention): convention.signature(set=references or "keyphrases", karat=__version__)},
         tuple(f"{name}: no predictions" for name, each in predictions.items() if not each),
     )
 
 
-def _find(corpus: Corpus, runs: Sequence[Run], id: str, options: Options) -> tuple[Chunk, int]:
+def _find(corpus: Corpus, runs: Sequence[Run], id: str, join: JoinOptions) -> tuple[Chunk, int]:
     """The chunk that holds the document, and where in it; what other documents a run lacks does not matter."""
     known: list[str] = []
-    for chunk in chunks(corpus, runs, Join(options.by, "empty")):
+    for chunk in chunks(corpus, runs, Join(join.by, "empty")):
         if id in chunk.ids:
             at = chunk.ids.index(id)
             for run, lacking in zip(runs, chunk.missing, strict=True):
-                if at in lacking and options.missing == "error":
+                if at in lacking and join.missing == "error":
                     raise InputError(
                         f"{run.origin}: no predictions for document {quoted(id)} of {corpus.origin}; "
                         "show it all the same with --missing empty"

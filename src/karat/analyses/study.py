@@ -23,10 +23,28 @@ from karat.errors import InputError
 from karat.formats import read_run
 from karat.formats.files import stem
 from karat.matching.columns import PRMU
-from karat.matching.inputs import as_corpus, as_runs
+from karat.matching.inputs import CorpusLike, ProtocolLike, RunLike, as_corpus, as_runs
+from karat.options import (
+    By,
+    Interval,
+    JoinOptions,
+    Missing,
+    Progress,
+    cutoff_option,
+    flat,
+    group,
+    interval_option,
+    level_option,
+    option,
+    options_from,
+    progress_option,
+    protocol_option,
+    public,
+    resamples_option,
+    seed_option,
+)
 from karat.pairs.filter import ALL, LENGTH, Filtered, filter_reformulations
 from karat.pairs.mine import Pairs, mine_pairs
-from karat.protocol import Protocol
 from karat.results import Displayed
 
 EXTRACTS = 0.01  # a system that generates less than this share of its predictions is an extractor
@@ -135,49 +153,62 @@ def _batches(runs: list[Run]) -> Iterator[Batch[Prediction]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is common to all three tables."""
+class StudyOptions:
+    """What makes a pair, and how systems are measured on pairs."""
 
-    min: float = 0.5
-    length: float = LENGTH
-    protocol: str | Protocol = "karat"
-    references: str | None = None
-    language: str | None = None
+    min: float = option(0.5, "Least Jaccard index of references of a pair.", metavar="T")
+    length: float = option(LENGTH, "By what share of words a reformulation may be longer or shorter.", metavar="S")
+    cutoff: str = cutoff_option()
+    protocol: ProtocolLike = protocol_option("Convention by which phrases are matched.")
+    resamples: int = resamples_option()
+    seed: int = seed_option()
+    level: float = level_option()
+    interval: Interval = interval_option()
+    join: JoinOptions = group(JoinOptions)
+    progress: Progress | None = progress_option()
 
 
+@public(StudyOptions)
 def study(
-    corpus: str | Path | Corpus,
+    corpus: CorpusLike,
     reformulations: str | Path | Sequence[str | Path] | None,
-    *runs: str | Path | Run,
+    *runs: RunLike,
     min: float = 0.5,
     length: float = LENGTH,
-    protocol: str | Protocol = "karat",
+    cutoff: str = "M",
+    protocol: ProtocolLike = "karat",
+    resamples: int = 10_000,
+    seed: int = 0,
+    level: float = 0.95,
+    interval: Interval = "bca",
     references: str | None = None,
     language: str | None = None,
-    **options: Any,
+    by: By | None = None,
+    missing: Missing = "error",
+    progress: Progress | None = None,
 ) -> Study:
     """The three tables of a corpus, its reformulations (or None) and runs that predict for both, or folders of runs.
 
     `min` is the least Jaccard index of references that makes a pair, `length` by how much a reformulation's length may
-    differ; the other keywords are those of `karat.homogeneity`.
+    differ. Raises InputError if there is no run, or if one does not fit the corpus.
     """
-    asked = Asked(min, length, protocol, references, language)
+    asked = options_from(StudyOptions, locals())
     given, systems = as_corpus(corpus), _systems(runs)
     if not systems:
         raise InputError("the tables are of one run or more; give at least one, or a folder of them")
-    shared = options | {"protocol": protocol, "references": references, "language": language}
+    own = {name: value for name, value in flat(asked).items() if name not in ("min", "length")}
     filtered = None if reformulations is None else _filtered(given, reformulations, asked)
     judged = () if filtered is None else filtered.judged
     reformulated = None
     if filtered is not None and filtered.pairs():
         kept = Corpus.of(map(_document, filtered.kept()), name="reformulations")
         wanted = [run.without({each.id for each in judged if not each.kept}) for run in systems]
-        reformulated = homogeneity(given, filtered.pairs(), *wanted, reformulations=kept, **shared)
+        reformulated = homogeneity(given, filtered.pairs(), *wanted, reformulations=kept, **own)
     mined = mine_pairs(given, min=min, references=references)
     sharing = None
     if len(mined):
-        own = [run.without({each.id for each in judged}) for run in systems]
-        sharing = homogeneity(given, mined, *own, **shared)
+        wanted = [run.without({each.id for each in judged}) for run in systems]
+        sharing = homogeneity(given, mined, *wanted, **own)
     measured = [each for each in (reformulated, sharing) if each is not None]
     notes = [*_missing(filtered, mined, asked), *(note for each in measured for note in _told(each))]
     signatures = {name: text for each in measured for name, text in each.signatures.items()}
@@ -185,21 +216,21 @@ def study(
     return Study(given.name, versions, filtered, mined, reformulated, sharing, signatures, tuple(dict.fromkeys(notes)))
 
 
-def _systems(runs: Iterable[str | Path | Run]) -> tuple[Run, ...]:
-    given: list[Run] = []
+def _systems(runs: Iterable[RunLike]) -> tuple[Run, ...]:
+    given: list[RunLike] = []
     for run in runs:
-        given += [run] if isinstance(run, Run) else runs_in([run])
+        given += runs_in([run]) if isinstance(run, str | Path) else [run]
     return tuple(as_runs(given))
 
 
-def _filtered(corpus: Corpus, reformulations: str | Path | Sequence[str | Path], asked: Asked) -> Filtered:
+def _filtered(corpus: Corpus, reformulations: str | Path | Sequence[str | Path], asked: StudyOptions) -> Filtered:
     return filter_reformulations(
         corpus,
         reformulations,
         length=asked.length,
         protocol=asked.protocol,
-        references=asked.references,
-        language=asked.language,
+        references=asked.join.references,
+        language=asked.join.language,
     )
 
 
@@ -208,7 +239,7 @@ def _document(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: record.get(name) for name in ("id", "title", "text")}
 
 
-def _missing(filtered: Filtered | None, mined: Pairs, asked: Asked) -> Iterator[str]:
+def _missing(filtered: Filtered | None, mined: Pairs, asked: StudyOptions) -> Iterator[str]:
     """Why a table is not there."""
     if filtered is None:
         yield "no reformulations were given, so there is no second table; see `karat pairs reformulate`"
@@ -230,7 +261,7 @@ def _told(found: Homogeneity) -> Iterator[str]:
     return (note for note in found.notes if note not in compared)
 
 
-def _versions(corpus: Corpus, filtered: Filtered | None, mined: Pairs, asked: Asked) -> Iterator[Version]:
+def _versions(corpus: Corpus, filtered: Filtered | None, mined: Pairs, asked: StudyOptions) -> Iterator[Version]:
     if filtered is None:
         yield _version("original", corpus, asked)
     else:
@@ -246,6 +277,6 @@ def _versions(corpus: Corpus, filtered: Filtered | None, mined: Pairs, asked: As
         yield _version(f"CP {100 * asked.min:g} %", some, asked)
 
 
-def _version(name: str, corpus: Corpus, asked: Asked) -> Version:
-    shares = prmu(corpus, asked.protocol, asked.references)
+def _version(name: str, corpus: Corpus, asked: StudyOptions) -> Version:
+    shares = prmu(corpus, asked.protocol, asked.join.references)
     return Version(name, len(corpus), dict(shares["documents"]))

@@ -15,6 +15,7 @@ from typing import Any
 from karat.analyses.check import is_of, known_metrics, metric_text
 from karat.errors import InputError, unknown
 from karat.metrics.base import METRICS, Request, parse_request
+from karat.options import option, public
 from karat.protocol import parse_protocol
 from karat.results import Displayed, Results, Score, load
 from karat.table import Cell as Shown
@@ -122,10 +123,27 @@ def _or_none(value: float | None) -> float | None:
 # ---------------------------------------------------------------------------------------------- what is there
 
 
+@dataclass(frozen=True, slots=True)
+class TablesOptions:
+    """What the tables show."""
+
+    metric: str | None = option(
+        None,
+        "The metric.",
+        flags=("-m", "--metric"),
+        metavar="METRIC",
+        complete="metrics",
+        otherwise="f1@M; of cutoffs f1",
+    )
+    percent: bool = option(False, "Show 37.16 instead of .3716.")
+
+
+@public(TablesOptions)
 def tables(kind: str, *results: str | Path | Results, metric: str | None = None, percent: bool = False) -> Tables:
     """The tables of a kind, one of KINDS, from results of one or several corpora: objects or `.karat` files.
 
-    `metric` is another than f1 at M (of cutoffs: another than f1); `percent` shows 37.16 instead of .3716.
+    `metric` is another than f1 at M (of cutoffs: another than f1); `percent` shows 37.16 instead of .3716. Raises
+    InputError if results cannot stand in one table.
     """
     if kind not in KINDS:
         raise unknown("table", kind, KINDS)

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
-from karat.cli import completion
+import karat
+from karat.cli.flags import verb
 from karat.cli.shared import (
     Files,
-    check_output,
+    Output,
     corpus_argument,
-    deliver,
-    development_options,
-    jobs_option,
-    matching_options,
-    output_options,
-    progress,
+    development_flags,
+    output_flags,
+    reading_flags,
     runs_argument,
 )
-from karat.errors import InputError
 
 EPILOG = """\b
 Examples:
@@ -30,46 +25,13 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@verb("audit", epilog=EPILOG)
 @corpus_argument
 @runs_argument
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="METRIC",
-    help="The metric (default f1@M:present).",
-    shell_complete=completion.metrics,
-)
-@click.option(
-    "--protocol",
-    "protocols",
-    multiple=True,
-    metavar="NAME[,option=value...]",
-    help="Convention to score under (repeatable; default all published ones). See `karat list protocols`.",
-    shell_complete=completion.protocols,
-)
-@click.option(
-    "--against",
-    default="karat",
-    metavar="PROTOCOL",
-    help="What the others are explained by comparison with (default karat).",
-    shell_complete=completion.protocols,
-)
-@click.option("--causes/--no-causes", default=True, help="Whether to look for what explains the differences.")
-@matching_options
-@development_options
-@jobs_option
-@output_options
-def audit(
-    corpus: str,
-    runs: tuple[str, ...],
-    format_: str | None,
-    output: str | None,
-    quiet: bool,
-    **options: Any,
-) -> None:
+@development_flags
+@reading_flags
+@output_flags
+def audit(corpus: str, runs: tuple[str, ...], **options: Any) -> None:
     """Score runs under every protocol and explain the differences.
 
     One metric: protocols down, systems across, how far each system's scores
@@ -80,23 +42,9 @@ def audit(
     of their scripts. Twenty thousand documents take minutes: use -j, or
     --no-causes for the table alone.
     """
-    check_output(format_, output)
-    from karat.analyses.audit import audit as audit_runs
-
-    files = Files.of(options)
-    metrics = options.pop("metrics")
-    if len(metrics) > 1:
-        raise InputError(f"an audit is of one metric, not of {len(metrics)}: {', '.join(metrics)}")
-    if metrics:
-        options["metric"] = metrics[0]
+    output, files = Output.of(options, saves=True), Files.of(options)
     documents, systems = files.all(corpus, runs)
-    with progress(quiet) as done:
-        found = audit_runs(
-            documents,
-            *systems,
-            protocol=options.pop("protocols"),
-            development=files.development(options),
-            progress=done,
-            **options,
-        )
-    deliver(found, format_, output, quiet)
+    development = files.other(options)
+    with files.work(options, output.quiet) as chosen:
+        found = karat.audit(documents, *systems, development=development, **chosen)
+    output.deliver(found)

@@ -98,6 +98,13 @@ def _cut(metric: Metric, asked: bool) -> Iterator[str]:
         yield from (f"{metric.name}@{cutoff}" for cutoff in CUTOFFS)
 
 
+def metrics_and_similarities(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Metrics of sets of phrases, and similarities of two phrases."""
+    return [*metrics(context, parameter, incomplete), *similarities(context, parameter, incomplete)]
+
+
 def formats(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of formats; after `corpus:` or `run:` those that hold one."""
     from karat.formats import FORMATS

@@ -6,22 +6,10 @@ from typing import Any
 
 import click
 
+import karat
 from karat.cli import completion
-from karat.cli.shared import (
-    Files,
-    check_output,
-    corpus_argument,
-    deliver,
-    interval_options,
-    jobs_option,
-    matching_options,
-    output_options,
-    progress,
-    protocol_option,
-    resampling_options,
-    runs_argument,
-)
-from karat.errors import InputError
+from karat.cli.flags import verb
+from karat.cli.shared import Files, Output, corpus_argument, output_flags, reading_flags, runs_argument
 
 EPILOG = """\b
 Examples:
@@ -37,34 +25,9 @@ or by "scores" from 0 to 1.
 """
 
 
-@click.command(epilog=EPILOG)
+@verb("confidence", epilog=EPILOG)
 @corpus_argument
 @runs_argument
-@protocol_option
-@click.option(
-    "--confidence",
-    type=click.Choice(["token_probs", "token_logprobs", "scores"]),
-    help="What confidence is made of (default: the first of these that a document has).",
-)
-@click.option("--bins", type=click.IntRange(1, 1_000_000), default=10, metavar="N", help="Bins of ECE (default 10).")
-@click.option(
-    "--binning",
-    type=click.Choice(["width", "mass"]),
-    default="width",
-    help="Bins of one width, or with as many predictions each (default width).",
-)
-@click.option(
-    "--precision",
-    type=float,
-    metavar="P",
-    help="Find the lowest confidence from which on this share of the predictions is correct.",
-)
-@click.option(
-    "--calibrate",
-    type=click.Choice(["temperature", "platt", "isotonic"]),
-    help="Also show confidences after temperature or Platt scaling, or isotonic regression, fitted on --fit-corpus and "
-    "--fit-run.",
-)
 @click.option(
     "--fit-corpus",
     metavar="CORPUS",
@@ -79,36 +42,18 @@ or by "scores" from 0 to 1.
     help="Their predictions, named as the run they are for: NAME=PATH (repeatable).",
     shell_complete=completion.paths,
 )
-@resampling_options
-@interval_options
-@matching_options
-@jobs_option
-@output_options
-def confidence(
-    corpus: str,
-    runs: tuple[str, ...],
-    format_: str | None,
-    output: str | None,
-    quiet: bool,
-    fit_corpus: str | None,
-    fit_runs: tuple[str, ...],
-    **options: Any,
-) -> None:
+@reading_flags
+@output_flags
+def confidence(corpus: str, runs: tuple[str, ...], **options: Any) -> None:
     """Show whether systems know when they are right.
 
     Compares how sure a system is of its phrases with how often they are
     correct: expected calibration error, bins, Brier score, keyphrase
     perplexity, and what is gained by keeping only what it is sure of.
     """
-    check_output(format_, output, saves=False)
-    if bool(fit_corpus) != bool(fit_runs):
-        raise InputError("--fit-corpus and --fit-run go together")
-    from karat.analyses.confidence import confidence as confidence_of
-
-    files = Files.of(options)
-    protocols = options.pop("protocols")
-    fit = (files.corpus(fit_corpus), list(map(files.run, fit_runs))) if fit_corpus else None
+    output, files = Output.of(options), Files.of(options)
+    fit = files.other(options, "fit")
     documents, systems = files.all(corpus, runs)
-    with progress(quiet) as done:
-        found = confidence_of(documents, *systems, protocol=protocols or "karat", fit=fit, progress=done, **options)
-    deliver(found, format_, output, quiet)
+    with files.work(options, output.quiet) as chosen:
+        found = karat.confidence(documents, *systems, fit=fit, **chosen)
+    output.deliver(found)

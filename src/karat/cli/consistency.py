@@ -6,16 +6,9 @@ from typing import Any
 
 import click
 
-from karat.cli import completion
-from karat.cli.shared import (
-    Files,
-    check_output,
-    deliver,
-    fields_option,
-    from_option,
-    output_options,
-    runs_argument,
-)
+import karat
+from karat.cli.flags import verb
+from karat.cli.shared import Files, Output, output_flags, reading_flags, runs_argument
 
 EPILOG = """\b
 Examples:
@@ -30,74 +23,21 @@ explain, as in `support vector machine (SVM)`.
 """
 
 
-@click.command(epilog=EPILOG)
+@verb("consistency", epilog=EPILOG)
 @runs_argument
-@click.option(
-    "--corpus",
-    metavar="CORPUS",
-    help="The documents, whose texts explain abbreviations.",
-    shell_complete=completion.paths,
-)
-@click.option(
-    "--model",
-    default="hash",
-    metavar="NAME",
-    help="Embedder: hash, vectors:PATH or an encoder's directory (default hash).",
-)
-@click.option(
-    "--near", type=float, default=0.9, metavar="T", help="Names are near with a cosine of T or more (default 0.9)."
-)
 @click.option("--no-near", is_flag=True, help="Do not compare vectors.")
-@click.option(
-    "--vocabulary",
-    metavar="FILE",
-    help="Controlled terms, one a line: how much of a run is among them, and what is nearest to the rest.",
-    shell_complete=completion.paths,
-)
-@click.option(
-    "--nearest",
-    type=click.Choice(["levenshtein", "cosine"]),
-    default="levenshtein",
-    help="By what an entry is nearest: by letters or by vectors (default levenshtein).",
-)
-@click.option(
-    "--worst",
-    type=click.IntRange(0),
-    default=10,
-    metavar="N",
-    help="Show the N worst concepts, and phrases that are no terms; 0 for all (default 10).",
-)
-@click.option(
-    "--language",
-    metavar="LANGUAGE",
-    help="Stem with Snowball for this language, as french.",
-    shell_complete=completion.languages,
-)
-@from_option
-@fields_option
-@output_options
-def consistency(
-    runs: tuple[str, ...],
-    corpus: str | None,
-    near: float,
-    no_near: bool,
-    format_: str | None,
-    output: str | None,
-    quiet: bool,
-    **options: Any,
-) -> None:
+@reading_flags
+@output_flags
+def consistency(runs: tuple[str, ...], corpus: str | None, near: float, no_near: bool, **options: Any) -> None:
     """Show how often a system gives one concept several names.
 
     Names are one concept when they are equal by stem, in another order, when
     one abbreviates the other, or when their vectors are near. Shows how many
     have a rival and the worst concepts first.
     """
-    check_output(format_, output, saves=False)
-    from karat.analyses.consistency import consistency as consistency_of
-
-    files = Files.of(options)
+    output, files = Output.of(options), Files.of(options)
     documents = None if corpus is None else files.corpus(corpus)
     systems = list(map(files.run, runs))
     files.check()
-    found = consistency_of(*systems, corpus=documents, near=None if no_near else near, **options)
-    deliver(found, format_, output, quiet)
+    found = karat.consistency(*systems, corpus=documents, near=None if no_near else near, **options)
+    output.deliver(found)

@@ -6,17 +6,10 @@ from typing import Any
 
 import click
 
+import karat
 from karat.cli import completion
-from karat.cli.shared import (
-    Files,
-    check_output,
-    corpus_argument,
-    deliver,
-    jobs_option,
-    matching_options,
-    output_options,
-    progress,
-)
+from karat.cli.flags import verb
+from karat.cli.shared import Files, Output, corpus_argument, output_flags, reading_flags
 
 EPILOG = """\b
 Examples:
@@ -32,34 +25,12 @@ characters each; a phrase is in the part where it first occurs.
 """
 
 
-@click.command(epilog=EPILOG)
+@verb("describe", epilog=EPILOG)
 @corpus_argument
 @click.argument("runs", nargs=-1, metavar="[RUN...]", shell_complete=completion.paths)
-@click.option(
-    "--protocol",
-    default="karat",
-    metavar="NAME[,option=value...]",
-    help="Convention by which phrases are found (default karat). See `karat list protocols`.",
-    shell_complete=completion.protocols,
-)
-@click.option(
-    "--train",
-    metavar="CORPUS",
-    help="Say which documents and references are also in this training corpus.",
-    shell_complete=completion.paths,
-)
-@matching_options
-@jobs_option
-@output_options
-def describe(
-    corpus: str,
-    runs: tuple[str, ...],
-    format_: str | None,
-    output: str | None,
-    quiet: bool,
-    train: str | None,
-    **options: Any,
-) -> None:
+@reading_flags
+@output_flags
+def describe(corpus: str, runs: tuple[str, ...], train: str | None, **options: Any) -> None:
     """Describe a corpus, and what systems find where in it.
 
     Counts references (how many, how long, present or absent, how generic,
@@ -67,14 +38,9 @@ def describe(
     references that look stemmed or joined. With runs, the same of their
     predictions, and which references they miss. -f md writes a dataset card.
     """
-    check_output(format_, output, saves=False)
-    from karat.analyses.describe import describe as portrait
-
-    files = Files.of(options)
-    documents = files.corpus(corpus)
-    systems = [files.run(run) for run in runs]
+    output, files = Output.of(options), Files.of(options)
     training = None if train is None else files.corpus(train)
-    files.check()
-    with progress(quiet) as done:
-        found = portrait(documents, *systems, train=training, progress=done, **options)
-    deliver(found, format_, output, quiet)
+    documents, systems = files.all(corpus, runs)
+    with files.work(options, output.quiet) as chosen:
+        found = karat.describe(documents, *systems, train=training, **chosen)
+    output.deliver(found)

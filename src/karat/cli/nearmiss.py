@@ -8,25 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import karat
 from karat.cli import completion
+from karat.cli.flags import verb
 from karat.cli.shared import (
     Files,
+    Output,
     check_file,
-    check_output,
     corpus_argument,
-    deliver,
-    jobs_option,
-    matching_options,
-    output_options,
-    progress,
-    protocol_option,
+    output_flags,
+    reading_flags,
     runs_argument,
 )
 
 if TYPE_CHECKING:
     from karat.analyses.nearmiss import NearMiss
-
-SUBSETS = ("all", "present", "absent", "P", "R", "M", "U")
 
 EPILOG = """\b
 Examples:
@@ -40,47 +36,18 @@ and words of the reference, and the relation of Zesch and Gurevych (2009).
 """
 
 
-@click.command(epilog=EPILOG)
+@verb("nearmiss", epilog=EPILOG)
 @corpus_argument
 @runs_argument
-@protocol_option
-@click.option(
-    "--score",
-    "similarity",
-    default="overlap",
-    metavar="NAME[,option=value...]",
-    help="How near two phrases are, as kmr or file:PATH (default overlap). See `karat list similarities`.",
-    shell_complete=completion.similarities,
-)
-@click.option(
-    "--threshold",
-    type=float,
-    metavar="T",
-    help="Near is a score of at least T, from 0 to 1 (default: the phrases share a word).",
-)
-@click.option("--subset", type=click.Choice(SUBSETS), default="all", help="Which phrases are looked at (default all).")
-@click.option("--cutoff", default="M", metavar="K", help="The first K predictions, or M, O, G (default M, all).")
-@click.option("--every", is_flag=True, help="Every near reference of a prediction, not the nearest alone.")
-@click.option("--both", is_flag=True, help="Tell phrases that hold first word and head from those that hold the head.")
-@click.option("--examples", type=click.IntRange(0), default=3, metavar="N", help="Examples of each class (default 3).")
 @click.option(
     "--all-pairs",
     metavar="FILE",
     help="Write every near miss to FILE as JSON lines, for people to judge: id, prediction, reference.",
     shell_complete=completion.paths,
 )
-@matching_options
-@jobs_option
-@output_options
-def nearmiss(
-    corpus: str,
-    runs: tuple[str, ...],
-    format_: str | None,
-    output: str | None,
-    quiet: bool,
-    all_pairs: str | None,
-    **options: Any,
-) -> None:
+@reading_flags
+@output_flags
+def nearmiss(corpus: str, runs: tuple[str, ...], all_pairs: str | None, **options: Any) -> None:
     """Show what runs almost got, and what kind of near miss it is.
 
     A near miss is a prediction that is no hit but shares a word with a
@@ -88,16 +55,12 @@ def nearmiss(
     by where the shared words stand, by what the reference is made of, and
     by how the two phrases are related, with examples.
     """
-    check_output(format_, output, saves=False)
+    output, files = Output.of(options), Files.of(options)
     check_file(all_pairs, "all_pairs")
-    from karat.analyses.nearmiss import nearmiss as near_misses
-
-    files = Files.of(options)
-    protocols = options.pop("protocols")
     documents, systems = files.all(corpus, runs)
-    with progress(quiet) as done, _writer(all_pairs) as pairs:
-        found = near_misses(documents, *systems, protocol=protocols or "karat", progress=done, pairs=pairs, **options)
-    deliver(found, format_, output, quiet)
+    with files.work(options, output.quiet) as chosen, _writer(all_pairs) as pairs:
+        found = karat.nearmiss(documents, *systems, pairs=pairs, **chosen)
+    output.deliver(found)
 
 
 @contextmanager

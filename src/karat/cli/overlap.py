@@ -6,19 +6,10 @@ from typing import Any
 
 import click
 
+import karat
 from karat.cli import completion
-from karat.cli.shared import (
-    Files,
-    check_file,
-    check_output,
-    corpus_argument,
-    deliver,
-    jobs_option,
-    matching_options,
-    output_options,
-    progress,
-    protocol_option,
-)
+from karat.cli.flags import verb
+from karat.cli.shared import Files, Output, check_file, corpus_argument, output_flags, reading_flags
 
 EPILOG = """\b
 Examples:
@@ -33,23 +24,9 @@ each phrase; set its `accept` to true where the phrase is a good keyphrase.
 """
 
 
-@click.command(epilog=EPILOG)
+@verb("overlap", epilog=EPILOG)
 @corpus_argument
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...", shell_complete=completion.paths)
-@protocol_option
-@click.option(
-    "--empty",
-    type=click.Choice(["skip", "zero"]),
-    default="skip",
-    help="A document for which neither system predicts a phrase: left out and counted, or 0 (default skip).",
-)
-@click.option(
-    "--at-least",
-    type=click.IntRange(1),
-    default=2,
-    metavar="N",
-    help="For a review: phrases that N systems predict (default 2).",
-)
 @click.option(
     "--review",
     metavar="FILE",
@@ -57,21 +34,9 @@ each phrase; set its `accept` to true where the phrase is a good keyphrase.
     "protocol).",
     shell_complete=completion.paths,
 )
-@click.option(
-    "--k", type=float, default=60.0, metavar="K", help="K of reciprocal rank fusion, the union's order (default 60)."
-)
-@matching_options
-@jobs_option
-@output_options
-def overlap(
-    corpus: str,
-    runs: tuple[str, ...],
-    format_: str | None,
-    output: str | None,
-    quiet: bool,
-    review: str | None,
-    **options: Any,
-) -> None:
+@reading_flags
+@output_flags
+def overlap(corpus: str, runs: tuple[str, ...], review: str | None, **options: Any) -> None:
     """Show what systems predict alike, right and wrong.
 
     For every two systems: of the phrases that either predicts, the
@@ -79,16 +44,13 @@ def overlap(
     histogram. Then what the union, the intersection and the majority of all
     systems would score.
     """
-    check_output(format_, output, saves=False)
+    output, files = Output.of(options), Files.of(options)
     check_file(review, "review")
-    from karat.analyses.overlap import overlap as overlap_of
-    from karat.formats.reviews import write_review
-
-    files = Files.of(options)
-    protocols = options.pop("protocols")
     documents, systems = files.all(corpus, runs)
-    with progress(quiet) as done:
-        found = overlap_of(documents, *systems, protocol=protocols or "karat", progress=done, **options)
+    with files.work(options, output.quiet) as chosen:
+        found = karat.overlap(documents, *systems, **chosen)
     if review is not None:
+        from karat.formats.reviews import write_review
+
         write_review(review, found.review())
-    deliver(found, format_, output, quiet)
+    output.deliver(found)

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
+import karat
 from karat.cli import completion
-from karat.cli.shared import (
-    Files,
-    check_file,
-    echo_notes,
-    jobs_option,
-    matching_options,
-    metric_option,
-    progress,
-    protocol_option,
-    quiet_option,
-    runs_of,
-)
+from karat.cli.flags import flags, verb
+from karat.cli.shared import Files, check_file, echo_notes, quiet_option, reading_flags
 from karat.errors import InputError, unknown
+from karat.options import JoinOptions, WorkOptions, group, metrics_option, option, path_option, protocol_option
 
 if TYPE_CHECKING:
     from karat.results import Found, Results
@@ -80,17 +73,23 @@ def _kinds(_context: click.Context, _parameter: click.Parameter, incomplete: str
     return [CompletionItem(name, help=told) for name, told in KINDS.items() if name.startswith(incomplete)]
 
 
-@click.command(epilog=EPILOG)
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What is drawn: the options of the verbs that find it."""
+
+    protocol: tuple[str, ...] = protocol_option(value=(), repeatable=True, otherwise="karat")
+    metrics: tuple[str, ...] | None = metrics_option()
+    pairs: str | None = path_option("Pairs of alike documents, for homogeneity.")
+    runs: str | None = option(None, "Runs of several corpora, in a folder for each, for ranks.", metavar="FOLDER")
+    join: JoinOptions = group(JoinOptions)
+    work: WorkOptions = group(WorkOptions)
+
+
+@verb("plot", epilog=EPILOG)
 @click.argument("kind", shell_complete=_kinds)
 @click.argument("given", nargs=-1, required=True, metavar="CORPUS RUN...|DIR...", shell_complete=completion.paths)
-@protocol_option
-@metric_option
-@click.option(
-    "--pairs", metavar="FILE", help="Pairs of alike documents, for homogeneity.", shell_complete=completion.paths
-)
-@click.option("--runs", metavar="FOLDER", help="Runs of several corpora, in a folder for each, for ranks.")
-@matching_options
-@jobs_option
+@flags(_Drawn)
+@reading_flags
 @click.option("-f", "--format", "format_", type=click.Choice(["svg", "pdf", "png", "json"]), help="What to write.")
 @click.option(
     "-o",
@@ -99,14 +98,6 @@ def _kinds(_context: click.Context, _parameter: click.Parameter, incomplete: str
     help="Write to FILE; its suffix chooses the format: .svg .pdf .png .json. Several charts become FILE-1, FILE-2.",
     shell_complete=completion.paths,
 )
-@click.option(
-    "--scale",
-    type=click.FloatRange(0.1, 20),
-    default=2.0,
-    metavar="S",
-    help="Pixels of a PNG for each unit (default 2).",
-)
-@click.option("--theme", type=click.Choice(["light", "dark"]), default="light", help="The ground (default light).")
 @quiet_option
 def plot(
     kind: str,
@@ -123,8 +114,7 @@ def plot(
     """
     _check(kind, given, options, format_, output)
     drawn = {"scale": options.pop("scale"), "theme": options.pop("theme")}
-    with progress(quiet) as done:
-        found = _found(kind, given, options | {"progress": done})
+    found = _found(kind, given, options, quiet)
     _deliver(found, kind, format_, output, drawn)
     if not quiet:
         echo_notes(found.notes)
@@ -161,7 +151,6 @@ def _check(kind: str, given: tuple[str, ...], options: dict[str, Any], format_: 
 def _deliver(found: Found, kind: str, format_: str | None, output: str | None, drawn: dict[str, Any]) -> None:
     """Writes the charts to standard output, or to files whose names are told."""
     from karat.output.charts import content, drawable
-    from karat.output.charts import plot as plot_to
 
     if output is None:
         charts = drawable(found, kind)
@@ -170,7 +159,7 @@ def _deliver(found: Found, kind: str, format_: str | None, output: str | None, d
         sys.stdout.buffer.write(content(charts[0], format_ or "json", **drawn))
         sys.stdout.buffer.flush()
         return
-    paths = plot_to(found, kind, output, format_, **drawn)
+    paths = karat.plot(found, kind, output, format_, **drawn)
     if len(paths) > 1:
         click.echo(f"{len(paths)} charts: {paths[0]} to {paths[-1].name}", err=True)
 
@@ -178,50 +167,52 @@ def _deliver(found: Found, kind: str, format_: str | None, output: str | None, d
 # ---------------------------------------------------------------------------------------------- what is drawn
 
 
-def _found(kind: str, given: tuple[str, ...], options: dict[str, Any]) -> Found:
+def _found(kind: str, given: tuple[str, ...], options: dict[str, Any], quiet: bool) -> Found:
     """What the verb of a kind finds."""
     files = Files.of(options)
-    if kind == "training":
-        return _courses(given, options)
-    options["protocol"] = options.pop("protocols") or ("karat" if kind != "protocols" else ())
-    options["metrics"] = list(options["metrics"]) or None
+    protocols, metrics = options.pop("protocol"), options.pop("metrics")
     pairs, folder = options.pop("pairs"), options.pop("runs")
+    if kind == "training":
+        return _courses(given, protocols)
     if all(path.endswith(".karat") for path in given):
         return _of_results(kind, given)
-    if kind == "ranks":
-        return _ranks(files, given, folder, options)
-    if kind in DESCRIBED:
-        return _described(files, given, options)
-    if len(given) < 2:
+    if kind == "ranks" and folder is None:
+        raise InputError("ranks are over several corpora: give these, and their runs as --runs FOLDER; or .karat files")
+    if folder is None and len(given) < 2 and kind not in DESCRIBED:
         raise InputError("give a corpus and a run or more")
-    documents, systems = files.all(given[0], given[1:])
-    if kind == "homogeneity":
-        return _homogeneity(documents, pairs, systems, options)
-    return _VERBS.get(kind, _confidence)(kind, documents, systems, options)
+    what = files.given(given, folder, results=False)
+    with files.work(options, quiet) as chosen:
+        return _VERBS.get(kind, _confidence)(_Asked(kind, what, protocols, metrics, pairs, chosen))
 
 
-def _courses(given: tuple[str, ...], options: dict[str, Any]) -> Found:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A kind of chart, and what its verb is given."""
+
+    kind: str
+    what: tuple[Any, ...]  # a corpus and runs, or corpora with their runs
+    protocols: tuple[str, ...]
+    metrics: tuple[str, ...] | None
+    pairs: str | None
+    options: dict[str, Any]
+
+
+def _courses(given: tuple[str, ...], protocols: tuple[str, ...]) -> Found:
     from karat.models.generators.curves import read_courses
 
-    if options["protocols"]:
-        raise InputError(f"--protocol {options['protocols'][0]}: a training is not drawn under a protocol")
+    if protocols:
+        raise InputError(f"--protocol {protocols[0]}: a training is not drawn under a protocol")
     return read_courses(given)
 
 
 def _of_results(kind: str, given: tuple[str, ...]) -> Found:
-    from karat.analyses.compare import compare_results
-    from karat.results import load
-
-    loaded = [load(path) for path in given]
-    if kind == "ranks" or (kind == "scores" and len(loaded) > 1):
-        return compare_results(loaded)
-    return _together(loaded)
+    if kind == "ranks" or (kind == "scores" and len(given) > 1):
+        return karat.compare(*given)
+    return _together([karat.load(path) for path in given])
 
 
 def _together(loaded: list[Results]) -> Results:
     """The results of several systems on the same documents as one."""
-    from dataclasses import replace
-
     first = loaded[0]
     if any(each.ids != first.ids for each in loaded):
         raise InputError("these .karat files are not of the same documents: give those of one corpus")
@@ -230,80 +221,58 @@ def _together(loaded: list[Results]) -> Results:
     return replace(first, scores=scores, signatures=signatures)
 
 
-def _ranks(files: Files, given: tuple[str, ...], folder: str | None, options: dict[str, Any]) -> Found:
-    from karat.analyses.compare import compare_corpora
-
-    if folder is None:
-        raise InputError("ranks are over several corpora: give these, and their runs as --runs FOLDER; or .karat files")
-    corpora = [files.corpus(path) for path in given]
-    listed = [(corpus, [files.run(path) for path in runs_of(folder, corpus.name)]) for corpus in corpora]
-    files.check()
-    return compare_corpora(listed, **options)
-
-
-def _described(files: Files, given: tuple[str, ...], options: dict[str, Any]) -> Found:
-    from karat.analyses.describe import describe
-
-    documents, systems = files.all(given[0], given[1:])
-    protocol = _only("protocol", options.pop("protocol"))
-    del options["metrics"]
-    return describe(documents, *systems, protocol=protocol, **options)
-
-
-def _only(what: str, given: Any) -> Any:
+def _only(what: str, given: tuple[str, ...]) -> str:
     """The one that was given."""
-    if isinstance(given, str):
-        return given
     if len(given) > 1:
         raise InputError(f"this chart is of one {what}, not of {len(given)}: {', '.join(given)}")
     return given[0]
 
 
-def _homogeneity(documents: Any, pairs: str | None, systems: list[Any], options: dict[str, Any]) -> Found:
-    from karat.analyses.homogeneity import homogeneity
+def _ranks(asked: _Asked) -> Found:
+    return karat.compare(*asked.what, protocol=asked.protocols or "karat", metrics=asked.metrics, **asked.options)
 
-    if pairs is None:
+
+def _described(asked: _Asked) -> Found:
+    return karat.describe(*asked.what, protocol=_only("protocol", asked.protocols or ("karat",)), **asked.options)
+
+
+def _homogeneity(asked: _Asked) -> Found:
+    if asked.pairs is None:
         raise InputError("homogeneity is of pairs of alike documents: give --pairs FILE; `karat pairs mine` finds some")
-    del options["metrics"], options["jobs"]
-    return homogeneity(documents, pairs, *systems, **options)
+    documents, *systems = asked.what
+    options = {name: value for name, value in asked.options.items() if name != "jobs"}
+    return karat.homogeneity(documents, asked.pairs, *systems, protocol=asked.protocols or "karat", **options)
 
 
-def _audit(_kind: str, documents: Any, systems: list[Any], options: dict[str, Any]) -> Found:
-    from karat.analyses.audit import audit
-
-    metrics = options.pop("metrics")
-    chosen = {"metric": _only("metric", metrics)} if metrics else {}
-    return audit(documents, *systems, causes=False, **chosen, **options)
+def _audit(asked: _Asked) -> Found:
+    metric: dict[str, Any] = {} if asked.metrics is None else {"metric": _only("metric", asked.metrics)}
+    return karat.audit(*asked.what, protocol=asked.protocols, causes=False, **metric | asked.options)
 
 
-def _score(kind: str, documents: Any, systems: list[Any], options: dict[str, Any]) -> Found:
-    from karat.analyses.score import score
+def _score(asked: _Asked) -> Found:
     from karat.output.charts import KINDS as CHARTS
 
-    metrics = options.pop("metrics") or list(CHARTS[kind].metrics) or None
-    return score(documents, *systems, metrics=metrics, **options)
+    metrics = asked.metrics or CHARTS[asked.kind].metrics or None
+    return karat.score(*asked.what, protocol=asked.protocols or "karat", metrics=metrics, **asked.options)
 
 
-def _overlap(_kind: str, documents: Any, systems: list[Any], options: dict[str, Any]) -> Found:
-    from karat.analyses.overlap import overlap
-
-    del options["metrics"]
-    return overlap(documents, *systems, **options)
+def _overlap(asked: _Asked) -> Found:
+    return karat.overlap(*asked.what, protocol=asked.protocols or "karat", **asked.options)
 
 
-def _confidence(_kind: str, documents: Any, systems: list[Any], options: dict[str, Any]) -> Found:
-    from karat.analyses.confidence import confidence
-
-    del options["metrics"]
+def _confidence(asked: _Asked) -> Found:
     # No chart of confidence shows an interval; so few resamples do.
-    return confidence(documents, *systems, resamples=FEW, **options)
+    return karat.confidence(*asked.what, protocol=asked.protocols or "karat", resamples=FEW, **asked.options)
 
 
 FEW = 100
-_VERBS: dict[str, Callable[[str, Any, list[Any], dict[str, Any]], Found]] = {
+_VERBS: dict[str, Callable[[_Asked], Found]] = {
     "protocols": _audit,
     "scores": _score,
     "pr": _score,
     "differences": _score,
     "overlap": _overlap,
+    "ranks": _ranks,
+    "homogeneity": _homogeneity,
+    **dict.fromkeys(DESCRIBED, _described),
 }

@@ -5,34 +5,37 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+import karat
 from karat.cli import completion
+from karat.cli.flags import flag_of, flags, verb
 from karat.cli.reformulate import ENDPOINT_OPTIONS, endpoint_of, endpoint_options, limits_of, requests_progress
 from karat.cli.shared import (
     Files,
     check_file,
     combine,
     corpus_argument,
-    fields_option,
-    from_option,
+    echo_notes,
     progress,
     quiet_option,
+    reading_flags,
     write_out,
 )
 from karat.errors import InputError
+from karat.options import document_language_option, options_from
 
 if TYPE_CHECKING:
     from karat.corpus import Corpus
     from karat.llm.ask import Told
     from karat.models.documents import Given
     from karat.models.find import Wanted
-    from karat.models.run import Options, Predicted
+    from karat.models.run import Predicted, PredictOptions
 
 EPILOG = """\b
 Examples:
@@ -59,33 +62,8 @@ FORMATS = ("table", "jsonl", "csv", "xlsx", "json")
 RUNS = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst", ".ndjson.gz", ".ndjson.zst")
 _BY_SUFFIX = {".txt": "table", ".csv": "csv", ".xlsx": "xlsx", ".json": "json"}
 _OF_ENDPOINTS = (*ENDPOINT_OPTIONS, "prompt", "shots", "answers", "seed", "no_logprobs")
-_OF_OTHERS = ("stem", "tagger", "df", "redundancy", "title_weight")
+_OF_OTHERS = ("stem", "tagger", "frequencies", "redundancy", "title_weight")
 
-_language = click.option(
-    "--language",
-    default="english",
-    metavar="LANGUAGE",
-    help="Language of the documents, as french (default english).",
-    shell_complete=completion.languages,
-)
-_model_options = combine(
-    click.option("-n", "n", type=click.IntRange(1), default=10, metavar="N", help="Phrases a document (default 10)."),
-    click.option("--stem", is_flag=True, help="Give stems instead of phrases as they stand in the text."),
-    _language,
-    click.option(
-        "--tagger", metavar="TAGGER", help="What tells word classes: textblob, or spacy:NAME (default: the language's)."
-    ),
-    click.option(
-        "--df",
-        metavar="CORPUS|FILE",
-        help="Documents that phrases are counted in, or their counts (default: CORPUS itself).",
-        shell_complete=completion.paths,
-    ),
-    click.option("--redundancy", is_flag=True, help="Leave out a phrase that is inside a better one."),
-    click.option(
-        "--title-weight", type=float, default=1.0, metavar="W", help="How many times a title counts (default 1)."
-    ),
-)
 _llm_options = combine(
     click.option(
         "--prompt",
@@ -111,10 +89,9 @@ _llm_options = combine(
 )
 
 
-@click.command(epilog=EPILOG)
+@verb("predict", epilog=EPILOG)
 @click.argument("model", metavar="MODEL[,option=value...]", shell_complete=completion.models)
 @corpus_argument
-@_model_options
 @click.option(
     "-j",
     "--jobs",
@@ -122,8 +99,7 @@ _llm_options = combine(
     metavar="N",
     help="Processes (default 1), or requests at a time of llm: (default 4).",
 )
-@from_option
-@fields_option
+@reading_flags
 @click.option(
     "-f", "--format", "format_", type=click.Choice(FORMATS), help="Output format (default table; a run in a file)."
 )
@@ -173,7 +149,7 @@ def _check_options(context: click.Context, chosen: Wanted) -> None:
     wrong, whose = (_OF_OTHERS, "not for llm:") if chosen.asks_endpoint else (_OF_ENDPOINTS, "for llm: models only")
     for name in wrong:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise InputError(f"--{name.replace('_', '-')} is {whose}, and the model is {chosen.name}")
+            raise InputError(f"{flag_of(context, name)} is {whose}, and the model is {chosen.name}")
 
 
 def _destinations(corpus: str, format_: str | None, output: str | None) -> tuple[str | None, str | None]:
@@ -222,13 +198,12 @@ def _options(
     options: dict[str, Any],
     done: Callable[[int], None] | None = None,
     tell: Callable[[Told], None] | None = None,
-) -> Options:
+) -> PredictOptions:
     """The flags as the library takes them."""
-    from karat.models.run import Options
+    from karat.models.run import PredictOptions
 
     if not chosen.asks_endpoint:
-        common = {name: options[name] for name in ("n", "stem", "language", "tagger", "redundancy", "title_weight")}
-        return Options(frequencies=options["df"], jobs=options["jobs"] or 1, progress=done, **common)
+        return options_from(PredictOptions, options | {"jobs": options["jobs"] or 1, "progress": done})
     from karat.models.find import ENDPOINT
     from karat.models.prompt import Asking
 
@@ -242,14 +217,13 @@ def _options(
         concurrency=options["jobs"] or 4,
         tell=tell,
     )
-    return Options(n=options["n"], language=options["language"], asking=asking)
+    return PredictOptions(n=options["n"], language=options["language"], asking=asking)
 
 
-def _forecast(chosen: Wanted, given: Given, options: Options) -> None:
+def _forecast(chosen: Wanted, given: Given, options: PredictOptions) -> None:
     from karat.models.run import forecast
-    from karat.output import render
 
-    write_out(render(forecast(given.corpus, chosen, options)))
+    write_out(karat.render(forecast(given.corpus, chosen, options)))
 
 
 # ---------------------------------------------------------------------------------------------- what is shown
@@ -258,19 +232,17 @@ def _forecast(chosen: Wanted, given: Given, options: Options) -> None:
 def _deliver(found: Predicted, view: str | None, output: str | None, quiet: bool) -> None:
     """Shows the predictions or writes them for other readers; what formats do not hold goes to standard error."""
     from karat.formats.output import write_beside
-    from karat.output import render
     from karat.output.predicted import workbook
 
     if view is not None:
-        content = workbook(found) if view == "xlsx" else render(found, view).encode()
+        content = workbook(found) if view == "xlsx" else karat.render(found, view).encode()
         if output is not None:
             write_beside(output, content)
         else:
             sys.stdout.buffer.write(content)
             sys.stdout.buffer.flush()
     if not quiet and (view not in ("table", "json") or output is not None):
-        for note in found.notes:
-            click.echo(f"note: {note}", err=True)
+        echo_notes(found.notes)
 
 
 Showing = tuple["Callable[[int], None] | None", "Callable[[Told], None] | None"]
@@ -309,9 +281,16 @@ def _progress(quiet: bool, corpus: Corpus, chosen: Wanted) -> Iterator[Showing]:
 # ---------------------------------------------------------------------------------------------- df
 
 
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """How phrases are counted."""
+
+    language: str = document_language_option()
+
+
 @click.command("df", epilog=DF_EPILOG)
 @corpus_argument
-@_language
+@flags(_Counting)
 @click.option(
     "-o",
     "--output",
@@ -320,8 +299,7 @@ def _progress(quiet: bool, corpus: Corpus, chosen: Wanted) -> Iterator[Showing]:
     help="File to write: JSON, or .tsv; .gz packs it.",
     shell_complete=completion.paths,
 )
-@from_option
-@fields_option
+@reading_flags
 @quiet_option
 def df(corpus: str, language: str, output: str, quiet: bool, **options: Any) -> None:
     """Count in how many documents each phrase occurs.
@@ -337,5 +315,4 @@ def df(corpus: str, language: str, output: str, quiet: bool, **options: Any) -> 
         found = frequencies_of(given.corpus, language=language, progress=done)
     save_frequencies(output, found)
     if not quiet:
-        for note in (*given.notes, f"{len(found.counts):,} phrases of {found.documents:,} documents"):
-            click.echo(f"note: {note}", err=True)
+        echo_notes([*given.notes, f"{len(found.counts):,} phrases of {found.documents:,} documents"])

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+import karat
 from karat.cli import completion
+from karat.cli.flags import flag_of, verb
 from karat.cli.shared import (
     Files,
     check_file,
     combine,
     corpus_argument,
     deliver,
-    fields_option,
+    echo_notes,
     format_option,
-    from_option,
-    one_protocol_options,
     progress,
     quiet_option,
+    reading_flags,
     write_out,
 )
 from karat.errors import InputError
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from karat.llm.store import Limits
     from karat.pairs.reformulate import Reformulated
 
-METHODS = ("paraphrase", "back-translation", "marian", "synonyms")
 SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst")
 
 REFORMULATE_EPILOG = """\b
@@ -111,25 +111,6 @@ ENDPOINT_OPTIONS = (
     "delay",
     "dry_run",
 )
-_chat_options = combine(
-    click.option("--model", metavar="NAME", help="Model to ask (or KARAT_LLM_MODEL)."),
-    click.option(
-        "--prompt",
-        metavar="FILE",
-        help="Prompt to use, with {text} in it; for a back-translation {from} and {to}, too.",
-        shell_complete=completion.paths,
-    ),
-    click.option("--pivot", default="es", metavar="LANGUAGE", help="Language to translate into and back (default es)."),
-    endpoint_options,
-    click.option(
-        "-j",
-        "--concurrency",
-        type=click.IntRange(1, 256),
-        default=4,
-        metavar="N",
-        help="Requests at a time (default 4).",
-    ),
-)
 _CHAT = (*ENDPOINT_OPTIONS, "model", "prompt", "concurrency")
 # Which options a method has, beside those that all have.
 _OWN = {
@@ -140,29 +121,10 @@ _OWN = {
 }
 
 
-@click.command(epilog=REFORMULATE_EPILOG)
+@verb("reformulate", epilog=REFORMULATE_EPILOG)
 @corpus_argument
-@click.option(
-    "--via",
-    type=click.Choice(METHODS),
-    default="synonyms",
-    help="By a chat endpoint (the first two), by translation models on disk, or with WordNet (default synonyms).",
-)
-@_chat_options
-@click.option(
-    "--forward", metavar="DIR", help="Marian model into the other language...", shell_complete=completion.paths
-)
-@click.option("--backward", metavar="DIR", help="...and the one back.", shell_complete=completion.paths)
-@click.option(
-    "--share",
-    type=float,
-    default=0.5,
-    metavar="S",
-    help="Share of the words with a synonym that are replaced (default 0.5).",
-)
-@click.option(
-    "--seed", type=int, default=0, metavar="N", help="Of the endpoint, or of the choice of words (default 0)."
-)
+@click.option("--model", metavar="NAME", help="Model to ask (or KARAT_LLM_MODEL).")
+@endpoint_options
 @click.option(
     "-o",
     "--output",
@@ -177,10 +139,9 @@ _OWN = {
     help="Write the pairs of documents and reformulations to FILE.",
     shell_complete=completion.paths,
 )
-@from_option
-@fields_option
+@reading_flags
 @quiet_option
-def reformulate(corpus: str, via: str, output: str, pairs: str | None, quiet: bool, **options: Any) -> None:
+def reformulate(corpus: str, via: Any, output: str, pairs: str | None, quiet: bool, **options: Any) -> None:
     """Say the documents of a corpus in other words.
 
     The outcome is a corpus whose ids are new (d1~paraphrase) and which keeps
@@ -188,8 +149,6 @@ def reformulate(corpus: str, via: str, output: str, pairs: str | None, quiet: bo
     """
     _check_options(click.get_current_context(), via)
     _check_files(output, pairs)
-    from karat.pairs.reformulate import reformulate as reformulate_all
-
     files = Files.of(options)
     documents = files.corpus(corpus)
     files.check()
@@ -200,7 +159,7 @@ def reformulate(corpus: str, via: str, output: str, pairs: str | None, quiet: bo
         return
     by_chat = "endpoint" in chosen
     with requests_progress(quiet or not by_chat) as tell, progress(quiet or by_chat) as done:
-        made = reformulate_all(documents, via, progress=done, tell=tell, **chosen)
+        made = karat.reformulate(documents, via, progress=done, tell=tell, **chosen)
     _write(made, output, pairs, quiet)
 
 
@@ -209,7 +168,7 @@ def _check_options(context: click.Context, via: str) -> None:
     for name in {name for own in _OWN.values() for name in own} - set(_OWN[via]):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             others = " and ".join(method for method, own in _OWN.items() if name in own)
-            raise InputError(f"--{name.replace('_', '-')} is for --via {others}, not for {via}")
+            raise InputError(f"{flag_of(context, name)} is for --via {others}, not for {via}")
 
 
 def _check_files(output: str, pairs: str | None) -> None:
@@ -254,10 +213,10 @@ def limits_of(options: dict[str, Any]) -> Limits:
 
 
 def _forecast(documents: Any, via: str, chosen: dict[str, Any]) -> None:
-    from karat.output import render
-    from karat.pairs.reformulate import forecast
+    from karat.options import options_from
+    from karat.pairs.reformulate import ReformulateOptions, forecast
 
-    write_out(render(forecast(documents, via, **chosen)))
+    write_out(karat.render(forecast(documents, options_from(ReformulateOptions, {"via": via, **chosen}))))
 
 
 def _write(made: Reformulated, output: str, pairs: str | None, quiet: bool) -> None:
@@ -265,8 +224,7 @@ def _write(made: Reformulated, output: str, pairs: str | None, quiet: bool) -> N
     if len(made):
         made.save(output, pairs)
     if not quiet:
-        for note in made.notes:
-            click.echo(f"note: {note}", err=True)
+        echo_notes(made.notes)
     complaint = made.complaint()
     if complaint is not None:
         there = f"{len(made):,} reformulations are in {output}" if len(made) else "nothing was written"
@@ -298,19 +256,10 @@ def requests_progress(quiet: bool) -> Iterator[Callable[[Told], None] | None]:
         yield tell
 
 
-@click.command("filter", epilog=FILTER_EPILOG)
+@verb("filter_reformulations", name="filter", epilog=FILTER_EPILOG)
 @corpus_argument
 @click.argument("reformulations", shell_complete=completion.paths)
-@click.option(
-    "--length",
-    type=float,
-    default=0.1,
-    metavar="S",
-    help="By what share of the document's words the number may differ (default 0.1).",
-)
-@one_protocol_options
-@from_option
-@fields_option
+@reading_flags
 @click.option(
     "-o", "--output", metavar="FILE", help="Write what is kept, as JSON lines.", shell_complete=completion.paths
 )
@@ -335,12 +284,10 @@ def filter_(
     if output is not None:
         _check_files(output, pairs)
     check_file(pairs, "pairs")
-    from karat.pairs.filter import filter_reformulations
-
     files = Files.of(options)
     documents = files.corpus(corpus)
     files.check()
-    found = filter_reformulations(documents, reformulations, **options)
+    found = karat.filter_reformulations(documents, reformulations, **options)
     if output is not None:
         found.save(output)
     if pairs is not None:

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import karat
 from karat.cli import completion
-from karat.cli.shared import (
-    Files,
-    check_file,
-    echo_notes,
-    jobs_option,
-    matching_options,
-    metric_option,
-    progress,
-    protocol_option,
-    quiet_option,
-    runs_of,
-)
+from karat.cli.flags import verb
+from karat.cli.shared import Files, check_file, echo_notes, folder_flag, quiet_option, reading_flags
 from karat.errors import InputError
-
-if TYPE_CHECKING:
-    from karat.analyses.report.result import Page
 
 EPILOG = """\b
 Examples:
@@ -41,49 +29,19 @@ tables and charts, but no documents.
 """
 
 
-@click.command(epilog=EPILOG)
+@verb("report", epilog=EPILOG)
 @click.argument("given", nargs=-1, required=True, metavar="CORPUS RUN...", shell_complete=completion.paths)
+@folder_flag
+@reading_flags
 @click.option(
     "-o", "--output", metavar="FILE", help="The page to write, as report.html.", shell_complete=completion.paths
 )
-@click.option("--title", metavar="TEXT", help="What stands above the page.")
-@click.option("--no-texts", is_flag=True, help="Leave titles and texts out, where they may not be passed on.")
 @click.option(
     "--figures",
     metavar="FOLDER",
     help="Write every chart there too, as SVG, PDF and PNG.",
     shell_complete=completion.paths,
 )
-@protocol_option
-@metric_option
-@click.option("--runs", metavar="FOLDER", help="Runs of several corpora, in a folder for each.")
-@click.option(
-    "--pairs",
-    metavar="FILE",
-    help="Pairs of alike documents, for homogeneity; see `karat pairs mine`.",
-    shell_complete=completion.paths,
-)
-@click.option(
-    "--reformulations",
-    metavar="CORPUS",
-    help="The corpus of b, where pairs are of documents and their reformulations.",
-    shell_complete=completion.paths,
-)
-@click.option(
-    "--human",
-    metavar="FILE",
-    help="Scores that people gave, to measure metrics against.",
-    shell_complete=completion.paths,
-)
-@click.option(
-    "--resamples",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Resamples (default as many as `karat compare` and the other verbs draw by themselves).",
-)
-@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Which resamples (default 0).")
-@matching_options
-@jobs_option
 @quiet_option
 def report(
     given: tuple[str, ...],
@@ -102,11 +60,13 @@ def report(
     """
     _check(output, figures)
     files = Files.of(options)
-    options["metrics"] = options["metrics"] or None
-    options["protocol"] = options.pop("protocols") or "karat"
-    options["texts"] = not options.pop("no_texts")
-    with progress(quiet) as done:
-        page = _page(files, given, runs, options | {"progress": done})
+    if runs is None and len(given) < 2 and not all(path.endswith(".karat") for path in given):
+        raise InputError("give a corpus and one run or more, .karat files, or corpora with --runs FOLDER")
+    others = options.pop("reformulations")
+    reformulations = None if others is None else files.corpus(others)
+    what = files.given(given, runs)
+    with files.work(options, quiet) as chosen:
+        page = karat.report(*what, reformulations=reformulations, **chosen)
     assert output is not None
     page.save(output)
     written = [] if figures is None else page.figures(figures)
@@ -124,24 +84,6 @@ def _check(output: str | None, figures: str | None) -> None:
     check_file(output)
     if figures is not None and Path(figures).exists() and not Path(figures).is_dir():
         raise InputError(f"--figures {figures}: is a file, not a folder")
-
-
-def _page(files: Files, given: tuple[str, ...], folder: str | None, options: dict[str, Any]) -> Page:
-    from karat.analyses.report import page, page_corpora
-
-    if all(path.endswith(".karat") for path in given):
-        return page(*given, **options)
-    if options["reformulations"] is not None:
-        options["reformulations"] = files.corpus(options["reformulations"])
-    if folder is not None:
-        corpora = [files.corpus(path) for path in given]
-        listed = [(corpus, [files.run(path) for path in runs_of(folder, corpus.name)]) for corpus in corpora]
-        files.check()
-        return page_corpora(listed, **options)
-    if len(given) < 2:
-        raise InputError("give a corpus and one run or more, .karat files, or corpora with --runs FOLDER")
-    documents, systems = files.all(given[0], given[1:])
-    return page(documents, *systems, **options)
 
 
 def _told(output: str, figures: str | None, count: int) -> str:

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import karat
 from karat.cli import completion
+from karat.cli.flags import verb
 from karat.cli.shared import (
     Files,
-    check_output,
-    deliver,
-    development_options,
-    interval_options,
-    jobs_option,
-    matching_options,
-    output_options,
-    progress,
-    resampling_options,
-    runs_of,
+    Output,
+    development_flags,
+    folder_flag,
+    output_flags,
+    reading_flags,
 )
 from karat.errors import InputError
-
-if TYPE_CHECKING:
-    from karat.corpus import Corpus, Run
 
 EPILOG = """\b
 Examples:
@@ -44,41 +38,13 @@ in one table, corpora down and systems across.
 """
 
 
-@click.command(epilog=EPILOG)
+@verb("reproduce", epilog=EPILOG)
 @click.argument("given", nargs=-1, required=True, metavar="CORPUS RUN...", shell_complete=completion.paths)
-@click.option(
-    "--reported", required=True, metavar="FILE", help="The figures of the paper.", shell_complete=completion.paths
-)
-@click.option(
-    "--protocol",
-    "protocols",
-    multiple=True,
-    metavar="NAME[,option=value...]",
-    help="Convention to recompute under (default karat). See `karat list protocols`.",
-    shell_complete=completion.protocols,
-)
-@click.option("--percent", is_flag=True, help="The figures are in percent: 37.4 is .374.")
-@click.option("--runs", metavar="FOLDER", help="Runs of several corpora, in a folder for each.")
-@click.option(
-    "--budget",
-    type=click.IntRange(0),
-    metavar="N",
-    help="Try N protocols, published ones first (default all with one option changed).",
-)
-@resampling_options
-@interval_options
-@matching_options
-@development_options
-@jobs_option
-@output_options
-def reproduce(
-    given: tuple[str, ...],
-    runs: str | None,
-    format_: str | None,
-    output: str | None,
-    quiet: bool,
-    **options: Any,
-) -> None:
+@folder_flag
+@development_flags
+@reading_flags
+@output_flags
+def reproduce(given: tuple[str, ...], runs: str | None, **options: Any) -> None:
     """Compute the figures of a paper again.
 
     Each figure beside what it is under --protocol, with the interval of that,
@@ -88,33 +54,11 @@ def reproduce(
     option of matching changed. All of these take a minute for some hundred
     documents: use -j for more, or --budget.
     """
-    check_output(format_, output, saves=False)
-    files = Files.of(options)
-    protocols = options.pop("protocols")
-    if len(protocols) > 1:
-        raise InputError(
-            f"figures are recomputed under one protocol, not under {len(protocols)}: {', '.join(protocols)}"
-        )
-    options["protocol"] = protocols[0] if protocols else "karat"
-    corpora = _of_folder(files, given, runs) if runs is not None else [_of_runs(files, given)]
-    options["development"] = files.development(options)
-    if runs is not None and options["development"] is not None:
-        raise InputError("--dev-corpus is of one corpus: leave it out with --runs")
-    from karat.analyses.reproduce import reproduce_corpora
-
-    with progress(quiet) as done:
-        found = reproduce_corpora(corpora, progress=done, **options)
-    deliver(found, format_, output, quiet)
-
-
-def _of_runs(files: Files, given: tuple[str, ...]) -> tuple[Corpus, list[Run]]:
-    if len(given) < 2:
+    output, files = Output.of(options), Files.of(options)
+    if runs is None and len(given) < 2:
         raise InputError("give a corpus and one run or more, or corpora with --runs FOLDER")
-    return files.all(given[0], given[1:])
-
-
-def _of_folder(files: Files, given: tuple[str, ...], folder: str) -> list[tuple[Corpus, list[Run]]]:
-    corpora = [files.corpus(path) for path in given]
-    found = [(corpus, [files.run(path) for path in runs_of(folder, corpus.name)]) for corpus in corpora]
-    files.check()
-    return found
+    what = files.given(given, runs, results=False)
+    development = files.other(options)
+    with files.work(options, output.quiet) as chosen:
+        found = karat.reproduce(*what, development=development, **chosen)
+    output.deliver(found)

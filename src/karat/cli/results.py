@@ -7,13 +7,10 @@ from typing import Any
 
 import click
 
+import karat
 from karat.cli import completion
-from karat.cli.shared import (
-    check_output,
-    deliver,
-    output_options,
-    resampling_options,
-)
+from karat.cli.flags import verb
+from karat.cli.shared import Output, output_flags
 from karat.errors import InputError
 
 MERGE_EPILOG = """\b
@@ -55,22 +52,19 @@ def results() -> None:
 
 @results.command(epilog=MERGE_EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=completion.paths)
-@output_options
-def merge(files: tuple[str, ...], format_: str | None, output: str | None, quiet: bool) -> None:
+@output_flags
+def merge(files: tuple[str, ...], **options: Any) -> None:
     """Merge the shards of one scoring into its results.
 
     All shards I/N of `karat score --shard I/N -o FILE.karat` are needed; the
     outcome is the same as if the corpus had been scored at once. One whole
     file is shown as it is.
     """
-    check_output(format_, output)
-    from karat.results import load
-    from karat.results import merge as merge_results
-
-    deliver(merge_results(load(file) for file in files), format_, output, quiet)
+    output = Output.of(options, saves=True)
+    output.deliver(karat.merge(map(karat.load, files)))
 
 
-@results.command(epilog=CHECK_EPILOG)
+@verb("check", epilog=CHECK_EPILOG)
 @click.argument("file", metavar="FILE", shell_complete=completion.paths)
 @click.option(
     "--min",
@@ -88,45 +82,8 @@ def merge(files: tuple[str, ...], format_: str | None, output: str | None, quiet
     help="A ceiling, for metrics that are better when lower (repeatable).",
     shell_complete=completion.metrics,
 )
-@click.option(
-    "--no-worse-than",
-    metavar="OLD.karat",
-    help="Results of the same documents, which must not be significantly better.",
-    shell_complete=completion.paths,
-)
-@click.option("--system", "systems", multiple=True, metavar="NAME", help="Check this system (repeatable; default all).")
-@click.option(
-    "--protocol",
-    "protocols",
-    multiple=True,
-    metavar="NAME",
-    help="Check scores under this protocol (repeatable; default all).",
-    shell_complete=completion.protocols,
-)
-@click.option("--alpha", type=float, default=0.05, metavar="A", help="Level of significance (default 0.05).")
-@click.option(
-    "--test",
-    type=click.Choice(["randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact"]),
-    default="randomisation",
-    help="The test of a drop (default randomisation).",
-)
-@click.option(
-    "--correction",
-    type=click.Choice(["holm", "bh", "none"]),
-    default="holm",
-    help="How p is adjusted over everything that is compared (default holm).",
-)
-@resampling_options
-@output_options
-def check(
-    file: str,
-    minimum: tuple[str, ...],
-    maximum: tuple[str, ...],
-    format_: str | None,
-    output: str | None,
-    quiet: bool,
-    **options: Any,
-) -> int:
+@output_flags
+def check(file: str, minimum: tuple[str, ...], maximum: tuple[str, ...], **options: Any) -> int:
     """Check results, as a gate: exit code 1 if they fall short.
 
     Every system must reach the floors, and must not be worse than older
@@ -134,12 +91,9 @@ def check(
     paired test, adjusted over all metrics that both files hold, finds it
     significant. What fails is said in a sentence each on standard error.
     """
-    check_output(format_, output, saves=False)
-    floors, ceilings = _bounds("--min", minimum), _bounds("--max", maximum)
-    from karat.analyses.check import check as check_results
-
-    found = check_results(file, minimum=floors, maximum=ceilings, **options)
-    deliver(found, format_, output, quiet)
+    output = Output.of(options)
+    found = karat.check(file, minimum=_bounds("--min", minimum), maximum=_bounds("--max", maximum), **options)
+    output.deliver(found)
     for failure in found.failures:
         click.echo(f"karat: {failure}", err=True)
     return 0 if found.passed else 1
@@ -162,28 +116,20 @@ def _bounds(flag: str, given: tuple[str, ...]) -> dict[str, float]:
     return found
 
 
-@results.command(epilog=TABLES_EPILOG)
+@verb("tables", epilog=TABLES_EPILOG)
 @click.argument("kind", type=click.Choice(["decoding", "cutoffs", "averages", "transfer"]), metavar="KIND")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=completion.paths)
-@click.option(
-    "-m",
-    "--metric",
-    metavar="METRIC",
-    help="The metric (default f1@M; of cutoffs f1).",
-    shell_complete=completion.metrics,
-)
-@click.option("--percent", is_flag=True, help="Show 37.16 instead of .3716.")
-@output_options
-def tables(
-    kind: str, files: tuple[str, ...], format_: str | None, output: str | None, quiet: bool, **options: Any
-) -> None:
+@output_flags
+def tables(kind: str, files: tuple[str, ...], **options: Any) -> None:
     """Make tables for a paper from results.
 
     KIND is decoding (strategies side by side), cutoffs (5, 10, M, O...),
     averages (macro against micro) or transfer (training against test
     corpora): the tables of Thomas and Vajjala (2024) for your runs.
     """
-    check_output(format_, output, saves=False)
-    from karat.analyses.tables import tables as tables_of
+    output = Output.of(options)
+    output.deliver(karat.tables(kind, *files, **options))
 
-    deliver(tables_of(kind, *files, **options), format_, output, quiet)
+
+for command in (check, tables):
+    results.add_command(command)

@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import karat
 from karat.cli import completion
+from karat.cli.flags import verb
 from karat.cli.shared import (
     Files,
     claim,
     combine,
     corpus_argument,
-    fields_option,
-    from_option,
-    matching_options,
+    echo_notes,
     progress,
     quiet_option,
+    reading_flags,
     runs_argument,
     write_out,
 )
+from karat.options import options_from
 
 if TYPE_CHECKING:
     from karat.analyses.ensemble import Made
@@ -58,47 +60,13 @@ _written = combine(
         "--to", metavar="FORMAT", help="Format to write (default: by the suffix).", shell_complete=completion.formats
     ),
     click.option("--lossy", is_flag=True, help="Write what fits even if something is lost, and say what."),
-    from_option,
-    fields_option,
+    reading_flags,
     quiet_option,
 )
-_protocol = click.option(
-    "--protocol",
-    default="karat",
-    metavar="NAME[,option=value...]",
-    help="Convention by which phrases are equal, and present (default karat).",
-    shell_complete=completion.protocols,
-)
-_language = click.option(
-    "--language",
-    metavar="LANGUAGE",
-    help="Stem with Snowball for this language, as french.",
-    shell_complete=completion.languages,
-)
 
 
-@click.command(epilog=ENSEMBLE_EPILOG)
+@verb("ensemble", epilog=ENSEMBLE_EPILOG)
 @click.argument("runs", nargs=-1, metavar="[RUN RUN...]", shell_complete=completion.paths)
-@click.option(
-    "--by",
-    type=click.Choice(["rrf", "vote"]),
-    default="rrf",
-    help="Order by reciprocal rank fusion, or by how many runs have a phrase (default rrf).",
-)
-@click.option("--k", type=float, default=60.0, metavar="K", help="A phrase gains 1/(K + rank) of a run (default 60).")
-@click.option(
-    "--at-least", type=click.IntRange(1), default=1, metavar="N", help="Only phrases that N runs have (default 1)."
-)
-@click.option("--present", metavar="RUN", help="Take present phrases from this run...", shell_complete=completion.paths)
-@click.option("--absent", metavar="RUN", help="...and absent ones from this.", shell_complete=completion.paths)
-@click.option(
-    "--corpus",
-    metavar="CORPUS",
-    help="The documents, in which is seen what is present.",
-    shell_complete=completion.paths,
-)
-@_protocol
-@_language
 @_written
 def ensemble(runs: tuple[str, ...], output: str, to: str | None, lossy: bool, quiet: bool, **options: Any) -> None:
     """Make one run of several.
@@ -108,18 +76,17 @@ def ensemble(runs: tuple[str, ...], output: str, to: str | None, lossy: bool, qu
     documents, whose order is that of the first run.
     """
     claim(output)
-    from karat.analyses.ensemble import Options, make
+    from karat.analyses.ensemble import EnsembleOptions, make
 
     files = Files.of(options)
     for name, read in (("present", files.run), ("absent", files.run), ("corpus", files.corpus)):
         options[name] = None if options[name] is None else read(options[name])
     systems = list(map(files.run, runs))
     files.check()
-    made = make(systems, Options(**options))
-    _write(made, output, to, lossy, quiet)
+    _write(make(systems, options_from(EnsembleOptions, options)), output, to, lossy, quiet)
 
 
-@click.command(epilog=RERANK_EPILOG)
+@verb("rerank", epilog=RERANK_EPILOG)
 @click.argument("run", shell_complete=completion.paths)
 @click.option(
     "--by",
@@ -128,19 +95,19 @@ def ensemble(runs: tuple[str, ...], output: str, to: str | None, lossy: bool, qu
     help="Lowest keyphrase perplexity first (from token probabilities), or highest score first.",
 )
 @_written
-def rerank(run: str, by: str, output: str, to: str | None, lossy: bool, quiet: bool, **options: Any) -> None:
+def rerank(run: str, output: str, to: str | None, lossy: bool, quiet: bool, **options: Any) -> None:
     """Put the phrases of a run in another order.
 
     Keyphrase perplexity is (p1 · p2 · ... · pm)^(-1/m) over the tokens of a
     phrase. Equal phrases stay in their order; those without numbers go last.
     """
     claim(output)
-    from karat.analyses.rerank import make
+    from karat.analyses.rerank import RerankOptions, make
 
     files = Files.of(options)
     given = files.run(run)
     files.check()
-    _write(make(given, by), output, to, lossy, quiet)  # type: ignore[arg-type]
+    _write(make(given, options_from(RerankOptions, options)), output, to, lossy, quiet)
 
 
 def _write(made: Made, output: str, to: str | None, lossy: bool, quiet: bool) -> None:
@@ -149,28 +116,22 @@ def _write(made: Made, output: str, to: str | None, lossy: bool, quiet: bool) ->
     with progress(quiet) as done:
         lost = write(made.run, output, format=to, lossy=lossy, progress=done)
     if not quiet:
-        for note in (*made.notes, *(f"lost: {what}" for what in lost)):
-            click.echo(f"note: {note}", err=True)
+        echo_notes([*made.notes, *(f"lost: {what}" for what in lost)])
 
 
-@click.command(epilog=SHOW_EPILOG)
+@verb("show", epilog=SHOW_EPILOG)
 @corpus_argument
 @runs_argument
-@click.option("--id", "id_", required=True, metavar="ID", help="The document (its line, where there are no ids).")
-@_protocol
-@matching_options
+@reading_flags
 @click.option(
     "-f", "--format", "format_", type=click.Choice(["table", "md", "json"]), default="table", help="Output format."
 )
-def show(corpus: str, runs: tuple[str, ...], id_: str, format_: str, **options: Any) -> None:
+def show(corpus: str, runs: tuple[str, ...], format_: str, **options: Any) -> None:
     """Show one document, its references and what runs predict for it.
 
     Present references are marked in the text, predictions that are
     references beside them.
     """
-    from karat.analyses.show import show as show_document
-    from karat.output import render
-
     files = Files.of(options)
     documents, systems = files.all(corpus, runs)
-    write_out(render(show_document(documents, *systems, id=id_, **options), format_))
+    write_out(karat.render(karat.show(documents, *systems, **options), format_))

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
-from karat.cli import completion
+import karat
+from karat.cli.flags import verb
 from karat.cli.shared import (
     Files,
-    check_output,
+    Output,
     corpus_argument,
-    deliver,
-    development_options,
-    jobs_option,
-    matching_options,
-    metric_option,
-    output_options,
-    progress,
-    protocol_option,
+    development_flags,
+    output_flags,
+    reading_flags,
     runs_argument,
 )
 
@@ -40,50 +34,21 @@ are joined by `+`.
 """
 
 
-@click.command(epilog=EPILOG)
+@verb("score", epilog=EPILOG)
 @corpus_argument
 @runs_argument
-@protocol_option
-@metric_option
-@click.option("--averages", is_flag=True, help="Every average of each metric, not the protocol's own alone.")
-@click.option(
-    "--extra-references",
-    metavar="FILE",
-    help="Add the references that a review accepts; `karat overlap --review` writes one.",
-    shell_complete=completion.paths,
-)
-@matching_options
-@development_options
-@jobs_option
-@click.option("--shard", metavar="I/N", help="Score every N-th document from the I-th on; then `results merge`.")
-@output_options
-def score(
-    corpus: str,
-    runs: tuple[str, ...],
-    format_: str | None,
-    output: str | None,
-    quiet: bool,
-    **options: Any,
-) -> None:
+@development_flags
+@reading_flags
+@output_flags
+def score(corpus: str, runs: tuple[str, ...], **options: Any) -> None:
     """Score runs against a corpus.
 
     Without -m: F1 at 5, M and O for present, absent and all phrases, in the
     protocol's own average.
     """
-    check_output(format_, output)
-    from karat.analyses.score import score as score_runs
-
-    files = Files.of(options)
-    metrics, protocols = options.pop("metrics"), options.pop("protocols")
+    output, files = Output.of(options, saves=True), Files.of(options)
     documents, systems = files.all(corpus, runs)
-    with progress(quiet) as done:
-        results = score_runs(
-            documents,
-            *systems,
-            metrics=metrics or None,
-            protocol=protocols or "karat",
-            development=files.development(options),
-            progress=done,
-            **options,
-        )
-    deliver(results, format_, output, quiet)
+    development = files.other(options)
+    with files.work(options, output.quiet) as chosen:
+        found = karat.score(documents, *systems, development=development, **chosen)
+    output.deliver(found)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
 from karat.cli import completion
+from karat.cli.flags import jobs_for
 from karat.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,23 +25,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 TEXT_FORMATS = ("table", "md", "latex", "typst", "csv", "json")
 _BY_SUFFIX = {".md": "md", ".tex": "latex", ".typ": "typst", ".csv": "csv", ".json": "json", ".txt": "table"}
 
-protocol_option = click.option(
-    "--protocol",
-    "protocols",
-    multiple=True,
-    metavar="NAME[,option=value...]",
-    help="Convention to score under (repeatable; default karat). See `karat list protocols`.",
-    shell_complete=completion.protocols,
-)
-metric_option = click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="METRIC",
-    help="What to compute, as f1@5:present (repeatable). See `karat list metrics`.",
-    shell_complete=completion.metrics,
-)
 format_option = click.option(
     "-f", "--format", "format_", type=click.Choice(TEXT_FORMATS), help="Output format (default table)."
 )
@@ -68,7 +52,7 @@ def combine(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-output_options: Callable[[F], F] = combine(format_option, output_option, quiet_option)
+output_flags: Callable[[F], F] = combine(format_option, output_option, quiet_option)
 
 from_option = click.option(
     "--from",
@@ -86,23 +70,7 @@ fields_option = click.option(
     help="Columns of a table or of any JSON lines, as id=doc,keyphrases=preds,separator=; for files that have them; "
     "corpus:... or run:... for these (repeatable).",
 )
-one_protocol_options: Callable[[F], F] = combine(
-    click.option(
-        "--protocol",
-        default="karat",
-        metavar="NAME[,option=value...]",
-        help="Convention by which phrases are matched (default karat).",
-        shell_complete=completion.protocols,
-    ),
-    click.option("--references", metavar="NAME", help="Look at a named reference set."),
-    click.option(
-        "--language",
-        metavar="LANGUAGE",
-        help="Stem with Snowball for this language, as french.",
-        shell_complete=completion.languages,
-    ),
-)
-development_options: Callable[[F], F] = combine(
+development_flags: Callable[[F], F] = combine(
     click.option(
         "--dev-corpus",
         metavar="CORPUS",
@@ -118,37 +86,31 @@ development_options: Callable[[F], F] = combine(
         shell_complete=completion.paths,
     ),
 )
-resampling_options: Callable[[F], F] = combine(
-    click.option("--resamples", type=click.IntRange(1), default=10_000, metavar="N", help="Resamples (default 10000)."),
-    click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="Which resamples (default 0)."),
-)
-interval_options: Callable[[F], F] = combine(
-    click.option("--level", type=float, default=0.95, metavar="L", help="Level of the intervals (default 0.95)."),
-    click.option(
-        "--interval", type=click.Choice(["bca", "percentile"]), default="bca", help="Kind of interval (default bca)."
-    ),
-)
-jobs_option = click.option(
-    "-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Processes (default 1)."
-)
-matching_options: Callable[[F], F] = combine(
-    click.option("--references", metavar="NAME", help="Score against a named reference set."),
-    click.option(
-        "--language",
-        metavar="LANGUAGE",
-        help="Stem with Snowball for this language, as french.",
-        shell_complete=completion.languages,
-    ),
-    from_option,
-    fields_option,
-    click.option("--by", type=click.Choice(["id", "line"]), help="Match runs by id or line by line."),
-    click.option(
-        "--missing",
-        type=click.Choice(["error", "empty", "skip"]),
-        default="error",
-        help="A document that a run lacks: an error, no predictions, or left out.",
-    ),
-)
+folder_flag = click.option("--runs", metavar="FOLDER", help="Runs of several corpora, in a folder for each.")
+reading_flags: Callable[[F], F] = combine(from_option, fields_option)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where a result goes: what -f, -o and -q say."""
+
+    format_: str | None
+    path: str | None
+    quiet: bool
+
+    @classmethod
+    def of(cls, options: dict[str, Any], saves: bool = False) -> Output:
+        """Takes -f, -o and -q out of a verb's options; says at once when the result could not be written.
+
+        A verb that `saves` can write `.karat` files.
+        """
+        found = cls(options.pop("format_"), options.pop("output"), options.pop("quiet"))
+        check_output(found.format_, found.path, saves)
+        return found
+
+    def deliver(self, result: Found) -> None:
+        """Writes a result to standard output, or to a file in the format that its suffix or -f names."""
+        deliver(result, self.format_, self.path, self.quiet)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +120,7 @@ class Files:
     from_: tuple[str, ...]
     fields: tuple[str, ...]
     unused: set[str]  # of the fields, those that no file has been read by
+    sizes: list[int] = field(default_factory=list)  # of the files that were read, in bytes
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Files:
@@ -188,13 +151,26 @@ class Files:
         self.check()
         return found
 
+    def given(self, paths: Sequence[str], folder: str | None, results: bool = True) -> tuple[Any, ...]:
+        """What a verb measures: a corpus and runs, .karat files, or with a folder of runs several corpora."""
+        if results and all(path.endswith(".karat") for path in paths):
+            return tuple(paths)
+        if folder is None:
+            documents, systems = self.all(paths[0], paths[1:])
+            return (documents, *systems)
+        corpora = [self.corpus(path) for path in paths]
+        listed = [(corpus, [self.run(path) for path in runs_of(folder, corpus.name)]) for corpus in corpora]
+        self.check()
+        return (listed,)
+
     def check(self) -> None:
         """Says so if fields were given that no file has been read by."""
         if self.unused:
             raise InputError(f"--fields {min(self.unused)}: no file has these columns")
 
     def _note(self, path: str, role: Literal["corpus", "run"]) -> None:
-        """Notes which of the fields a file is read by."""
+        """Notes how large a file is, and which of the fields it is read by."""
+        self.sizes.append(_size(path))
         if self.unused:
             from karat.formats import split_name
             from karat.formats.fields import choose
@@ -204,17 +180,33 @@ class Files:
             found = [text for text in self.fields if choose([text], Head(where, role)) is not None]
             self.unused.difference_update(found[:1])
 
-    def development(self, options: dict[str, Any]) -> tuple[Corpus, list[Run]] | None:
-        """Takes the development corpus and runs out of a verb's options."""
-        corpus, runs = options.pop("dev_corpus"), options.pop("dev_runs")
+    @contextmanager
+    def work(self, options: dict[str, Any], quiet: bool) -> Iterator[dict[str, Any]]:
+        """The options of a function that works on these files: with a number for -j, and a bar that shows progress."""
+        with progress(quiet) as done:
+            jobs = {"jobs": jobs_for(options["jobs"], sum(self.sizes))} if "jobs" in options else {}
+            yield options | jobs | {"progress": done}
+
+    def other(self, options: dict[str, Any], name: str = "dev") -> tuple[Corpus, list[Run]] | None:
+        """Takes --NAME-corpus and --NAME-run out of a verb's options: a corpus beside the one that is measured."""
+        corpus, runs = options.pop(f"{name}_corpus"), options.pop(f"{name}_runs")
         if bool(corpus) != bool(runs):
-            raise InputError("--dev-corpus and --dev-run go together")
+            raise InputError(f"--{name}-corpus and --{name}-run go together")
         return (self.corpus(corpus), list(map(self.run, runs))) if corpus else None
 
     def _format(self, role: str) -> str | None:
         """The format for a role: the last one given for it, else the last one given for all."""
         own = [text.removeprefix(f"{role}:") for text in self.from_ if text.startswith(f"{role}:")]
         return next(iter([*reversed(own), *(text for text in reversed(self.from_) if ":" not in text)]), None)
+
+
+def _size(argument: str) -> int:
+    """The bytes of the files that a corpus or run is in."""
+    from karat.formats import split_name
+
+    paths = [Path(part) for part in split_name(argument)[1].split("+")]
+    files = [file for path in paths for file in (path.rglob("*") if path.is_dir() else [path])]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def runs_of(folder: str, corpus: str) -> list[str]:

@@ -6,21 +6,10 @@ from typing import Any
 
 import click
 
+import karat
 from karat.cli import completion
-from karat.cli.shared import (
-    Files,
-    check_output,
-    corpus_argument,
-    deliver,
-    fields_option,
-    from_option,
-    interval_options,
-    one_protocol_options,
-    output_options,
-    progress,
-    resampling_options,
-    runs_argument,
-)
+from karat.cli.flags import verb
+from karat.cli.shared import Files, Output, corpus_argument, output_flags, reading_flags, runs_argument
 
 EPILOG = """\b
 Examples:
@@ -35,7 +24,7 @@ runs/reformulations/tfidf.jsonl, or runs/tfidf.jsonl for both.
 """
 
 
-@click.command("tables", epilog=EPILOG)
+@verb("study", name="tables", epilog=EPILOG)
 @corpus_argument
 @runs_argument
 @click.option(
@@ -45,45 +34,20 @@ runs/reformulations/tfidf.jsonl, or runs/tfidf.jsonl for both.
     help="Reformulations of the documents, which are filtered as by `karat pairs filter` (repeatable).",
     shell_complete=completion.paths,
 )
-@click.option(
-    "--min", type=float, default=0.5, metavar="T", help="Least Jaccard index of references of a pair (default 0.5)."
-)
-@click.option(
-    "--length",
-    type=float,
-    default=0.1,
-    metavar="S",
-    help="By what share of words a reformulation may be longer or shorter (default 0.1).",
-)
-@click.option("--cutoff", default="M", metavar="K", help="The first K predictions, or M (default M, all).")
-@one_protocol_options
-@click.option(
-    "--missing",
-    type=click.Choice(["error", "empty", "skip"]),
-    default="error",
-    help="A document that a run lacks: an error, no predictions, or left out.",
-)
-@resampling_options
-@interval_options
-@from_option
-@fields_option
-@output_options
-def tables(
-    corpus: str, runs: tuple[str, ...], format_: str | None, output: str | None, quiet: bool, **options: Any
-) -> None:
+@reading_flags
+@output_flags
+def tables(corpus: str, runs: tuple[str, ...], reformulations: tuple[str, ...], **options: Any) -> None:
     """Make the three tables of a study of homogeneity.
 
     Those of Houbre, Boudin and Daille: what the documents are like, how alike
     systems index documents and their reformulations, and how alike documents
     that share references.
     """
-    check_output(format_, output, saves=False)
-    from karat.analyses.study import runs_in, study
+    output, files = Output.of(options), Files.of(options)
+    from karat.analyses.study import runs_in
 
-    files = Files.of(options)
     documents, systems = files.corpus(corpus), runs_in(runs, files.run)
     files.check()
-    reformulations = list(options.pop("reformulations")) or None
-    with progress(quiet) as done:
-        found = study(documents, reformulations, *systems, progress=done, **options)
-    deliver(found, format_, output, quiet)
+    with files.work(options, output.quiet) as chosen:
+        found = karat.study(documents, reformulations or None, *systems, **chosen)
+    output.deliver(found)

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import karat
 from karat.cli import completion
+from karat.cli.flags import verb
 from karat.cli.shared import (
     Files,
     check_file,
     claim,
-    combine,
     corpus_argument,
+    echo_notes,
     fields_option,
     progress,
     quiet_option,
@@ -44,53 +46,6 @@ generator, the loss a word in training and on the validation documents. A
 generator that was killed goes on with the same command and --resume.
 """
 
-_generator_options = combine(
-    click.option(
-        "--valid", metavar="CORPUS", help="Generators: validation documents.", shell_complete=completion.paths
-    ),
-    click.option("--minutes", type=float, metavar="M", help="Generators: how long to train (default 10)."),
-    click.option("--steps", type=int, metavar="N", help="Generators: how many updates of the weights."),
-    click.option("--epochs", type=float, metavar="N", help="Generators: how many times to see each document."),
-    click.option("--batch", type=int, metavar="N", help="Generators: documents of a batch (default 16)."),
-    click.option("--accumulate", type=int, metavar="N", help="Generators: batches of an update (default 1)."),
-    click.option(
-        "--precision",
-        type=click.Choice(["fp32", "bf16"]),
-        help="Generators: numbers that are computed with (default fp32).",
-    ),
-    click.option("--device", metavar="NAME", help="Generators: cpu, cuda, cuda:1 (default: the best there is)."),
-    click.option("--seed", type=click.IntRange(0), metavar="N", help="Generators: of weights and order (default 0)."),
-    click.option(
-        "--stop",
-        metavar="loss|METRIC:N",
-        help="Generators: stop after N validations without a better loss or metric, as f1@5:present:3.",
-    ),
-    click.option(
-        "--augment",
-        type=click.Choice(["60p"]),
-        help="Generators: learn also from the title of a document with the text of another, where both share 60 % of "
-        "their keyphrases.",
-    ),
-    click.option(
-        "--drop",
-        metavar="replace|add[:P]",
-        help="Generators: mask present phrases and make them absent ones, each with probability P (default .7), in "
-        "place of a document or beside it (KPDrop).",
-    ),
-    click.option(
-        "--guide",
-        metavar="MODEL|RUN",
-        help="Generators: put phrases that an extractor finds, or those of a run, before each document.",
-        shell_complete=completion.models,
-    ),
-    click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Generators: processes (default 1)."),
-    click.option("--resume", is_flag=True, default=None, help="Generators: go on with a training that was broken off."),
-)
-_SETTINGS = (
-    "minutes", "steps", "epochs", "batch", "accumulate", "precision", "device", "seed", "stop", "jobs", "resume",
-    "augment", "drop", "guide",
-)  # fmt: skip
-
 
 def _names(incomplete: str) -> list[str]:
     """The models that can be trained and begin like this."""
@@ -99,29 +54,14 @@ def _names(incomplete: str) -> list[str]:
     return [name for name in trainers() if name.startswith(incomplete)]
 
 
-@click.command(epilog=EPILOG)
+@verb("train", epilog=EPILOG)
 @click.argument(
     "model",
     metavar="MODEL[,option=value...]",
     shell_complete=lambda _context, _parameter, incomplete: _names(incomplete),
 )
 @corpus_argument
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE|DIR",
-    help="Where the trained model goes: of kea a file, JSON, packed by .gz; of a generator a directory.",
-    shell_complete=completion.paths,
-)
-@click.option(
-    "--language",
-    default="english",
-    metavar="LANGUAGE",
-    help="Language of the documents, as french (default english).",
-    shell_complete=completion.languages,
-)
-@_generator_options
+@click.option("-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Generators: processes (default 1).")
 @click.option(
     "--from",
     "from_",
@@ -133,7 +73,7 @@ def _names(incomplete: str) -> list[str]:
 )
 @fields_option
 @quiet_option
-def train(model: str, corpus: str, output: str, language: str, valid: str | None, quiet: bool, **options: Any) -> None:
+def train(model: str, corpus: str, output: str, valid: str | None, quiet: bool, **options: Any) -> None:
     """Train a model on documents whose keyphrases are known.
 
     MODEL is kea (Witten 1999): candidates that resemble the keyphrases of
@@ -142,7 +82,6 @@ def train(model: str, corpus: str, output: str, language: str, valid: str | None
     or tgrf, which goes on from another. `karat predict kea,model=FILE` or
     `karat predict DIR` then predicts with it.
     """
-    from karat.models import train as training
     from karat.models.generators.settings import GENERATORS
     from karat.output.trainings import as_table
 
@@ -151,26 +90,24 @@ def train(model: str, corpus: str, output: str, language: str, valid: str | None
         _check_folder(output)
     else:
         check_file(output)
-    settings = {key: value for key in _SETTINGS if (value := options.pop(key)) is not None}
-    settings |= _start(options, name)
+    start = _start(options, name)
     files = Files.of(options)
     documents = files.corpus(corpus)
     checked = None if valid is None else files.corpus(valid)
     files.check()
     with progress(quiet) as done, _training_progress(quiet, name in GENERATORS) as tell:
-        found = training.train(
-            documents, model, output=output, language=language, valid=checked, progress=done, tell=tell, **settings
+        found = karat.train(
+            documents, model, output=output, valid=checked, start=start, progress=done, tell=tell, **options
         )
     click.echo(as_table(found))
     if name in GENERATORS:
-        guided = ",guide=RUN" if Path(settings.get("guide", "")).is_file() else ""
+        guided = ",guide=RUN" if Path(options["guide"] or "").is_file() else ""
         click.echo(f"\nNext: karat predict {output}{guided} CORPUS -o RUN.jsonl; karat score CORPUS RUN.jsonl")
     if not quiet:
-        for note in found.notes:
-            click.echo(f"note: {note}", err=True)
+        echo_notes(found.notes)
 
 
-def _start(options: dict[str, Any], model: str) -> dict[str, str]:
+def _start(options: dict[str, Any], model: str) -> str | None:
     """The directory among what --from says, which is left with formats."""
     from karat.formats import FORMATS
     from karat.models.generators.settings import GENERATORS
@@ -182,7 +119,7 @@ def _start(options: dict[str, Any], model: str) -> dict[str, str]:
     options["from_"] = tuple(each for each in options["from_"] if each not in folders)
     if len(folders) > 1:
         raise InputError(f"--from {folders[1]}: a training goes on from one directory, and {folders[0]} is given")
-    return {"start": folders[0]} if folders else {}
+    return folders[0] if folders else None
 
 
 def _check_folder(output: str) -> None:

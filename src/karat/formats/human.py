@@ -28,6 +28,7 @@ FORMS = (
     'a line is {"id": "d1", "annotator": "x", "score": 0.4} or '
     '{"prediction": "...", "reference": "...", "annotator": "x", "score": 3}'
 )
+HumanLike = str | Path | Iterable[Mapping[str, Any]]  # scores that people gave
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Judged:
         return f"{self.origin}:{self.places[item]}"
 
 
-def read_judged(scores: str | Path | Iterable[Mapping[str, Any]]) -> Judged:
+def read_judged(scores: HumanLike) -> Judged:
     """The scores in a file, or in dicts of the same fields."""
     if not isinstance(scores, str | Path):
         return _judged(enumerate(scores, 1), "memory", text=False)

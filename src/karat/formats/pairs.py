@@ -16,6 +16,7 @@ from karat.errors import InputError
 from karat.formats.base import Record, brief, quoted
 from karat.formats.containers import container_at, container_of, rows, save
 
+PairsLike = str | Path | Iterable[Mapping[str, Any]]
 FORM = 'a line is {"a": "d1", "b": "d7"}'
 SCORES = ("jaccard", "max")  # fields of pairs that were mined by what they share
 
@@ -38,7 +39,7 @@ class Paired:
         return f"{self.origin}:{self.places[pair]}"
 
 
-def read_pairs(pairs: str | Path | Iterable[Mapping[str, Any]]) -> Paired:
+def read_pairs(pairs: PairsLike) -> Paired:
     """The pairs in a file, or in dicts of the same fields."""
     if not isinstance(pairs, str | Path):
         return _paired(enumerate(pairs, 1), "memory")

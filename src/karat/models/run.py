@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from karat.formats.containers import json_value, whole_json
 from karat.formats.files import check_compression, first_line
 from karat.formats.unfinished import Unfinished, unfinished
 from karat.llm.ask import Forecast
+from karat.matching.inputs import CorpusLike, as_corpus
 from karat.matching.workers import ordered_map
 from karat.models.base import Asked, Model, Predict
 from karat.models.documents import documents_at, shown_id, some
@@ -35,6 +37,16 @@ from karat.models.find import DEFAULT, ENDPOINT, ContractError, PlugIn, Wanted, 
 from karat.models.fingerprint import fingerprint
 from karat.models.prompt import Asking, as_text, ask
 from karat.models.prompt import forecast as count_requests
+from karat.options import (
+    Progress,
+    WorkOptions,
+    document_language_option,
+    flat,
+    group,
+    option,
+    options_from,
+    public,
+)
 from karat.results import Displayed
 from karat.text.languages import other_language
 
@@ -44,31 +56,42 @@ MOST_SAMPLES = 2000  # documents whose language is looked at
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Prediction).decode
-Progress = Callable[[int], None]  # called with the number of documents just done
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How keyphrases are predicted; the flags of the command say what each means."""
+class PredictOptions:
+    """How keyphrases are predicted."""
 
-    n: int = 10
-    stem: bool = False
-    language: str = "english"
-    tagger: str | None = None
-    frequencies: Frequencies | Corpus | str | Path | None = None
-    redundancy: bool = False
-    title_weight: float = 1.0
-    jobs: int = 1
-    asking: Asking | None = None  # of a language model behind an endpoint
-    progress: Progress | None = None
+    n: int = option(10, "Phrases a document.", least=1, metavar="N", flags=("-n",))
+    options: Mapping[str, Any] | None = option(None, "The model's own options.", command=False)
+    stem: bool = option(False, "Give stems instead of phrases as they stand in the text.")
+    language: str = document_language_option()
+    tagger: str | None = option(
+        None,
+        "What tells word classes: textblob, or spacy:NAME.",
+        metavar="TAGGER",
+        otherwise="the language's",
+    )
+    frequencies: Frequencies | Corpus | str | Path | None = option(
+        None,
+        "Documents that phrases are counted in, or their counts.",
+        flags=("--df",),
+        metavar="CORPUS|FILE",
+        complete="paths",
+        otherwise="CORPUS itself",
+    )
+    redundancy: bool = option(False, "Leave out a phrase that is inside a better one.")
+    title_weight: float = option(1.0, "How many times a title counts.", above=0, below=inf, metavar="W")
+    asking: Asking | None = option(None, "How a language model behind an endpoint is asked.", command=False)
+    work: WorkOptions = group(WorkOptions)
 
-    def __post_init__(self) -> None:
-        if self.n < 1:
-            raise InputError(f"a document has one phrase or more, not {self.n}")
-        if self.jobs < 1:
-            raise InputError(f"there is one process or more, not {self.jobs}")
-        if not 0 < self.title_weight < float("inf"):
-            raise InputError(f"the weight of a title is more than 0, not {self.title_weight:g}")
+
+@dataclass(frozen=True, slots=True)
+class ExtractOptions:
+    """How keyphrases of one text are predicted."""
+
+    title: str | None = option(None, "The title of the text.")
+    predicting: PredictOptions = group(PredictOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +139,28 @@ class Predicted(Displayed):
 # ---------------------------------------------------------------------------------------------- verbs
 
 
+@public(PredictOptions)
 def predict(
-    corpus: str | Path | Corpus,
+    corpus: CorpusLike,
     model: str | PlugIn = DEFAULT,
     n: int = 10,
     *,
     options: Mapping[str, Any] | None = None,
-    **settings: Any,
+    stem: bool = False,
+    language: str = "english",
+    tagger: str | None = None,
+    frequencies: Frequencies | Corpus | str | Path | None = None,
+    redundancy: bool = False,
+    title_weight: float = 1.0,
+    asking: Asking | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Run:
     """The run of a model on a corpus, a text, a PDF or a folder of these; named after the model.
 
     `model` is a name as `karat list models` shows them, `module:function`, or a function that takes a list of documents
-    and gives phrases for each. `options` are the model's own; the other keywords are those of
-    `karat.models.run.Options`.
+    and gives phrases for each. `options` are the model's own. Raises InputError if there is no such model, or if it
+    fails.
 
     >>> from karat import Corpus
     >>> def capitals(documents):
@@ -137,12 +169,14 @@ def predict(
     >>> run.name, [prediction.keyphrases for prediction in run]
     ('capitals', [['Rome', 'Paris']])
     """
-    found = predicted(corpus, wanted(model, options), Options(n=n, **settings))
+    given = corpus if isinstance(corpus, str | Path) else as_corpus(corpus)
+    found = predicted(given, wanted(model, options), options_from(PredictOptions, locals()))
     if found.failure is not None:
         raise InputError(found.failure)
     return found.as_run()
 
 
+@public(ExtractOptions)
 def extract(
     text: str,
     model: str | PlugIn = DEFAULT,
@@ -150,17 +184,25 @@ def extract(
     *,
     title: str | None = None,
     options: Mapping[str, Any] | None = None,
-    **settings: Any,
+    stem: bool = False,
+    language: str = "english",
+    tagger: str | None = None,
+    frequencies: Frequencies | Corpus | str | Path | None = None,
+    redundancy: bool = False,
+    title_weight: float = 1.0,
+    asking: Asking | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> list[tuple[str, float | None]]:
     """The (phrase, score) pairs of one text, the best first; a score is None where the model gives none.
 
-    The keywords are those of `predict`. A model that counts documents needs `frequencies`, since one text has none.
+    A model that counts documents needs `frequencies`, since one text has none. Raises InputError as `predict` does.
 
     >>> extract("Bees fly. Bees sing.", lambda documents: [[("bees", 2.0), ("fly", 1.0)] for _ in documents], n=1)
     [('bees', 2.0)]
     """
     corpus = Corpus.of([Document(id="text", title=title, text=text)], "text")
-    [prediction] = predict(corpus, model, n, options=options, **settings)
+    [prediction] = predict(corpus, model, **flat(options_from(ExtractOptions, locals()).predicting))
     phrases = [phrase or "" for phrase in prediction.keyphrases or ()]
     return list(zip(phrases, prediction.scores or [None] * len(phrases), strict=True))
 
@@ -168,7 +210,7 @@ def extract(
 def predicted(
     corpus: str | Path | Corpus,
     model: Wanted,
-    options: Options,
+    options: PredictOptions,
     *,
     output: str | None = None,
     shown: bool = True,
@@ -199,7 +241,7 @@ def predicted(
 # ---------------------------------------------------------------------------------------------- what is asked
 
 
-def _asked(corpus: Corpus, model: Wanted, options: Options) -> tuple[Asked, list[str]]:
+def _asked(corpus: Corpus, model: Wanted, options: PredictOptions) -> tuple[Asked, list[str]]:
     """(what is asked of the model, what is to be known of it)."""
     found = model.find()
     frequencies, notes = _frequencies(corpus, found, options)
@@ -211,12 +253,12 @@ def _asked(corpus: Corpus, model: Wanted, options: Options) -> tuple[Asked, list
         stem=options.stem,
         redundancy=options.redundancy,
         title_weight=options.title_weight,
-        threads=options.jobs if found.threads else 1,
+        threads=options.work.jobs if found.threads else 1,
     )
     return asked, notes
 
 
-def _frequencies(corpus: Corpus, model: Model, options: Options) -> tuple[Frequencies | None, list[str]]:
+def _frequencies(corpus: Corpus, model: Model, options: PredictOptions) -> tuple[Frequencies | None, list[str]]:
     """(the document frequencies that are given, else those of the corpus where the model needs any; notes)."""
     given = options.frequencies
     if isinstance(given, Frequencies) or (given is None and "frequencies" not in model.needs):
@@ -370,7 +412,7 @@ def _gathered(
     corpus: Corpus,
     model: Wanted,
     asked: Asked,
-    options: Options,
+    options: PredictOptions,
     notes: list[str],
     work: Unfinished | None = None,
     shown: bool = True,
@@ -387,7 +429,7 @@ def _gathered(
         notes = [*notes, f"{work.part} was of another model, other options or other documents: begun anew"]
     found = model.find()
     pieces = _pieces(corpus, len(kept), found.window)
-    for done in ordered_map(_Work(model, asked), pieces, 1 if found.threads else options.jobs):
+    for done in ordered_map(_Work(model, asked), pieces, 1 if found.threads else options.work.jobs):
         if work is not None:
             work.add(_encode(entry.prediction) for entry in done.entries)
         documents += len(done.entries)
@@ -437,9 +479,9 @@ def _nothing_read(unread: Sequence[str]) -> InputError:
     return InputError(f"no document can be read: {some(unread)}")
 
 
-def _advance(options: Options, documents: int) -> None:
-    if options.progress is not None:
-        options.progress(documents)
+def _advance(options: PredictOptions, documents: int) -> None:
+    if options.work.progress is not None:
+        options.work.progress(documents)
 
 
 def _notes(total: _Done, empty: int, language: str | None) -> Iterator[str]:
@@ -489,13 +531,13 @@ def _texts(corpus: Corpus) -> _Texts:
     return found
 
 
-def forecast(corpus: Corpus, model: Wanted, options: Options) -> Forecast:
+def forecast(corpus: Corpus, model: Wanted, options: PredictOptions) -> Forecast:
     """How many requests the prediction takes, and about how many tokens; nothing is asked."""
     asked = Asked(n=options.n, language=options.language)
     return count_requests(corpus, model.name, _texts(corpus).asked, _asking(model, options), asked)
 
 
-def _asking(model: Wanted, options: Options) -> Asking:
+def _asking(model: Wanted, options: PredictOptions) -> Asking:
     if options.asking is None:
         raise InputError(f"{ENDPOINT} needs an endpoint: asking=Asking(karat.llm.client.endpoint(base_url, model))")
     if model.options:
@@ -503,7 +545,7 @@ def _asking(model: Wanted, options: Options) -> Asking:
     return options.asking
 
 
-def _by_endpoint(corpus: Corpus, model: Wanted, options: Options, output: str | None) -> Predicted:
+def _by_endpoint(corpus: Corpus, model: Wanted, options: PredictOptions, output: str | None) -> Predicted:
     """What a language model predicts; what has no answer is left out, and is the failure."""
     asking = _asking(model, options)
     texts = _texts(corpus)

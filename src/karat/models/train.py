@@ -11,12 +11,23 @@ from typing import Any, get_type_hints
 
 from karat.corpus import Corpus, Document
 from karat.errors import InputError, unknown
-from karat.formats import read
 from karat.formats.output import writing
+from karat.matching.inputs import CorpusLike, as_corpus
 from karat.models.base import MODELS, Asked, Model, Predict, settled
 from karat.models.extractors.candidates import named
 from karat.models.find import wanted
 from karat.models.generators.settings import GENERATORS, Learning, Settings, checked, torch_or_error, training_options
+from karat.options import (
+    Progress,
+    document_language_option,
+    flat,
+    group,
+    option,
+    path_option,
+    progress_option,
+    public,
+    required,
+)
 
 _EVERY = 20  # documents after which progress is told
 
@@ -76,23 +87,58 @@ def _trainable(name: str) -> Model:
     return Model(name, f"The training of {name}.", (), make, training_options(name))
 
 
+@dataclass(frozen=True, slots=True)
+class TrainOptions:
+    """What a model is trained with, and where it goes."""
+
+    output: str | Path = required(
+        "Where the trained model goes: of kea a file, JSON, packed by .gz; of a generator a directory.",
+        metavar="FILE|DIR",
+        flags=("-o", "--output"),
+        complete="paths",
+    )
+    language: str = document_language_option()
+    options: Mapping[str, Any] | None = option(None, "The model's own options.", command=False)
+    valid: CorpusLike | None = path_option("Generators: validation documents.", "CORPUS")
+    settings: Settings = group(Settings)
+    progress: Progress | None = progress_option()
+    tell: Callable[[Any], None] | None = option(None, "Called with how far a training is.", command=False)
+
+
+@public(TrainOptions)
 def train(
-    corpus: str | Path | Corpus,
+    corpus: CorpusLike,
     model: str = "kea",
     *,
     output: str | Path,
     language: str = "english",
     options: Mapping[str, Any] | None = None,
-    valid: str | Path | Corpus | None = None,
-    progress: Callable[[int], object] | None = None,
+    valid: CorpusLike | None = None,
+    minutes: float | None = None,
+    steps: int | None = None,
+    epochs: float | None = None,
+    batch: int = 16,
+    accumulate: int = 1,
+    precision: str = "fp32",
+    device: str = "auto",
+    seed: int = 0,
+    stop: str | None = None,
+    augment: str | None = None,
+    drop: str | None = None,
+    guide: str | None = None,
+    jobs: int = 1,
+    resume: bool = False,
+    start: str | None = None,
+    progress: Progress | None = None,
     tell: Callable[[Any], None] | None = None,
-    **settings: Any,
 ) -> Trained:
     """Trains a model on documents with references and writes it to a file; `karat.predict` takes that as its model.
 
-    A model is named as for the command, `kea,longest=4`, or with `options`. A generator is written to a directory; the
-    other keywords are those of `karat.models.generators.settings.Settings`: minutes, steps, epochs, batch and so on.
+    A model is named as for the command, `kea,longest=4`, or with `options`. A generator is written to a directory; how
+    long it is trained is told by minutes, steps or epochs. Raises InputError if there is no such model to train.
     """
+    told = dict(locals())
+    given = {name: told[name] for name in Settings.__dataclass_fields__}
     asked = wanted(model, options)
     there = trainers()
     if asked.name not in there:
@@ -100,12 +146,13 @@ def train(
             raise InputError(f"{asked.name} learns nothing: it predicts as it is (trained are {', '.join(there)})")
         raise unknown("model to train", asked.name, there)
     found = settled(there[asked.name], asked.options)
-    documents = corpus if isinstance(corpus, Corpus) else read(corpus)
+    documents = as_corpus(corpus)
     if asked.name in GENERATORS:
-        looked_at = read(valid) if isinstance(valid, str | Path) else valid
-        return _generator(documents, found, output, named(language), looked_at, progress, tell, settings)
-    if settings or valid is not None:
-        name = next(iter(settings), "valid")
+        looked_at = None if valid is None else as_corpus(valid)
+        return _generator(documents, found, output, named(language), looked_at, progress, tell, given)
+    changed = [name for name, value in flat(Settings()).items() if given[name] != value]
+    if changed or valid is not None:
+        name = next(iter(changed), "valid")
         raise InputError(f"--{name} is for generators ({', '.join(GENERATORS)}), not for {asked.name}")
     learned: Learned = found.make(_told(documents, progress), named(language), **found.options)  # type: ignore[assignment]
     with writing(output) as file:
@@ -124,9 +171,6 @@ def _generator(
     settings: Mapping[str, Any],
 ) -> Trained:
     """A generator, trained into a directory."""
-    strange = next((name for name in settings if name not in Settings.__dataclass_fields__), None)
-    if strange is not None:
-        raise unknown("setting of a training", strange, Settings.__dataclass_fields__)
     how = checked(Settings, {key: str(each) if isinstance(each, Path) else each for key, each in settings.items()})
     torch_or_error(f"training {model.name}")
     from karat.models.generators.loop import train_generator

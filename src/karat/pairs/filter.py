@@ -29,7 +29,8 @@ from karat.formats.pairs import write_pairs
 from karat.formats.reviews import near
 from karat.matching.align import align, prepare
 from karat.matching.columns import PRMU, Bools, Floats, Ints
-from karat.matching.inputs import as_corpus, as_protocols, by_name_notes, references_hash
+from karat.matching.inputs import CorpusLike, ProtocolLike, as_corpus, as_protocols, by_name_notes, references_hash
+from karat.options import language_option, option, protocol_option, public
 from karat.pairs.reformulate import Reformulation
 from karat.protocol import Protocol, change
 from karat.results import Displayed
@@ -227,16 +228,29 @@ def _read(reformulations: str | Path | Iterable[Any]) -> Iterator[tuple[str, Ref
 # ---------------------------------------------------------------------------------------------- judging
 
 
+@dataclass(frozen=True, slots=True)
+class FilterOptions:
+    """When a reformulation is good enough."""
+
+    length: float = option(LENGTH, "By what share of the document's words the number may differ.", metavar="S")
+    protocol: ProtocolLike = protocol_option("Convention by which phrases are matched.")
+    references: str | None = option(None, "Look at a named reference set.", metavar="NAME")
+    language: str | None = language_option()
+
+
+@public(FilterOptions)
 def filter_reformulations(
-    corpus: str | Path | Corpus,
+    corpus: CorpusLike,
     reformulations: str | Path | Iterable[Any],
     *,
     length: float = LENGTH,
-    protocol: str | Protocol = "karat",
+    protocol: ProtocolLike = "karat",
     references: str | None = None,
     language: str | None = None,
 ) -> Filtered:
     """What becomes of reformulations under the filter; `reformulations` are a file, several, or Reformulation objects.
+
+    Raises InputError if there is none, or if one is of a document that is not in the corpus.
 
     >>> documents = Corpus.of([{"id": "1", "text": "Deep nets learn.", "keyphrases": ["deep nets", "trees"]}])
     >>> made = [{"id": "1~x", "source": "1", "method": "x", "text": "Nets learn deep."}]

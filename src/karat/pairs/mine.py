@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, pairwise
-from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,17 +18,22 @@ from karat.formats.base import first_variant
 from karat.formats.pairs import write_pairs
 from karat.matching.align import references_of
 from karat.matching.columns import Numbers, position
-from karat.matching.inputs import as_corpus
+from karat.matching.inputs import CorpusLike, as_corpus
 from karat.matching.join import has_id
-from karat.options import Progress
-from karat.pairs.sets import MEASURES, ROUNDING, Alike, Floats, Ints, Measure, Sets, join, most_of, shares
+from karat.options import (
+    Progress,
+    language_option,
+    option,
+    options_from,
+    progress_option,
+    public,
+)
+from karat.pairs.sets import ROUNDING, Alike, Floats, Ints, Measure, Sets, join, most_of, shares
 from karat.protocol import LANGUAGES
 from karat.text.normalise import normaliser
 
 By = Literal["references", "text", "embedding"]
 
-BY: tuple[By, ...] = ("references", "text", "embedding")
-IDENTICAL = ("keep", "drop")
 COSINES = 1 << 22  # cosines that are computed together
 SINGLE = 1e-6  # what single precision may lose of a cosine
 ENOUGH = 10  # pairs: with fewer it is told how many a lower threshold would give
@@ -40,37 +44,43 @@ LETTERS = "cosines are of hashed character n-grams, which compare letters, not m
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """Which documents are alike; the flags of the command say what each means."""
+class MineOptions:
+    """Which documents are alike."""
 
-    by: By = "references"
-    min: float = 0.5
-    measure: Measure = "jaccard"
-    stem: bool = False
-    identical: Literal["keep", "drop"] = "drop"
-    text_max: float | None = None
-    nearest: int | None = None
-    model: str = "hash"
-    references: str | None = None
-    language: str | None = None
-    progress: Progress | None = None
+    by: By = option(
+        "references",
+        "What is compared: references, the words of the texts, or vectors of them.",
+        values=("references", "text", "embedding"),
+    )
+    min: float = option(0.5, "The lowest score of a pair.", above=0, most=1, metavar="T")
+    measure: Measure = option(
+        "jaccard", "What is shared over the union, or over the larger of both sets.", values=("jaccard", "max")
+    )
+    stem: bool = option(False, "Compare Porter stems, not lower-cased words.")
+    identical: Literal["keep", "drop"] = option(
+        "drop", "Pairs of documents that have the very same set, or text.", values=("keep", "drop")
+    )
+    text_max: float | None = option(
+        None,
+        "Leave out pairs whose texts are alike: a Jaccard index of their words above T.",
+        least=0,
+        most=1,
+        metavar="T",
+    )
+    nearest: int | None = option(
+        None, "Only pairs that are among the N best of one of their documents.", least=1, metavar="N"
+    )
+    model: str = option(
+        "hash", "Embedder of --by embedding: hash, vectors:PATH or an encoder's directory.", metavar="NAME"
+    )
+    references: str | None = option(None, "Compare a named reference set.", metavar="NAME")
+    language: str | None = language_option()
+    progress: Progress | None = progress_option()
 
     def __post_init__(self) -> None:
-        """What cannot be chosen is said at once."""
-        for name, value, known in (
-            ("by", self.by, BY),
-            ("measure", self.measure, MEASURES),
-            ("value of identical", self.identical, IDENTICAL),
-            *((("language", self.language, LANGUAGES),) if self.language else ()),
-        ):
-            if value not in known:
-                raise unknown(name, str(value), known)
-        if not (isfinite(self.min) and 0 < self.min <= 1):
-            raise InputError(f"min is a number above 0 and up to 1, not {self.min:g}")
-        if self.text_max is not None and not 0 <= self.text_max <= 1:
-            raise InputError(f"text-max is a number from 0 to 1, not {self.text_max:g}")
-        if self.nearest is not None and self.nearest < 1:
-            raise InputError(f"nearest is how many pairs a document keeps, 1 or more, not {self.nearest}")
+        """Raises InputError if options do not go together."""
+        if self.language and self.language not in LANGUAGES:
+            raise unknown("language", self.language, LANGUAGES)
         if self.by == "embedding" and self.measure != "jaccard":
             raise InputError("vectors are compared by their cosine: leave out the measure, which is of sets")
 
@@ -93,7 +103,7 @@ class Pairs:
 
     corpus: str
     ids: tuple[str, ...]  # of all documents
-    options: Options
+    options: MineOptions
     alike: Alike
     texts: Floats | None  # the Jaccard index of the words of both texts, where it was asked for
     left_out: int  # documents without what is compared
@@ -137,15 +147,32 @@ class Pairs:
         write_pairs(path, self)
 
 
-def mine_pairs(corpus: str | Path | Corpus, **options: Any) -> Pairs:
-    """The pairs of alike documents of a corpus; the keywords are those of `karat.pairs.mine.Options`.
+@public(MineOptions)
+def mine_pairs(
+    corpus: CorpusLike,
+    *,
+    by: By = "references",
+    min: float = 0.5,
+    measure: Measure = "jaccard",
+    stem: bool = False,
+    identical: Literal["keep", "drop"] = "drop",
+    text_max: float | None = None,
+    nearest: int | None = None,
+    model: str = "hash",
+    references: str | None = None,
+    language: str | None = None,
+    progress: Progress | None = None,
+) -> Pairs:
+    """The pairs of alike documents of a corpus, in its order.
+
+    Raises InputError if the corpus has no such reference set, or if options do not go together.
 
     >>> documents = [["trees", "graphs"], ["Graphs", "trees", "nets"], ["nets"], ["trees", "graphs"]]
     >>> corpus = Corpus.of({"id": str(n), "keyphrases": each} for n, each in enumerate(documents))
     >>> [(row["a"], row["b"], round(row["jaccard"], 2)) for row in mine_pairs(corpus)]
     [('0', '1', 0.67), ('1', '3', 0.67)]
     """
-    chosen, given = Options(**options), as_corpus(corpus)
+    chosen, given = options_from(MineOptions, locals()), as_corpus(corpus)
     search = {"references": _by_references, "text": _by_text, "embedding": _by_embedding}[chosen.by](given, chosen)
     remarks: list[str] = [LETTERS] if chosen.by == "embedding" and chosen.model == "hash" else []
     alike, texts, remark = _filtered(given, search.find(chosen.min), chosen)
@@ -157,7 +184,7 @@ def mine_pairs(corpus: str | Path | Corpus, **options: Any) -> Pairs:
     return Pairs(given.name, search.ids, chosen, alike, texts, search.left_out, (*remarks, *remark), lower)
 
 
-def _filtered(corpus: Corpus, alike: Alike, options: Options) -> tuple[Alike, Floats | None, list[str]]:
+def _filtered(corpus: Corpus, alike: Alike, options: MineOptions) -> tuple[Alike, Floats | None, list[str]]:
     """(the pairs that the other options leave, how alike their texts are if that is asked, what to say of it)."""
     texts, remarks = None, list[str]()
     if options.text_max is not None:
@@ -172,7 +199,7 @@ def _filtered(corpus: Corpus, alike: Alike, options: Options) -> tuple[Alike, Fl
 
 
 def _at_lower(
-    corpus: Corpus, search: _Search, options: Options, found: int
+    corpus: Corpus, search: _Search, options: MineOptions, found: int
 ) -> tuple[tuple[tuple[float, int], ...], list[float]]:
     """((threshold, pairs) of lower thresholds that give more pairs, all that were tried).
 
@@ -240,7 +267,7 @@ Items = tuple[list[str], list[int]]  # the items of some documents one after the
 
 
 def _sets(
-    corpus: Corpus, options: Options, items: Callable[[Sequence[Document]], Items]
+    corpus: Corpus, options: MineOptions, items: Callable[[Sequence[Document]], Items]
 ) -> tuple[tuple[str, ...], Sets]:
     """The ids, and the set of each document's items, which are numbered as they are met; the empty string is none."""
     ids: list[str] = []
@@ -256,7 +283,7 @@ def _sets(
     return tuple(ids), Sets.of(owner[real], item[real], len(ids))
 
 
-def _phrases(options: Options) -> Callable[[Sequence[Document]], Items]:
+def _phrases(options: MineOptions) -> Callable[[Sequence[Document]], Items]:
     """What gives the references of documents, lower-cased and stemmed if asked for, of variants the first."""
     normal = normaliser("split", options.stemmer, "lower")
 
@@ -268,7 +295,7 @@ def _phrases(options: Options) -> Callable[[Sequence[Document]], Items]:
     return phrases
 
 
-def _words(options: Options) -> Callable[[Sequence[Document]], Items]:
+def _words(options: MineOptions) -> Callable[[Sequence[Document]], Items]:
     """What gives the words of titles and texts; a mark is none."""
     normal = normaliser("marks", options.stemmer, "lower")
 
@@ -297,7 +324,7 @@ def text_of(document: Document) -> str:
 # ---------------------------------------------------------------------------------------------- finding
 
 
-def _by_references(corpus: Corpus, options: Options) -> _Search:
+def _by_references(corpus: Corpus, options: MineOptions) -> _Search:
     check_set(corpus, options.references)
     ids, sets = _sets(corpus, options, _phrases(options))
     if not len(sets.items):
@@ -316,14 +343,14 @@ def check_set(corpus: Corpus, name: str | None) -> None:
         raise unknown("reference set", name, known)
 
 
-def _by_text(corpus: Corpus, options: Options) -> _Search:
+def _by_text(corpus: Corpus, options: MineOptions) -> _Search:
     ids, sets = _sets(corpus, options, _words(options))
     if not len(sets.items):
         raise InputError(f"{corpus.origin}: no document has a title or a text, so --by text cannot compare them")
     return _of_sets(ids, sets, options)
 
 
-def _of_sets(ids: tuple[str, ...], sets: Sets, options: Options) -> _Search:
+def _of_sets(ids: tuple[str, ...], sets: Sets, options: MineOptions) -> _Search:
     def find(least: float) -> Alike:
         return join(sets, least, options.measure, options.identical == "keep")
 
@@ -333,7 +360,7 @@ def _of_sets(ids: tuple[str, ...], sets: Sets, options: Options) -> _Search:
     return _Search(ids, int((sets.sizes == 0).sum()), find, most, ROUNDING)
 
 
-def _by_embedding(corpus: Corpus, options: Options) -> _Search:
+def _by_embedding(corpus: Corpus, options: MineOptions) -> _Search:
     """Pairs by the cosine of their texts' vectors; equal texts are identical."""
     ids: list[str] = []
     texts: list[str] = []
@@ -380,7 +407,7 @@ def _near(vectors: NDArray[np.float32], least: float) -> Alike:
 # ---------------------------------------------------------------------------------------------- choosing
 
 
-def _text_shares(corpus: Corpus, alike: Alike, options: Options) -> tuple[Floats, list[str]]:
+def _text_shares(corpus: Corpus, alike: Alike, options: MineOptions) -> tuple[Floats, list[str]]:
     """(the Jaccard index of the words of both texts, NaN where one has none; what to say of these)."""
     wanted = set(np.concatenate([alike.a, alike.b]).tolist())
     words, place = _words(options), count()

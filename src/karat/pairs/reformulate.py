@@ -7,12 +7,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import msgspec
 
 from karat.corpus import Corpus, Document, Reference
-from karat.errors import InputError, unknown
+from karat.errors import InputError
 from karat.formats import jsonl
 from karat.formats.base import quoted
 from karat.formats.pairs import write_pairs
@@ -20,9 +20,17 @@ from karat.llm.ask import METHODS as ASKED
 from karat.llm.ask import Asked, Forecast, Step, Told, ask_all, count, spent_notes, steps
 from karat.llm.client import FREE, Answer, Endpoint, whole
 from karat.llm.store import MEMORY, NO_LIMITS, Limits, Question, Store
-from karat.matching.inputs import as_corpus
-from karat.options import Progress
+from karat.matching.inputs import CorpusLike, as_corpus
+from karat.options import (
+    Progress,
+    option,
+    options_from,
+    path_option,
+    progress_option,
+    public,
+)
 
+Method = Literal["paraphrase", "back-translation", "marian", "synonyms"]
 METHODS = {
     "paraphrase": "other words, by a chat endpoint",
     "back-translation": "into another language and back, by a chat endpoint",
@@ -45,21 +53,28 @@ class Reformulation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How documents are reformulated; the flags of the command say what each means."""
+class ReformulateOptions:
+    """How documents are reformulated."""
 
-    endpoint: Endpoint | None = None
-    pivot: str = "es"
-    prompt: str | Path | None = None
-    store: str | Path | None = None  # where answers are kept; in memory without it
-    limits: Limits = NO_LIMITS
-    concurrency: int = 4
-    forward: str | Path | None = None
-    backward: str | Path | None = None
-    share: float = 0.5
-    seed: int = 0
-    progress: Progress | None = None
-    tell: Callable[[Told], None] | None = None  # called with how far the asking has come
+    via: Method = option(
+        "synonyms",
+        "By a chat endpoint (the first two), by translation models on disk, or with WordNet.",
+        values=METHODS,
+    )
+    prompt: str | Path | None = path_option(
+        "Prompt to use, with {text} in it; for a back-translation {from} and {to}, too."
+    )
+    pivot: str = option("es", "Language to translate into and back.", metavar="LANGUAGE")
+    concurrency: int = option(4, "Requests at a time.", least=1, most=256, metavar="N", flags=("-j", "--concurrency"))
+    forward: str | Path | None = path_option("Marian model into the other language...", "DIR")
+    backward: str | Path | None = path_option("...and the one back.", "DIR")
+    share: float = option(0.5, "Share of the words with a synonym that are replaced.", metavar="S")
+    seed: int = option(0, "Of the endpoint, or of the choice of words.", metavar="N")
+    endpoint: Endpoint | None = option(None, "The chat endpoint.", command=False)
+    limits: Limits = option(NO_LIMITS, "How much may be asked.", command=False)
+    store: str | Path | None = option(None, "The file that answers are kept in; in memory without it.", command=False)
+    progress: Progress | None = progress_option()
+    tell: Callable[[Told], None] | None = option(None, "Called with how far the asking has come.", command=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,19 +190,37 @@ def _record(name: str, method: str, like: Document, title: str | None, text: str
 # ---------------------------------------------------------------------------------------------- verbs
 
 
-def reformulate(corpus: str | Path | Corpus, via: str = "synonyms", **options: Any) -> Reformulated:
-    """The documents of a corpus in other words; the keywords are those of `karat.pairs.reformulate.Options`."""
-    chosen = Options(**options)
+@public(ReformulateOptions)
+def reformulate(
+    corpus: CorpusLike,
+    via: Method = "synonyms",
+    *,
+    prompt: str | Path | None = None,
+    pivot: str = "es",
+    concurrency: int = 4,
+    forward: str | Path | None = None,
+    backward: str | Path | None = None,
+    share: float = 0.5,
+    seed: int = 0,
+    endpoint: Endpoint | None = None,
+    limits: Limits = NO_LIMITS,
+    store: str | Path | None = None,
+    progress: Progress | None = None,
+    tell: Callable[[Told], None] | None = None,
+) -> Reformulated:
+    """The documents of a corpus in other words.
+
+    Raises InputError if an id is taken already, or if what the method needs is not given.
+    """
+    chosen = options_from(ReformulateOptions, locals())
     given = as_corpus(corpus)
-    if via not in METHODS:
-        raise unknown("method", via, METHODS)
     documents, notes = _texts(given)
     _check_ids(documents, via, given)
     made = _MAKERS[via](via, documents, chosen)
     return replace(made, corpus=given.name, notes=(*notes, *made.notes))
 
 
-def _by_synonyms(via: str, documents: Mapping[str, Document], options: Options) -> Reformulated:
+def _by_synonyms(via: str, documents: Mapping[str, Document], options: ReformulateOptions) -> Reformulated:
     from karat.pairs.synonyms import checked_share, reformulated
 
     share = checked_share(options.share)
@@ -200,7 +233,7 @@ def _by_synonyms(via: str, documents: Mapping[str, Document], options: Options) 
     return Reformulated("", via, tuple(records))
 
 
-def _by_marian(via: str, documents: Mapping[str, Document], options: Options) -> Reformulated:
+def _by_marian(via: str, documents: Mapping[str, Document], options: ReformulateOptions) -> Reformulated:
     from karat.pairs.marian import name_of, translator
 
     if options.forward is None or options.backward is None:
@@ -223,7 +256,7 @@ def _by_marian(via: str, documents: Mapping[str, Document], options: Options) ->
     return Reformulated("", via, tuple(records))
 
 
-def _by_chat(via: str, documents: Mapping[str, Document], options: Options) -> Reformulated:
+def _by_chat(via: str, documents: Mapping[str, Document], options: ReformulateOptions) -> Reformulated:
     endpoint, limits = _asked_of(options), checked_limits(options.limits)
     todo = steps(via, options.pivot, options.prompt)
     texts: dict[str, str] = {}
@@ -253,7 +286,7 @@ def _gathered(via: str, documents: Mapping[str, Document], asked: Asked, notes: 
     return Reformulated("", via, tuple(records), asked.failures, stopped, tuple(notes))
 
 
-_MAKERS: dict[str, Callable[[str, Mapping[str, Document], Options], Reformulated]] = {
+_MAKERS: dict[str, Callable[[str, Mapping[str, Document], ReformulateOptions], Reformulated]] = {
     "paraphrase": _by_chat,
     "back-translation": _by_chat,
     "marian": _by_marian,
@@ -261,11 +294,9 @@ _MAKERS: dict[str, Callable[[str, Mapping[str, Document], Options], Reformulated
 }
 
 
-def _asked_of(options: Options) -> Endpoint:
+def _asked_of(options: ReformulateOptions) -> Endpoint:
     if options.endpoint is None:
         raise InputError("an endpoint is needed: karat.llm.client.endpoint(base_url, model) makes one")
-    if options.concurrency < 1:
-        raise InputError(f"at least one request is under way at a time, not {options.concurrency}")
     return options.endpoint
 
 
@@ -278,10 +309,9 @@ def checked_limits(limits: Limits) -> Limits:
     return limits
 
 
-def forecast(corpus: str | Path | Corpus, via: str, **options: Any) -> Forecast:
+def forecast(corpus: CorpusLike, chosen: ReformulateOptions) -> Forecast:
     """How many requests a reformulation takes, and about how many tokens; nothing is asked."""
-    chosen = Options(**options)
-    given = as_corpus(corpus)
+    given, via = as_corpus(corpus), chosen.via
     if via not in ASKED:
         raise InputError(f"only what is asked of an endpoint can be counted before ({', '.join(ASKED)}), not {via!r}")
     endpoint, limits = _asked_of(chosen), checked_limits(chosen.limits)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import karat
-from karat.analyses.confidence.result import Confidence
+from karat.analyses.confidence.result import Calibrate, Confidence
 
 DEMO = Path(karat.__file__).parent / "demo"
 DOCUMENTS = [
@@ -130,7 +130,7 @@ def overconfident(n: int, name: str, seed: int) -> tuple[karat.Corpus, karat.Run
 
 
 @pytest.mark.parametrize("method", ["temperature", "platt", "isotonic"])
-def test_a_calibration_fitted_elsewhere_helps_here(method: str) -> None:
+def test_a_calibration_fitted_elsewhere_helps_here(method: Calibrate) -> None:
     corpus, run = overconfident(400, "test", 1)
     other, fit = overconfident(800, "dev", 2)
     result = karat.confidence(corpus, run, calibrate=method, fit=(other, [fit]), resamples=50)
@@ -239,12 +239,12 @@ def test_nothing_is_said_of_scores_where_probabilities_of_tokens_are_read() -> N
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"bins": 0}, "bins is a number from 1 to"),
+        ({"bins": 0}, "bins is a whole number from 1 to 1,000,000, not 0"),
         ({"binning": "widht"}, "did you mean 'width'"),
         ({"precision": 50}, "the wanted precision is above 0 and at most 1, as 0.5, not 50"),
         ({"confidence": "probs"}, "unknown value of confidence 'probs'"),
         ({"calibrate": "plat"}, "unknown value of calibrate 'plat'; did you mean 'platt'"),
-        ({"level": 95}, "level 95 is not between 0 and 1"),
+        ({"level": 95}, "level is a number above 0 and below 1, not 95"),
         ({"fit": (karat.Corpus.of(DOCUMENTS), [karat.Run.of(RUN)])}, "nothing is fitted without a calibration"),
         ({"confidence": "scores"}, r'in mine \(memory\); write "scores"'),
     ],

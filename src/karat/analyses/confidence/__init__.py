@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,25 +12,35 @@ from karat.analyses.confidence.gather import in_pass as gathered_in_pass
 from karat.analyses.confidence.maps import Logistic, Map, Steps, Unfit, fit_isotonic, fit_platt, fit_temperature
 from karat.analyses.confidence.measures import bins_of, brier_parts, ece_by_chance, risk_coverage, risks, threshold_for
 from karat.analyses.confidence.result import (
-    BINNING,
-    CALIBRATE,
     Assessed,
+    Binning,
+    Calibrate,
     Calibrated,
     Confidence,
+    ConfidenceOptions,
     Figures,
     Interval,
-    Options,
     Position,
     Rank,
     finite,
 )
 from karat.analyses.score import reading_of
 from karat.corpus import Corpus, Run
-from karat.errors import InputError, unknown
+from karat.errors import InputError
 from karat.matching.columns import Bools, Floats, Ints, Subset
-from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.inputs import (
+    CorpusLike,
+    Development,
+    ProtocolsLike,
+    RunLike,
+    as_corpus,
+    as_list,
+    as_protocols,
+    as_runs,
+)
 from karat.matching.passes import Pass
 from karat.metrics.confidence import (
+    BINS,
     FAULTS,
     ROUNDING,
     SOURCES,
@@ -46,8 +54,8 @@ from karat.metrics.confidence import (
     mass_edges,
     width_bins,
 )
-from karat.protocol import MOST, Protocol
-from karat.stats.resampling import METHODS, Estimate, Sample, estimate, interval_of
+from karat.options import By, Missing, Progress, WorkOptions, options_from, public
+from karat.stats.resampling import Estimate, Method, Sample, estimate, interval_of
 
 ENOUGH = 10  # documents with several predictions, from which on their sums say what scores are
 SHARES = (
@@ -67,65 +75,74 @@ RANKS = 10  # of which the last holds all later ones
 TENTHS = 10
 
 
+@public(ConfidenceOptions)
 def confidence(
-    corpus: str | Path | Corpus,
-    *runs: str | Path | Run,
-    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
-    **options: Any,
+    corpus: CorpusLike,
+    *runs: RunLike,
+    protocol: ProtocolsLike = "karat",
+    confidence: str | None = None,
+    bins: int = BINS,
+    binning: Binning = "width",
+    precision: float | None = None,
+    calibrate: Calibrate | None = None,
+    fit: Development | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+    level: float = 0.95,
+    interval: Method = "bca",
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Confidence:
-    """How well runs know when they are right; the keywords are those of `karat.calibration.Options`.
+    """How well runs know when they are right: what confidence they have in phrases that are correct, and in others.
+
+    Raises InputError if a run tells no confidence, does not fit the corpus, or if an option cannot be used.
 
     >>> documents = Corpus.of([{"id": "1", "text": "Deep nets.", "keyphrases": ["deep nets"]}])
     >>> run = Run.of([{"id": "1", "keyphrases": ["deep nets", "trees"], "token_probs": [[0.81, 1.0], [0.4]]}])
     >>> [(row["subset"], round(row["ece"], 4)) for row in confidence(documents, run, resamples=100).rows()]
     [('all', 0.25), ('present', 0.1), ('absent', 0.4)]
     """
-    chosen = Options(**options)
-    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
-    reading = reading_of(as_corpus(corpus), as_runs(runs), listed, chosen)
-    finish = in_pass(reading, listed, chosen)
+    options = options_from(ConfidenceOptions, locals())
+    reading = reading_of(as_corpus(corpus), as_runs(runs), protocol, options.join, options.work)
+    finish = in_pass(reading, options)
     reading.run()
     return finish()
 
 
-def in_pass(reading: Pass, listed: Sequence[str | Protocol], options: Options) -> Callable[[], Confidence]:
+def in_pass(reading: Pass, options: ConfidenceOptions) -> Callable[[], Confidence]:
     """Registers what confidence needs of a pass; what comes back gives it once the pass has run."""
     _check(options)
     if not reading.runs:
         raise InputError("nothing to judge: give at least one run")
     fitted = _fit_runs(reading.corpus, reading.runs, options)
-    gathered = gathered_in_pass(reading, listed, options)
+    gathered = gathered_in_pass(reading, options)
 
     def finish() -> Confidence:
         results, sure = gathered()
-        protocols = [str(each) for each in as_protocols(listed, options.language)]
-        maps = _fitted(fitted, listed, options, sure) if options.calibrate else {}
+        protocols = [str(each) for each in as_protocols(as_list(options.protocol), options.join.language)]
+        maps = _fitted(fitted, options, sure) if options.calibrate else {}
         asked = _Asked(list(reading.setup.systems), protocols, len(results.ids), options)
         drafts = list(_drafts(asked, sure, maps, fitted))
         found = tuple(_with_intervals(drafts, options))
         notes = (*results.notes, *_notes(asked, sure, maps, found))
-        told = replace(options, progress=None)
-        return Confidence(reading.corpus.name, len(results.ids), told, found, results.signatures, notes)
+        used = replace(options, work=WorkOptions())
+        return Confidence(reading.corpus.name, len(results.ids), used, found, results.signatures, notes)
 
     return finish
 
 
-def _check(options: Options) -> None:
+def _check(options: ConfidenceOptions) -> None:
     """Nothing; it is an error if what is asked for cannot be."""
-    for name, known in (("confidence", SOURCES), ("binning", BINNING), ("calibrate", CALIBRATE), ("interval", METHODS)):
-        value = getattr(options, name)
-        if value not in known and not (value is None and name in ("confidence", "calibrate")):
-            raise unknown(f"value of {name}", str(value), known)
-    if not 1 <= options.bins <= MOST:
-        raise InputError(f"bins is a number from 1 to {MOST:,}, not {options.bins}")
     if options.precision is not None and not 0 < options.precision <= 1:
         raise InputError(f"the wanted precision is above 0 and at most 1, as 0.5, not {options.precision:g}")
     if not 0 < options.level < 1:
         raise InputError(f"level {options.level} is not between 0 and 1: write .95 for an interval of 95 %")
     if options.fit is not None and options.calibrate is None:
-        raise InputError(
-            f"nothing is fitted without a calibration: add --calibrate {', '.join(CALIBRATE[:-1])} or {CALIBRATE[-1]}"
-        )
+        raise InputError("nothing is fitted without a calibration: add --calibrate temperature, platt or isotonic")
 
 
 # ---------------------------------------------------------------------------------------------- calibrations
@@ -140,7 +157,7 @@ class _FitRuns:
     itself: tuple[bool, ...]
 
 
-def _fit_runs(corpus: Corpus, systems: Sequence[Run], options: Options) -> _FitRuns:
+def _fit_runs(corpus: Corpus, systems: Sequence[Run], options: ConfidenceOptions) -> _FitRuns:
     if options.fit is None:
         return _FitRuns(corpus, tuple(systems), (True,) * len(systems))
     others, runs = as_corpus(options.fit[0]), as_runs(options.fit[1])
@@ -162,13 +179,13 @@ def _same(a: Corpus | Run, b: Corpus | Run) -> bool:
 Fitted = dict[tuple[int, int], Map | Unfit]  # by system and protocol
 
 
-def _fitted(fit: _FitRuns, listed: Sequence[str | Protocol], options: Options, judged: Gathered) -> Fitted:
+def _fitted(fit: _FitRuns, options: ConfidenceOptions, judged: Gathered) -> Fitted:
     """The calibration of each system under each protocol, fitted on all its predictions of all kinds."""
     if options.fit is None:
         gathered = judged
     else:
         distinct = list({id(run): run for run in fit.runs}.values())
-        _, found = gather(fit.corpus, distinct, listed, replace(options, progress=None))
+        _, found = gather(fit.corpus, distinct, replace(options, work=replace(options.work, progress=None)))
         place = {id(run): n for n, run in enumerate(distinct)}
         gathered = {(s, p): found[place[id(fit.runs[s])], p] for s, p in judged}
     assert options.calibrate is not None
@@ -193,7 +210,7 @@ class _Asked:
     systems: Sequence[str]
     protocols: Sequence[str]
     documents: int
-    options: Options
+    options: ConfidenceOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +243,7 @@ def _draft(judged: Judged, asked: _Asked) -> _Draft:
     return _Draft(figures, Sample(in_bins.values, finish_ece), Sample(squares.values, finish_brier))
 
 
-def _binned(sure: Floats, options: Options) -> tuple[Ints, Floats]:
+def _binned(sure: Floats, options: ConfidenceOptions) -> tuple[Ints, Floats]:
     """(the bin of each confidence, all ends of the bins)."""
     if options.binning == "width":
         return width_bins(sure, options.bins), np.arange(options.bins + 1) / options.bins
@@ -302,7 +319,9 @@ def _positions(tokens: Floats) -> Iterator[Position]:
             yield Position(n + 1, len(there), float(there.mean()), *np.quantile(there, [0.25, 0.5, 0.75]).tolist())
 
 
-def _with_intervals(drafts: Sequence[tuple[Assessed, _Draft, _Draft | None]], options: Options) -> Iterator[Assessed]:
+def _with_intervals(
+    drafts: Sequence[tuple[Assessed, _Draft, _Draft | None]], options: ConfidenceOptions
+) -> Iterator[Assessed]:
     """What is found, with intervals: documents are drawn, the same ones for all."""
     each = [draft for _, before, after in drafts for draft in (before, after) if draft is not None]
     samples = [sample for draft in each for sample in (draft.ece, draft.brier)]
@@ -319,7 +338,7 @@ def _with_intervals(drafts: Sequence[tuple[Assessed, _Draft, _Draft | None]], op
         yield found
 
 
-def _interval(found: Estimate, options: Options) -> Interval:
+def _interval(found: Estimate, options: ConfidenceOptions) -> Interval:
     low, high = interval_of(found, options.level, options.interval)
     return finite(low), finite(high)
 

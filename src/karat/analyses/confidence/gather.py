@@ -9,12 +9,12 @@ from functools import partial
 
 import numpy as np
 
-from karat.analyses.confidence.result import Options
+from karat.analyses.confidence.result import ConfidenceOptions
+from karat.analyses.score import ScoreOptions, reading_of
 from karat.analyses.score import in_pass as scores_in_pass
-from karat.analyses.score import reading_of
 from karat.corpus import Corpus, Run
 from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset
-from karat.matching.inputs import as_protocols
+from karat.matching.inputs import as_list, as_protocols
 from karat.matching.passes import Pass, View
 from karat.matching.sanity import has_texts
 from karat.metrics.confidence import ANY, check_told, confidences, correct, faulty, totals
@@ -47,16 +47,15 @@ class Sure:
 Gathered = dict[tuple[int, int], Sure]  # by system and protocol
 
 
-def in_pass(
-    reading: Pass, listed: Sequence[str | Protocol], options: Options
-) -> Callable[[], tuple[Results, Gathered]]:
+def in_pass(reading: Pass, options: ConfidenceOptions) -> Callable[[], tuple[Results, Gathered]]:
     """Registers what confidences need of a pass: what `score` says, and the predictions with their confidences."""
     source = options.confidence or ANY
     corpus, runs = reading.corpus, reading.runs
     subsets: tuple[Subset, ...] = ("all", "present", "absent") if has_texts(corpus, runs) else ("all",)
     check_told(runs, source)
-    results = scores_in_pass(reading, ["p@M"], listed, options)
-    protocols = as_protocols(listed, options.language)
+    scoring = ScoreOptions(protocol=options.protocol, metrics=["p@M"], join=options.join, work=options.work)
+    results = scores_in_pass(reading, scoring)
+    protocols = as_protocols(as_list(options.protocol), options.join.language)
     answers = reading.look(partial(_look, protocols, subsets, source))
 
     def finish() -> tuple[Results, Gathered]:
@@ -70,12 +69,10 @@ def in_pass(
     return finish
 
 
-def gather(
-    corpus: Corpus, runs: Sequence[Run], listed: Sequence[str | Protocol], options: Options
-) -> tuple[Results, Gathered]:
+def gather(corpus: Corpus, runs: Sequence[Run], options: ConfidenceOptions) -> tuple[Results, Gathered]:
     """What `score` says of the runs, and their predictions with confidences, from a pass of their own."""
-    reading = reading_of(corpus, runs, listed, options)
-    finish = in_pass(reading, listed, options)
+    reading = reading_of(corpus, runs, options.protocol, options.join, options.work)
+    finish = in_pass(reading, options)
     reading.run()
     return finish()
 

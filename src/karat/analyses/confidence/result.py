@@ -1,48 +1,67 @@
-"""What `karat.confidence` is asked and what it finds."""
+"""The options and the result of `karat.confidence`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from karat.analyses.confidence.measures import Bin, Kept, Parts, Threshold
-from karat.corpus import Corpus, Run
 from karat.matching.columns import Subset
+from karat.matching.inputs import Development, ProtocolsLike
 from karat.metrics.confidence import BINS
-from karat.options import By, Missing, Progress
+from karat.options import (
+    JoinOptions,
+    WorkOptions,
+    group,
+    interval_option,
+    level_option,
+    option,
+    protocol_option,
+    resamples_option,
+    seed_option,
+)
+from karat.protocol import MOST
 from karat.results import Displayed
-from karat.stats.resampling import RESAMPLES, Method
+from karat.stats.resampling import Method
 
 Binning = Literal["width", "mass"]
 Calibrate = Literal["temperature", "platt", "isotonic"]
-BINNING: tuple[Binning, ...] = ("width", "mass")
-CALIBRATE: tuple[Calibrate, ...] = ("temperature", "platt", "isotonic")
 Interval = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How `confidence` works; the flags of the command say what each means."""
+class ConfidenceOptions:
+    """How `confidence` works."""
 
-    confidence: str | None = None  # of token_probs, token_logprobs, scores; None: the first that a document has
-    bins: int = BINS
-    binning: Binning = "width"
-    precision: float | None = None
-    calibrate: Calibrate | None = None
-    fit: tuple[str | Path | Corpus, Sequence[str | Path | Run]] | None = None  # what a calibration is fitted on
-    resamples: int = RESAMPLES
-    seed: int = 0
-    level: float = 0.95
-    interval: Method = "bca"
-    references: str | None = None
-    language: str | None = None
-    by: By | None = None
-    missing: Missing = "error"
-    jobs: int = 1
-    progress: Progress | None = None
+    protocol: ProtocolsLike = protocol_option(repeatable=True)
+    confidence: str | None = option(
+        None,
+        "What confidence is made of.",
+        values=("token_probs", "token_logprobs", "scores"),
+        otherwise="the first of these that a document has",
+    )
+    bins: int = option(BINS, "Bins of ECE.", least=1, most=MOST, metavar="N")
+    binning: Binning = option("width", "Bins of one width, or with as many predictions each.", values=("width", "mass"))
+    precision: float | None = option(
+        None,
+        "Find the lowest confidence from which on this share of the predictions is correct.",
+        metavar="P",
+    )
+    calibrate: Calibrate | None = option(
+        None,
+        "Also show confidences after temperature or Platt scaling, or isotonic regression, fitted on --fit-corpus and "
+        "--fit-run.",
+        values=("temperature", "platt", "isotonic"),
+    )
+    fit: Development | None = option(None, "A corpus and its runs, on which the calibration is fitted.", command=False)
+    resamples: int = resamples_option()
+    seed: int = seed_option()
+    level: float = level_option()
+    interval: Method = interval_option()
+    join: JoinOptions = group(JoinOptions)
+    work: WorkOptions = group(WorkOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +162,7 @@ class Confidence(Displayed):
 
     corpus: str
     documents: int
-    options: Options
+    options: ConfidenceOptions
     found: tuple[Assessed, ...]
     signatures: dict[str, str]
     notes: tuple[str, ...]

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import log2
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -24,37 +23,46 @@ from karat.analyses.consistency.result import (
     By,
     Concept,
     Consistency,
+    ConsistencyOptions,
     Fix,
     Level,
     Listed,
     Name,
     Named,
-    Options,
+    Nearest,
 )
 from karat.analyses.consistency.ties import abbreviations, explained_in, near
 from karat.analyses.consistency.vocabulary import listed_in, read_vocabulary
-from karat.corpus import Corpus, Run
 from karat.embed import Embedder, embedder
-from karat.errors import InputError, unknown
-from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.errors import InputError
+from karat.matching.inputs import CorpusLike, RunLike, as_corpus, as_protocols, as_runs
+from karat.options import options_from, public
 from karat.text.normalise import normaliser
 
-__all__ = ["BY", "LISTED", "OUTSIDE", "Concept", "Consistency", "Fix", "Listed", "Named", "Options", "consistency"]
-
-NEAREST = ("levenshtein", "cosine")
+__all__ = ["BY", "LISTED", "OUTSIDE", "Concept", "Consistency", "Fix", "Listed", "Named", "consistency"]
 
 
-def consistency(*runs: str | Path | Run, corpus: str | Path | Corpus | None = None, **options: Any) -> Consistency:
-    """How consistently runs name concepts; the keywords are those of `karat.analyses.consistency.Options`.
+@public(ConsistencyOptions)
+def consistency(
+    *runs: RunLike,
+    corpus: CorpusLike | None = None,
+    model: str = "hash",
+    near: float | None = 0.9,
+    vocabulary: str | Path | None = None,
+    nearest: Nearest = "levenshtein",
+    worst: int = 10,
+    language: str | None = None,
+) -> Consistency:
+    """How consistently runs name concepts.
 
-    With a corpus, abbreviations are those that its texts explain in parentheses.
+    With a corpus, abbreviations are those that its texts explain in parentheses. Raises InputError if there is no run.
 
-    >>> run = Run.of([{"id": "1", "keyphrases": ["neural networks"]}, {"id": "2", "keyphrases": ["neural network"]}])
+    >>> run = [{"id": "1", "keyphrases": ["neural networks"]}, {"id": "2", "keyphrases": ["neural network"]}]
     >>> row = consistency(run).rows()[0]
     >>> row["names"], row["concepts"], row["rival_phrases_share"], row["entropy"]
     (2, 1, 1.0, 1.0)
     """
-    chosen = _checked(Options(**options))
+    chosen = options_from(ConsistencyOptions, locals())
     systems = as_runs(runs)
     if not systems:
         raise InputError("nothing to look at: give at least one run")
@@ -78,18 +86,8 @@ def consistency(*runs: str | Path | Run, corpus: str | Path | Corpus | None = No
     return Consistency(tuple(found), chosen, None if texts is None else texts.name, terms, tuple(notes))
 
 
-def _wants_cosine(options: Options) -> bool:
+def _wants_cosine(options: ConsistencyOptions) -> bool:
     return options.vocabulary is not None and options.nearest == "cosine"
-
-
-def _checked(options: Options) -> Options:
-    if options.near is not None and not 0 < options.near <= 1:
-        raise InputError(f"near is a cosine of more than 0 and at most 1, not {options.near:g}")
-    if options.nearest not in NEAREST:
-        raise unknown("way to find the nearest entry", options.nearest, NEAREST)
-    if options.worst < 0:
-        raise InputError(f"worst is how many to show, 0 for all, not {options.worst}")
-    return options
 
 
 def _notes(system: str, names: Names, unclear: int) -> Iterator[str]:
@@ -107,7 +105,7 @@ def _notes(system: str, names: Names, unclear: int) -> Iterator[str]:
 def _named(
     system: str,
     names: Names,
-    options: Options,
+    options: ConsistencyOptions,
     vectors: Embedder | None,
     explained: Mapping[str, set[str]] | None,
 ) -> tuple[Named, int]:

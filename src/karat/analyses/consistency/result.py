@@ -1,4 +1,4 @@
-"""What `consistency` finds, and how it is asked."""
+"""The options and the result of `karat.consistency`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from karat.matching.inputs import CorpusLike
+from karat.options import language_option, option, path_option
 from karat.results import Displayed
 
+Nearest = Literal["levenshtein", "cosine"]
 By = Literal["stem", "order", "abbreviation", "near"]
 BY: dict[By, str] = {
     "stem": "the same stems",
@@ -19,15 +22,22 @@ BY: dict[By, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """When names are one concept, and what they are compared with; the flags of the command say what each means."""
+class ConsistencyOptions:
+    """When names are one concept, and what they are compared with."""
 
-    model: str = "hash"
-    near: float | None = 0.9  # None: vectors are not looked at
-    language: str | None = None
-    vocabulary: str | Path | None = None
-    nearest: str = "levenshtein"
-    worst: int = 10  # concepts, and phrases outside of the vocabulary, that are shown; 0 for all
+    corpus: CorpusLike | None = path_option("The documents, whose texts explain abbreviations.", "CORPUS")
+    model: str = option("hash", "Embedder: hash, vectors:PATH or an encoder's directory.", metavar="NAME")
+    near: float | None = option(0.9, "Names are near with a cosine of T or more.", above=0, most=1, metavar="T")
+    vocabulary: str | Path | None = path_option(
+        "Controlled terms, one a line: how much of a run is among them, and what is nearest to the rest."
+    )
+    nearest: Nearest = option(
+        "levenshtein", "By what an entry is nearest: by letters or by vectors.", values=("levenshtein", "cosine")
+    )
+    worst: int = option(
+        10, "Show the N worst concepts, and phrases that are no terms; 0 for all.", least=0, metavar="N"
+    )
+    language: str | None = language_option()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +157,7 @@ class Consistency(Displayed):
     """How consistently systems name what they predict."""
 
     systems: tuple[Named, ...]
-    options: Options
+    options: ConsistencyOptions
     corpus: str | None
     vocabulary: int | None  # terms
     notes: tuple[str, ...]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from karat.analyses.consistency.names import Names, bag, key_of
-from karat.analyses.consistency.result import LISTED, OUTSIDE, Fix, Listed, Options
+from karat.analyses.consistency.result import LISTED, OUTSIDE, ConsistencyOptions, Fix, Listed
 from karat.analyses.consistency.ties import BLOCK, of_length_1
 from karat.embed import Embedder
 from karat.errors import InputError
@@ -46,7 +46,7 @@ def read_vocabulary(path: str | Path) -> Vocabulary:
     return Vocabulary(tuple(terms.values()), tuple(variants))
 
 
-def listed_in(names: Names, vocabulary: Vocabulary, options: Options, vectors: Embedder | None) -> Listed:
+def listed_in(names: Names, vocabulary: Vocabulary, options: ConsistencyOptions, vectors: Embedder | None) -> Listed:
     """How much of a run's names is in the vocabulary, and the entries nearest to the most frequent of the rest."""
     stems = normaliser("marks", as_protocols(["karat"], options.language)[0].matching.stemmer, "lower")
     entries = vocabulary.entries()

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,10 +23,32 @@ from karat.corpus import Corpus, Run
 from karat.errors import InputError, unknown
 from karat.matching.align import align, repeated, with_set, without_repeats
 from karat.matching.columns import Bools, Ints, Prepared
-from karat.matching.inputs import as_corpus, as_protocols, as_runs, by_line_notes, by_name_notes, hash_text, uncollected
+from karat.matching.inputs import (
+    CorpusLike,
+    ProtocolLike,
+    RunLike,
+    as_corpus,
+    as_protocols,
+    as_runs,
+    by_line_notes,
+    by_name_notes,
+    hash_text,
+    uncollected,
+)
 from karat.matching.passes import Pass, View, hash_look
 from karat.matching.sanity import has_texts, sanity_warnings
-from karat.options import By, Missing, Progress
+from karat.options import (
+    By,
+    JoinOptions,
+    Missing,
+    Progress,
+    WorkOptions,
+    group,
+    options_from,
+    path_option,
+    protocol_option,
+    public,
+)
 from karat.protocol import Protocol, change
 from karat.text.languages import main_language
 
@@ -36,24 +56,34 @@ KEYPHRASES = "keyphrases"  # what the references are called that are in no named
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How `describe` works; the flags of the command say what each means."""
+class DescribeOptions:
+    """How `describe` works."""
 
-    train: str | Path | Corpus | None = None
-    references: str | None = None
-    language: str | None = None
-    by: By | None = None
-    missing: Missing = "error"
-    jobs: int = 1
-    progress: Progress | None = None
+    protocol: ProtocolLike = protocol_option("Convention by which phrases are found. See `karat list protocols`.")
+    train: CorpusLike | None = path_option(
+        "Say which documents and references are also in this training corpus.", "CORPUS"
+    )
+    join: JoinOptions = group(JoinOptions)
+    work: WorkOptions = group(WorkOptions)
 
 
+@public(DescribeOptions)
 def describe(
-    corpus: str | Path | Corpus, *runs: str | Path | Run, protocol: str | Protocol = "karat", **options: Any
+    corpus: CorpusLike,
+    *runs: RunLike,
+    protocol: ProtocolLike = "karat",
+    train: CorpusLike | None = None,
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Description:
-    """The portrait of a corpus and of runs on it; the keywords are those of `Options`.
+    """The portrait of a corpus and of runs on it.
 
-    References are counted as they are given, repeats included; what a run finds is told as `karat.score` does.
+    References are counted as they are given, repeats included; what a run finds is told as `karat.score` does. Raises
+    InputError if the corpus holds no document, or if a run does not fit it.
 
     >>> documents = [{"id": "1", "text": "Bees swarm in June.", "keyphrases": ["bees", "swarming", "zoology"]}]
     >>> run = Run.of([{"id": "1", "keyphrases": ["bee", "june", "honey"]}])
@@ -61,24 +91,24 @@ def describe(
     >>> [(row["system"], row["present"], row["absent"], row["U"]) for row in found.rows()]
     [(None, 2.0, 1.0, 0.3333333333333333), ('run', 2.0, 1.0, 0.3333333333333333)]
     """
-    chosen = Options(**options)
+    options = options_from(DescribeOptions, locals())
     with uncollected():
-        reading = reading_of(as_corpus(corpus), as_runs(runs), [protocol], chosen)
-        finish = in_pass(reading, protocol, chosen)
+        reading = reading_of(as_corpus(corpus), as_runs(runs), protocol, options.join, options.work)
+        finish = in_pass(reading, options)
         reading.run()
         return finish()
 
 
-def in_pass(reading: Pass, protocol: str | Protocol, options: Options) -> Callable[[], Description]:
+def in_pass(reading: Pass, options: DescribeOptions) -> Callable[[], Description]:
     """Reads what the corpus holds, and registers what a portrait needs of a pass, after which it can be had."""
     corpus, systems = reading.corpus, reading.runs
-    [own] = as_protocols([protocol], options.language)
+    [own], references = as_protocols([options.protocol], options.join.language), options.join.references
     # What a corpus holds is told as it is given; an empty reference is none of it.
     as_given = change(own, reference_duplicates="keep", blank_references="drop")
-    surveyed = survey(corpus, as_given.matching, options.references)
-    _check(corpus, systems, surveyed, options)
+    surveyed = survey(corpus, as_given.matching, references)
+    _check(corpus, systems, surveyed, references)
     vocabulary = surveyed.vocabulary() if surveyed.texts else Vocabulary.of([])
-    plan = _Plan(own, as_given, _sets(surveyed, options.references), bool(surveyed.texts), vocabulary)
+    plan = _Plan(own, as_given, _sets(surveyed, references), bool(surveyed.texts), vocabulary)
     answers, hashes = reading.look(partial(_look, plan)), reading.look(hash_look)
 
     def finish() -> Description:
@@ -91,17 +121,15 @@ def in_pass(reading: Pass, protocol: str | Protocol, options: Options) -> Callab
     return finish
 
 
-def _check(corpus: Corpus, systems: Sequence[Run], surveyed: Survey, options: Options) -> None:
+def _check(corpus: Corpus, systems: Sequence[Run], surveyed: Survey, references: str | None) -> None:
     """Says so if there is nothing to describe."""
     has_texts(corpus, systems)  # says so if the corpus is not the first
     if not surveyed.documents:
         raise InputError(f"{corpus.origin}: it holds no document")
-    if options.references is not None and options.references not in surveyed.sets:
+    if references is not None and references not in surveyed.sets:
         if not surveyed.sets:
-            raise InputError(
-                f"{corpus.origin} has no reference sets, so --references {options.references} cannot choose one"
-            )
-        raise unknown("reference set", options.references, surveyed.sets)
+            raise InputError(f"{corpus.origin} has no reference sets, so --references {references} cannot choose one")
+        raise unknown("reference set", references, surveyed.sets)
     if not (surveyed.texts or surveyed.referred or surveyed.sets or systems):
         raise InputError(
             f"{corpus.origin}: no document has a title, a text or keyphrases, so there is nothing to describe; "
@@ -270,7 +298,7 @@ class _Read:
         )
 
 
-def _together(read: _Read, ids: Sequence[str], references: str, options: Options) -> Description:
+def _together(read: _Read, ids: Sequence[str], references: str, options: DescribeOptions) -> Description:
     plan = read.plan
     prints = Prints.joined([part.prints for part in read.parts])
     matching = plan.as_given.matching
@@ -290,9 +318,9 @@ def _together(read: _Read, ids: Sequence[str], references: str, options: Options
         leaks,
         {str(plan.protocol): plan.protocol.signature(**facts, karat=__version__)},
         (),
-        (*by_line_notes(read.corpus, read.systems, options.by), *by_name_notes(read.corpus, [plan.protocol])),
+        (*by_line_notes(read.corpus, read.systems, options.join.by), *by_name_notes(read.corpus, [plan.protocol])),
     )
-    sane = sanity_warnings(read.corpus, read.systems, [plan.protocol], options.by, plan.sets[0])
+    sane = sanity_warnings(read.corpus, read.systems, [plan.protocol], options.join.by, plan.sets[0])
     return replace(
         found,
         warnings=(*warnings_on(found, read.surveyed, plan.protocol), *sane),

@@ -6,11 +6,9 @@ their words; means over pairs. Where neither document has a prediction, both are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,17 +26,27 @@ from karat.analyses.homogeneity.phrases import (
     read_system,
     read_texts,
 )
-from karat.analyses.homogeneity.result import Difference, Figure, Homogeneity, Options, Row
+from karat.analyses.homogeneity.result import Difference, Figure, Homogeneity, HomogeneityOptions, Row
 from karat.analyses.homogeneity.samples import Units, mean_of, pearson_of, spearman_of
-from karat.corpus import Corpus, Run
 from karat.errors import InputError
-from karat.formats.pairs import read_pairs
+from karat.formats.pairs import PairsLike, read_pairs
 from karat.matching.columns import Bools
-from karat.matching.inputs import as_corpus, as_protocols, as_runs, by_name_notes, references_hash
+from karat.matching.inputs import (
+    CorpusLike,
+    ProtocolsLike,
+    RunLike,
+    as_corpus,
+    as_list,
+    as_protocols,
+    as_runs,
+    by_name_notes,
+    references_hash,
+)
 from karat.metrics.base import divide
 from karat.metrics.soft import hash_remark
+from karat.options import By, Correction, Interval, Missing, Progress, options_from, public
 from karat.pairs.mine import Pairs, check_set, pairs_said
-from karat.pairs.sets import Floats, Sets, shares
+from karat.pairs.sets import Floats, Measure, Sets, shares
 from karat.protocol import Protocol, change
 from karat.similarity import find
 from karat.similarity.context import Contexts, sentences_in
@@ -71,54 +79,70 @@ SKIPPED = "{0}: {1:,} of {2:,} pairs left out, of which the run lacks a document
 # ---------------------------------------------------------------------------------------------- what is asked
 
 
+@public(HomogeneityOptions)
 def homogeneity(
-    corpus: str | Path | Corpus,
-    pairs: str | Path | Iterable[Mapping[str, Any]],
-    *runs: str | Path | Run,
-    protocol: str | Protocol | Sequence[str | Protocol] = "karat",
-    **options: Any,
+    corpus: CorpusLike,
+    pairs: PairsLike,
+    *runs: RunLike,
+    protocol: ProtocolsLike = "karat",
+    measure: Measure = "jaccard",
+    stem: bool = True,
+    cutoff: str = "M",
+    similarity: str | None = None,
+    threshold: float = 0.4,
+    reformulations: CorpusLike | None = None,
+    correction: Correction = "holm",
+    resamples: int = 10_000,
+    seed: int = 0,
+    level: float = 0.95,
+    interval: Interval = "bca",
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    progress: Progress | None = None,
 ) -> Homogeneity:
-    """How homogeneous runs are on pairs of documents; the keywords are those of `result.Options`.
+    """How homogeneous runs are on pairs of alike documents.
 
-    `pairs` are a path, what `karat.mine_pairs` found, or dicts with the ids a and b.
+    `pairs` are a path, what `karat.mine_pairs` found, or dicts with the ids a and b. Raises InputError if a pair names
+    a document that is not there, or if a run does not fit the corpus.
 
-    >>> documents = Corpus.of([{"id": "1"}, {"id": "2"}])
+    >>> documents = [{"id": "1"}, {"id": "2"}]
     >>> shared = ["natural language processing", "homogeneity evaluation"]
     >>> lists = [[*shared, "keyphrase generation"], [*shared, "text generation"]]
-    >>> run = Run.of({"id": str(n), "keyphrases": each} for n, each in enumerate(lists, 1))
+    >>> run = [{"id": str(n), "keyphrases": each} for n, each in enumerate(lists, 1)]
     >>> [row] = homogeneity(documents, [{"a": "1", "b": "2"}], run, resamples=9).rows()
     >>> row["hooper"], row["rodgers"]
     (0.5, 0.75)
     """
-    chosen = Options(**options)
+    options = options_from(HomogeneityOptions, locals())
     given, systems = as_corpus(corpus), as_runs(runs)
     if not systems:
         raise InputError("homogeneity is of one run or more; give at least one")
-    check_set(given, chosen.references)
-    if chosen.similarity is not None:
-        find(chosen.similarity)  # says at once if there is none of that name
-    other = None if chosen.reformulations is None else as_corpus(chosen.reformulations)
+    check_set(given, references)
+    if similarity is not None:
+        find(similarity)  # says at once if there is none of that name
+    other = None if reformulations is None else as_corpus(reformulations)
     paired = read_pairs(pairs)
     documents = find_documents(given, other, paired)
-    listed = [protocol] if isinstance(protocol, str | Protocol) else list(protocol)
-    protocols = as_protocols(listed, chosen.language)
-    if not chosen.stem:
+    protocols = as_protocols(as_list(protocol), language)
+    if not stem:
         protocols = tuple(change(each, stemmer="none") for each in protocols)
-    read = [read_system(run, documents, chosen.by, chosen.missing) for run in systems]
-    work = _Work.of(documents, read, chosen)
+    read = [read_system(run, documents, by, missing) for run in systems]
+    work = _Work.of(documents, read, options)
     parts = [_under(work, each) for each in protocols]
     as_written = pairs.options.stemmer == "none" if isinstance(pairs, Pairs) else True
     unlike = paired.mined and as_written and any(each.matching.stemmer != "none" for each in protocols)
-    facts = {"set": chosen.references or "keyphrases", "hash": references_hash(given, chosen.references)}
+    facts = {"set": references or "keyphrases", "hash": references_hash(given, references)}
     return Homogeneity(
         given.name,
         len(documents.a),
         len(documents.in_pairs),
-        work.figure(estimate([mean_of(work.rouge, work.units)], chosen.resamples, chosen.seed)[0]),
-        chosen,
+        work.figure(estimate([mean_of(work.rouge, work.units)], resamples, seed)[0]),
+        options,
         tuple(row for part in parts for row in part.systems),
         tuple(row for part in parts for row in part.ceilings),
-        tuple(_corrected([each for part in parts for each in part.differences], chosen.correction)),
+        tuple(_corrected([each for part in parts for each in part.differences], correction)),
         tuple(each for part in parts for each in part.genericness),
         {str(each): each.signature(**facts, karat=__version__) for each in protocols},
         tuple(
@@ -139,10 +163,10 @@ class _Work:
     has_text: bool
     rouge: Floats
     units: Units
-    options: Options
+    options: HomogeneityOptions
 
     @classmethod
-    def of(cls, documents: Documents, systems: Sequence[System], options: Options) -> _Work:
+    def of(cls, documents: Documents, systems: Sequence[System], options: HomogeneityOptions) -> _Work:
         """The texts are read once."""
         texts = read_texts(documents)
         return cls(
@@ -201,7 +225,7 @@ class _Part:
 
 def _under(work: _Work, protocol: Protocol) -> _Part:
     documents, options = work.documents, work.options
-    asked = Asked(protocol, options.depth(), options.references)
+    asked = Asked(protocol, options.depth(), options.join.references)
     columns = read_columns(documents, work.systems, asked, options.progress)
     names, soft = [system.name for system in work.systems], _soft(work, columns, protocol)
     systems = [_measured(work, columns, n, str(protocol), soft) for n in range(len(names))]

@@ -1,63 +1,72 @@
-"""What `homogeneity` finds, and how it is asked."""
+"""The options and the result of `karat.homogeneity`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from karat.analyses.homogeneity.genericness import Genericness
-from karat.corpus import Corpus
-from karat.errors import InputError, unknown
+from karat.errors import InputError
 from karat.matching.columns import Cutoff
+from karat.matching.inputs import CorpusLike, ProtocolsLike
 from karat.metrics.soft import checked_threshold
-from karat.options import By, Missing, Progress
-from karat.pairs.sets import MEASURES, Measure
+from karat.options import (
+    Correction,
+    Interval,
+    JoinOptions,
+    Progress,
+    correction_option,
+    cutoff_option,
+    group,
+    interval_option,
+    level_option,
+    option,
+    path_option,
+    progress_option,
+    protocol_option,
+    resamples_option,
+    seed_option,
+)
+from karat.pairs.sets import Measure
 from karat.protocol import whole_number
 from karat.results import Displayed
-from karat.stats.corrections import CORRECTIONS
-from karat.stats.resampling import METHODS, RESAMPLES, Method
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How pairs are looked at; the flags of the command say what each means."""
+class HomogeneityOptions:
+    """How `homogeneity` works."""
 
-    measure: Measure = "jaccard"
-    stem: bool = True
-    cutoff: str = "M"
-    similarity: str | None = None  # of soft scores, where these are wanted
-    threshold: float = 0.4
-    reformulations: str | Path | Corpus | None = None
-    references: str | None = None
-    language: str | None = None
-    by: By | None = None
-    missing: Missing = "error"
-    correction: str = "holm"
-    resamples: int = RESAMPLES
-    seed: int = 0
-    level: float = 0.95
-    interval: Method = "bca"
-    progress: Progress | None = None
+    protocol: ProtocolsLike = protocol_option(repeatable=True)
+    measure: Measure = option(
+        "jaccard", "What both share over the union, or over the larger of both sets.", values=("jaccard", "max")
+    )
+    stem: bool = option(True, "Compare words as they are, whatever the protocol stems.", flags=("--no-stem",))
+    cutoff: str = cutoff_option()
+    similarity: str | None = option(
+        None,
+        "Soft scores too: F of SoftKeyScore between both lists, as kmr. See `karat list similarities`.",
+        flags=("--score",),
+        metavar="NAME[,option=value...]",
+        complete="similarities",
+    )
+    threshold: float = option(0.4, "Scores below T are 0.", metavar="T")
+    reformulations: CorpusLike | None = path_option(
+        "The corpus of b, where pairs are of documents and their reformulations.", "CORPUS"
+    )
+    correction: Correction = correction_option("all comparisons of systems")
+    resamples: int = resamples_option()
+    seed: int = seed_option()
+    level: float = level_option()
+    interval: Interval = interval_option()
+    join: JoinOptions = group(JoinOptions)
+    progress: Progress | None = progress_option()
 
     def __post_init__(self) -> None:
-        """What cannot be chosen is said at once."""
-        for name, value, known in (
-            ("measure", self.measure, MEASURES),
-            ("correction", self.correction, CORRECTIONS),
-            ("interval", self.interval, METHODS),
-            ("value of missing", self.missing, ("error", "empty", "skip")),
-        ):
-            if value not in known:
-                raise unknown(name, str(value), known)
+        """Raises InputError if an option is none that homogeneity has."""
         checked_threshold(self.threshold)
-        if not 0 < self.level < 1:
-            raise InputError(f"level is between 0 and 1, not {self.level:g}")
-        if self.resamples < 1:
-            raise InputError(f"resamples are a whole number from 1 on, not {self.resamples}")
         if self.cutoff != "M" and whole_number(self.cutoff) is None:
             raise InputError(f"the cutoff of homogeneity is a number from 1 on, or M for all, not {self.cutoff!r}")
 
@@ -144,7 +153,7 @@ class Homogeneity(Displayed):
     pairs: int
     documents: int  # in a pair
     rouge: Figure  # between the texts of a pair
-    options: Options
+    options: HomogeneityOptions
     systems: tuple[Row, ...]
     ceilings: tuple[Row, ...]  # of the references, and of those that are in their text
     differences: tuple[Difference, ...]

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from karat.analyses.human.items import Column, Given, Options, of_pairs, of_sets
+from karat.analyses.human.items import Coefficient, Column, Given, HumanOptions, of_pairs, of_sets
 from karat.analyses.human.result import TESTS, Agreement, Ceiling, Comparison, Correlation, Human, Mean, Share
-from karat.corpus import Corpus, Run
 from karat.errors import InputError, unknown
-from karat.formats.human import Judged, read_judged
+from karat.formats.human import HumanLike, Judged, read_judged
+from karat.matching.inputs import CorpusLike, MetricsLike, ProtocolLike, RunLike, as_metrics, as_runs
+from karat.options import By, Missing, Progress, options_from, public
 from karat.similarity.classes import CLASSES, Classes
 from karat.stats.corrections import bounded
 from karat.stats.correlation import (
     ALIKE,
     COEFFICIENTS,
+    Combination,
     Floats,
     Ints,
     Resampled,
+    Scale,
     bootstrap_p,
     combined,
     correlate,
@@ -38,34 +39,44 @@ from karat.stats.correlation import (
 Pair = tuple[Floats, Floats]  # two columns over the same items
 
 
+@public(HumanOptions)
 def human(
-    scores: str | Path | Iterable[Mapping[str, Any]],
+    scores: HumanLike,
     *,
-    corpus: str | Path | Corpus | None = None,
-    runs: str | Path | Run | Sequence[str | Path | Run] = (),
-    metrics: Sequence[str] | None = None,
-    **options: Any,
+    corpus: CorpusLike | None = None,
+    runs: RunLike = (),
+    metrics: MetricsLike | None = None,
+    protocol: ProtocolLike = "karat",
+    combine: Combination = "mean",
+    coefficient: Coefficient | None = None,
+    against: str | None = None,
+    level_of_scale: Scale = "interval",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Human:
     """How well metrics go with the scores that people gave to sets or to pairs.
 
     `scores` is a path, or dicts of the same fields. Scores of sets need the corpus and the runs that were scored, and
     `metrics` are as for `karat.score`; for scores of pairs they are names of similarities, and a corpus is needed for
-    `context` alone. The keywords are those of `Options`; others go to `karat.score`.
+    `context` alone. Raises InputError if scores are of documents, systems or metrics that are not there.
     """
-    own = {each.name for each in fields(Options)} - {"scoring"}
-    chosen = Options(
-        **{name: value for name, value in options.items() if name in own},
-        scoring={name: value for name, value in options.items() if name not in own},
-    )
-    if metrics is not None and not metrics:
+    chosen = options_from(HumanOptions, locals())
+    wanted = None if metrics is None else list(dict.fromkeys(as_metrics(metrics) or ()))
+    if wanted is not None and not wanted:
         raise InputError("there is no metric to measure against people")
-    wanted = None if metrics is None else list(dict.fromkeys(metrics))
-    systems = [runs] if isinstance(runs, str | Path | Run) else list(runs)
+    systems = as_runs([] if isinstance(runs, list | tuple) and not runs else [runs])
     judged = read_judged(scores)
     given = (of_sets if judged.kind == "sets" else of_pairs)(judged, corpus, systems, wanted, chosen)
     names = [column.name for column in given.columns]
-    if chosen.against is not None and chosen.against not in names:
-        raise unknown("metric to compare with", chosen.against, names)
+    if against is not None and against not in names:
+        raise unknown("metric to compare with", against, names)
     return _measure(_Work.of(judged, given, chosen))
 
 
@@ -75,12 +86,12 @@ class _Work:
 
     judged: Judged
     given: Given
-    options: Options
+    options: HumanOptions
     people: Floats
     others: list[Pair]  # by annotator; none where there is but one
 
     @classmethod
-    def of(cls, judged: Judged, given: Given, options: Options) -> _Work:
+    def of(cls, judged: Judged, given: Given, options: HumanOptions) -> _Work:
         """The scores combined, and all columns freed of what only rounding tells apart."""
         columns = [replace(column, values=_to_twelve_digits(column.values)) for column in given.columns]
         several = len(judged.annotators) > 1

@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from karat import __version__
-from karat.analyses.score import score
+from karat.analyses.score import ScoreOptions, score_with
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, MissingExtraError, unknown
 from karat.formats.human import Judged
-from karat.matching.inputs import as_corpus, as_runs
+from karat.matching.inputs import CorpusLike, MetricsLike, ProtocolLike, RunLike, as_corpus
 from karat.matching.join import matched_by
 from karat.metrics.base import parse_request
 from karat.metrics.soft import hash_remark
+from karat.options import (
+    JoinOptions,
+    WorkOptions,
+    group,
+    level_option,
+    metrics_option,
+    option,
+    path_option,
+    protocol_option,
+    seed_option,
+)
 from karat.protocol import Protocol
 from karat.results import Results
 from karat.similarity import Similarity, Words, find, words_of
 from karat.similarity.base import FILE
 from karat.similarity.classes import CLASSES, Classes, classify, is_word
 from karat.similarity.context import sentences_in
-from karat.stats.correlation import COEFFICIENTS, COMBINATIONS, SCALES, Combination, Floats, Ints, Scale
+from karat.stats.correlation import COEFFICIENTS, Combination, Floats, Ints, Scale
 
 Bools = NDArray[np.bool_]
+Coefficient = Literal["pearson", "spearman", "kendall"]
 
 SET_METRICS = ("f1@M", "soft_f,score=kmr")
 PAIR_METRICS = (
@@ -50,36 +61,50 @@ _BY_DOCUMENT = ("mean", "mean-of-f")  # averages of values that documents have b
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How `human` works, beyond what it measures; the flags of the command say what each means."""
+class HumanOptions:
+    """How `human` works."""
 
-    protocol: str | Protocol = "karat"
-    combine: Combination = "mean"
-    coefficient: str | None = None  # by which metrics are ranked; None: spearman for pairs, pearson for sets
-    against: str | None = None
-    resamples: int = 2000
-    seed: int = 0
-    level: float = 0.95
-    level_of_scale: Scale = "interval"
-    scoring: Mapping[str, Any] = field(default_factory=dict)  # what goes to `karat.score`
+    corpus: CorpusLike | None = path_option(
+        "The documents: for scores of sets, and for the similarity context.", "CORPUS"
+    )
+    runs: RunLike = option(
+        (),
+        "What people scored, for scores of sets.",
+        flags=("--run",),
+        repeatable=True,
+        metavar="RUN",
+        complete="paths",
+    )
+    metrics: MetricsLike | None = metrics_option(
+        "What is measured: for sets a metric, as f1@M; for pairs a similarity, as kmr.",
+        complete="metrics_and_similarities",
+    )
+    protocol: ProtocolLike = protocol_option("Convention to score sets under.", once=True)
+    combine: Combination = option(
+        "mean", "How the annotators' scores of an item become one.", values=("mean", "majority")
+    )
+    coefficient: Coefficient | None = option(
+        None,
+        "By which metrics are ranked.",
+        values=COEFFICIENTS,
+        otherwise="spearman for pairs, pearson for sets",
+    )
+    against: str | None = option(None, "What the others are compared with.", metavar="METRIC", otherwise="the best")
+    level_of_scale: Scale = option(
+        "interval",
+        "What the scores are, for Krippendorff's alpha.",
+        values=("nominal", "ordinal", "interval"),
+    )
+    level: float = level_option()
+    resamples: int = option(2000, "Resamples of the items.", least=1, most=MOST_RESAMPLES, metavar="N")
+    seed: int = seed_option()
+    join: JoinOptions = group(JoinOptions)
+    work: WorkOptions = group(WorkOptions)
 
     def __post_init__(self) -> None:
-        """What cannot be chosen is said at once."""
+        """Raises InputError if there are several protocols."""
         if not isinstance(self.protocol, str | Protocol):
             raise InputError("metrics are measured against people under one protocol, not under several")
-        for name, value, known in (
-            ("combine", self.combine, COMBINATIONS),
-            ("coefficient", self.coefficient or COEFFICIENTS[0], COEFFICIENTS),
-            ("level_of_scale", self.level_of_scale, SCALES),
-        ):
-            if value not in known:
-                raise unknown(name, str(value), known)
-        if not 1 <= self.resamples <= MOST_RESAMPLES:
-            raise InputError(f"resamples are from 1 to {MOST_RESAMPLES:,}, not {self.resamples:,}")
-        if not 0 < self.level < 1:
-            raise InputError(f"the level of an interval is between 0 and 1, as 0.95, not {self.level:g}")
-        if self.seed < 0:
-            raise InputError(f"a seed is a whole number from 0 on, not {self.seed}")
 
     def signature(self) -> str:
         """What the figures rest on besides the metrics."""
@@ -116,10 +141,10 @@ class Given:
 
 def of_sets(
     judged: Judged,
-    corpus: str | Path | Corpus | None,
-    runs: Sequence[str | Path | Run],
+    corpus: CorpusLike | None,
+    runs: Sequence[Run],
     metrics: list[str] | None,
-    options: Options,
+    options: HumanOptions,
 ) -> Given:
     """The metrics of the documents that people scored."""
     if corpus is None or not runs:
@@ -127,14 +152,14 @@ def of_sets(
             f"{judged.origin} has scores of what systems predict for documents: "
             "say which with --corpus CORPUS and --run RUN (in Python: corpus=..., runs=[...])"
         )
-    documents, systems = as_corpus(corpus), as_runs(runs)
+    documents, systems = as_corpus(corpus), runs
     system = _systems(judged, [run.name for run in systems])
     names = metrics or list(SET_METRICS)
     asked = list(map(_by_document, names))
-    missing = options.scoring.get("missing", "error")
+    missing = options.join.missing
     # What a run lacks matters only where people scored it, which is seen to below.
-    scoring = {**options.scoring, "missing": "skip" if missing == "error" else missing}
-    results = score(documents, *systems, metrics=asked, protocol=options.protocol, **scoring)
+    join = replace(options.join, missing="skip" if missing == "error" else missing)
+    results = score_with(documents, systems, ScoreOptions(options.protocol, asked, join=join, work=options.work))
     row = _documents(judged, results, documents)
     if missing == "error":
         _check_predicted(judged, documents, systems, system, row, options)
@@ -194,12 +219,12 @@ def _documents(judged: Judged, results: Results, corpus: Corpus) -> Ints:
 
 
 def _check_predicted(
-    judged: Judged, corpus: Corpus, runs: Sequence[Run], system: Ints, row: Ints, options: Options
+    judged: Judged, corpus: Corpus, runs: Sequence[Run], system: Ints, row: Ints, options: HumanOptions
 ) -> None:
     """Says so where a run has nothing for a document that people scored."""
     for s, run in enumerate(runs):
         ids = run.ids
-        known, by_line = set(ids), matched_by(corpus, run, options.scoring.get("by")) == "line"
+        known, by_line = set(ids), matched_by(corpus, run, options.join.by) == "line"
         for i in np.flatnonzero(system == s).tolist():
             document = judged.items[i][0]
             if row[i] >= len(ids) if by_line else document not in known:
@@ -234,10 +259,10 @@ def _column_notes(columns: Sequence[Column]) -> list[str]:
 
 def of_pairs(
     judged: Judged,
-    corpus: str | Path | Corpus | None,
-    runs: Sequence[str | Path | Run],
+    corpus: CorpusLike | None,
+    runs: Sequence[Run],
     metrics: list[str] | None,
-    options: Options,
+    options: HumanOptions,
 ) -> Given:
     """The similarities of the pairs that people scored."""
     if runs:
@@ -265,7 +290,7 @@ def of_pairs(
     return Given(columns, _pair_subsets(judged, classes), np.arange(len(judged.items)), {}, notes, classes)
 
 
-def _similarity(name: str, corpus: str | Path | Corpus | None) -> Similarity:
+def _similarity(name: str, corpus: CorpusLike | None) -> Similarity:
     if name.split(",")[0] != "context":
         return find(name)
     if corpus is None:

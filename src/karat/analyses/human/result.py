@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from karat.analyses.human.items import Options
+from karat.analyses.human.items import HumanOptions
 from karat.results import Displayed
 from karat.stats.correlation import COEFFICIENTS, Scale
 
@@ -118,7 +118,7 @@ class Human(Displayed):
     origin: str
     items: int
     names: tuple[str, ...]  # of the annotators
-    options: Options
+    options: HumanOptions
     coefficient: str  # by which metrics are ranked
     best: tuple[str, ...]  # metrics as asked for, several where they are equal
     correlations: tuple[Correlation, ...]

@@ -2,39 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from karat.analyses import audit, confidence, describe, overlap
 from karat.analyses.audit import DEFAULT_METRIC
-from karat.analyses.compare import Comparison, Standing, compare_results, sample_of, without_seed
-from karat.analyses.compare import Options as Comparing
-from karat.analyses.confidence.result import Options as ConfidenceOptions
+from karat.analyses.compare import (
+    CompareOptions,
+    Comparison,
+    Standing,
+    all_results,
+    compare_results,
+    is_results,
+    sample_of,
+    without_seed,
+)
+from karat.analyses.confidence.result import ConfidenceOptions
 from karat.analyses.consistency import consistency
-from karat.analyses.describe import Options as DescribeOptions
+from karat.analyses.describe import DescribeOptions
 from karat.analyses.homogeneity import homogeneity
 from karat.analyses.human import human
-from karat.analyses.overlap import Options as OverlapOptions
+from karat.analyses.overlap import OverlapOptions
 from karat.analyses.report.documents import entries
 from karat.analyses.report.result import Browser, Entry, Page, Part
-from karat.analyses.score import Options as ScoreOptions
+from karat.analyses.score import ScoreOptions, reading_of, wanted_metrics
 from karat.analyses.score import in_pass as scores_in_pass
-from karat.analyses.score import reading_of, wanted_metrics
 from karat.corpus import Corpus, Run
 from karat.errors import InputError
+from karat.formats.human import HumanLike
+from karat.formats.pairs import PairsLike
 from karat.matching.align import references_of
-from karat.matching.inputs import as_corpus, as_protocols, as_runs
+from karat.matching.inputs import (
+    CorporaLike,
+    CorpusLike,
+    MetricsLike,
+    ProtocolsLike,
+    RunLike,
+    as_corpora,
+    as_corpus,
+    as_list,
+    as_metrics,
+    as_protocols,
+)
 from karat.matching.passes import Pass, View
 from karat.matching.sanity import has_texts
 from karat.metrics.base import parse_request
-from karat.options import By, Missing, Progress
+from karat.options import (
+    By,
+    JoinOptions,
+    Missing,
+    Progress,
+    WorkOptions,
+    flat,
+    group,
+    metrics_option,
+    option,
+    options_from,
+    path_option,
+    protocol_option,
+    public,
+    renamed,
+    resamples_option,
+    seed_option,
+)
 from karat.protocol import Protocol
-from karat.results import Found, Results, Score, load
+from karat.results import Found, Results, Score
 from karat.stats.resampling import estimate, interval_of
 
 DEPTH = 10  # of the curves of precision and recall
@@ -52,31 +88,33 @@ NO_TEXTS_OF_RESULTS = "Results hold scores, not texts; give the corpus and the r
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What stands on the page; the flags of the command say what each means."""
+class ReportOptions:
+    """What stands on the page."""
 
-    title: str | None = None
-    texts: bool = True
-    pairs: str | Path | Iterable[Mapping[str, Any]] | None = None
-    reformulations: str | Path | Corpus | None = None
-    human: str | Path | Iterable[Mapping[str, Any]] | None = None
-    references: str | None = None
-    language: str | None = None
-    by: By | None = None
-    missing: Missing = "error"
-    resamples: int | None = None  # as many as each verb draws by itself
-    seed: int = 0
-    jobs: int = 1
-    progress: Progress | None = None
+    title: str | None = option(None, "What stands above the page.", metavar="TEXT")
+    texts: bool = option(True, "Leave titles and texts out, where they may not be passed on.", flags=("--no-texts",))
+    protocol: ProtocolsLike = protocol_option(repeatable=True)
+    metrics: MetricsLike | None = metrics_option()
+    pairs: PairsLike | None = path_option("Pairs of alike documents, for homogeneity; see `karat pairs mine`.")
+    reformulations: CorpusLike | None = path_option(
+        "The corpus of b, where pairs are of documents and their reformulations.", "CORPUS"
+    )
+    human: HumanLike | None = path_option("Scores that people gave, to measure metrics against.")
+    resamples: int | None = resamples_option(
+        None, otherwise="as many as `karat compare` and the other verbs draw by themselves"
+    )
+    seed: int = seed_option()
+    join: JoinOptions = group(JoinOptions)
+    work: WorkOptions = group(WorkOptions)
 
     def __post_init__(self) -> None:
-        """What does not go together is said at once."""
+        """Raises InputError if options do not go together."""
         if self.reformulations is not None and self.pairs is None:
             raise InputError("reformulations are the other documents of pairs: give the pairs too, with --pairs")
 
     def joining(self) -> dict[str, Any]:
-        """The options of all verbs on how the files are read."""
-        return {name: getattr(self, name) for name in ("references", "language", "by", "missing", "jobs", "progress")}
+        """The options of matching and working, for the other verbs."""
+        return flat(self.join) | flat(self.work)
 
     @property
     def scoring(self) -> ScoreOptions:
@@ -84,64 +122,59 @@ class Options:
         return ScoreOptions(**self.joining())
 
     def resampling(self) -> dict[str, Any]:
-        """What is told to whatever draws documents again."""
+        """The options of whatever draws documents again."""
         return {"seed": self.seed} | ({} if self.resamples is None else {"resamples": self.resamples})
 
+    def protocols(self) -> list[str | Protocol]:
+        """The protocols as they are given; the first is that of the documents."""
+        return as_list(self.protocol)
 
-Given = str | Path | Corpus
-Protocols = str | Protocol | Sequence[str | Protocol]
 
-
-def page(
-    corpus: Given | Results,
-    *runs: str | Path | Run | Results,
-    metrics: Sequence[str] | None = None,
-    protocol: Protocols = "karat",
-    **options: Any,
+@public(ReportOptions)
+def report(
+    corpus: CorpusLike | CorporaLike | Results,
+    *runs: RunLike | Results,
+    title: str | None = None,
+    texts: bool = True,
+    protocol: ProtocolsLike = "karat",
+    metrics: MetricsLike | None = None,
+    pairs: PairsLike | None = None,
+    reformulations: CorpusLike | None = None,
+    human: HumanLike | None = None,
+    resamples: int | None = None,
+    seed: int = 0,
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Page:
-    """A page on one corpus and some runs, or on results: objects or `.karat` files.
+    """A page on a corpus and some runs, on several corpora, or on results.
 
-    The keywords are those of `karat.analyses.report.Options`. `html()` of what comes back is the page, `save(path)`
-    writes it.
+    Several corpora are a dict or a list of pairs, each with its runs; results are objects or `.karat` files. `html()`
+    of what comes back is the page, `save(path)` writes it. Raises InputError if there is no run, or if a run does not
+    fit its corpus.
 
     >>> corpus = Corpus.of([{"id": "d1", "text": "Deep networks learn.", "keyphrases": ["deep network"]}])
-    >>> found = page(corpus, Run.of([{"id": "d1", "keyphrases": ["deep networks"]}], name="mine"), resamples=9)
+    >>> found = report(corpus, Run.of([{"id": "d1", "keyphrases": ["deep networks"]}], name="mine"), resamples=9)
     >>> found.parts[0].systems, found.html().count("<h1")
     (('mine',), 1)
     """
-    chosen = Options(**options)
-    if _is_results(corpus):
-        found = [each if isinstance(each, Results) else load(str(each)) for each in (corpus, *runs)]
-        return _of_results(found, metrics, chosen)
-    return page_corpora([(corpus, runs)], metrics=metrics, protocol=protocol, **options)
-
-
-def page_corpora(
-    corpora: Mapping[Given, Sequence[str | Path | Run]] | Iterable[tuple[Any, Sequence[Any]]],
-    *,
-    metrics: Sequence[str] | None = None,
-    protocol: Protocols = "karat",
-    **options: Any,
-) -> Page:
-    """A page on several corpora, each given with its runs; the keywords are those of `page`."""
-    chosen = Options(**options)
-    listed = list(corpora.items() if isinstance(corpora, Mapping) else corpora)
-    if len(listed) > 1 and (chosen.pairs is not None or chosen.human is not None):
+    options = options_from(ReportOptions, locals())
+    if is_results(corpus):
+        return _of_results(all_results((corpus, *runs)), options)
+    given = as_corpora(corpus, runs)  # type: ignore[arg-type]
+    if len(given) > 1 and (pairs is not None or human is not None):
         raise InputError("pairs and scores of people are of one corpus: leave them out with several")
-    asked = _Asked(metrics, protocol, chosen)
-    parts = [_part(as_corpus(corpus), as_runs(runs), asked) for corpus, runs in listed]
-    names = [part.corpus for part in parts]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two corpora are named {name!r}; name one of them: NAME=PATH")
-    return _page(parts, chosen)
+    return _page([_part(documents, systems, options) for documents, systems in given], options)
 
 
-def _is_results(given: Any) -> bool:
-    return isinstance(given, Results) or (isinstance(given, str | Path) and str(given).endswith(".karat"))
+page = renamed(report, "page")
+page_corpora = renamed(report, "page_corpora")
 
 
-def _page(parts: Sequence[Part], options: Options) -> Page:
+def _page(parts: Sequence[Part], options: ReportOptions) -> Page:
     results = [part.results for part in parts if part.results is not None]
     compared = _compared(results, options) if results else None
     notes = [note for part in parts for note in (*(part.results.notes if part.results else ()), *_told(part))]
@@ -162,9 +195,9 @@ def _told(part: Part) -> Iterator[str]:
 # ---------------------------------------------------------------------------------------------- results alone
 
 
-def _of_results(results: Sequence[Results], metrics: Sequence[str] | None, options: Options) -> Page:
+def _of_results(results: Sequence[Results], options: ReportOptions) -> Page:
     """A page of tables and charts; what needs texts, references or runs says so."""
-    if metrics is not None:
+    if options.metrics is not None:
         raise InputError("-m chooses nothing in .karat files: score with the metric, or leave it out")
     if options.pairs is not None or options.human is not None:
         raise InputError("pairs and scores of people need the corpus and the runs, not .karat files")
@@ -179,57 +212,43 @@ def _of_results(results: Sequence[Results], metrics: Sequence[str] | None, optio
     if not parts:
         raise InputError("the results hold no score")
     if len(results) > len(parts):
-        compare_results(results, resamples=1)  # says so if results of one corpus do not go together
+        compare_results(results, CompareOptions(resamples=1))  # says so if results of one corpus do not go together
     return _page(parts, options)
 
 
 # ---------------------------------------------------------------------------------------------- one corpus
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is asked of every corpus."""
-
-    metrics: Sequence[str] | None
-    protocol: Protocols
-    options: Options
-
-    def protocols(self) -> list[str | Protocol]:
-        """The protocols as they are given; the first is that of the documents."""
-        return [self.protocol] if isinstance(self.protocol, str | Protocol) else list(self.protocol)
-
-
-def _part(corpus: Corpus, runs: Sequence[Run], asked: _Asked) -> Part:
+def _part(corpus: Corpus, runs: Sequence[Run], options: ReportOptions) -> Part:
     """What all verbs find on a corpus, from one pass over its files."""
     if not runs:
         raise InputError("a page is of one run or more; give at least one")
-    options = asked.options
     both, runs = runs, [run.without(_reformulated(options)) for run in runs]
-    referred = any(references_of(each, options.references) for batch in corpus.ahead() for each in batch.records())
+    referred = any(references_of(each, options.join.references) for batch in corpus.ahead() for each in batch.records())
     has_text = has_texts(corpus, runs)
-    reading = reading_of(corpus, runs, asked.protocols(), options.scoring)
+    reading = reading_of(corpus, runs, options.protocol, options.join, options.work)
     # First, since what is wrong with the files or with what is asked shows itself here.
-    scored = _scored(reading, asked, has_text) if referred else None
-    unscored = None if referred else _unscored(reading, asked, has_text)
-    verbs = _Verbs(reading, asked, referred, has_text)
+    scored = _scored(reading, options, has_text) if referred else None
+    unscored = None if referred else _unscored(reading, options, has_text)
+    verbs = _Verbs(reading, options, referred, has_text)
     reading.run()
     results, curves, browser = scored() if scored else (None, None, None)
     found, missing = verbs.finish()
-    _add_human(corpus, runs, asked, found, missing)
-    _add_homogeneity(corpus, both, asked, found, missing)
+    _add_human(corpus, runs, options, found, missing)
+    _add_homogeneity(corpus, both, options, found, missing)
     if unscored is not None:
         browser, missing["score"] = unscored(), NO_REFERENCES
     return Part(corpus.name, len(reading.ids), reading.setup.systems, results, curves, found, missing, browser)
 
 
-def _scored(reading: Pass, asked: _Asked, has_text: bool) -> Callable[[], tuple[Results, Results, Browser]]:
+def _scored(reading: Pass, options: ReportOptions, has_text: bool) -> Callable[[], tuple[Results, Results, Browser]]:
     """Registers scores and documents; gives (the scores asked for, those of the curves, the documents)."""
-    given, remarks = wanted_metrics(reading.corpus, asked.metrics, reading.runs)
+    given, remarks = wanted_metrics(reading.corpus, as_metrics(options.metrics), reading.runs)
     wanted = list({parse_request(text): text for text in given}.values())
     known = set(map(parse_request, wanted))
     texts = [*wanted, *(text for text in (HEADLINE, *CURVES) if parse_request(text) not in known)]
-    protocols = as_protocols(asked.protocols(), asked.options.language)
-    scores = scores_in_pass(reading, texts, asked.protocols(), asked.options.scoring)
+    protocols = as_protocols(options.protocols(), options.join.language)
+    scores = scores_in_pass(reading, ScoreOptions(options.protocol, texts, join=options.join, work=options.work))
     documents = reading.look(partial(_documents, protocols[0], has_text))
 
     def finish() -> tuple[Results, Results, Browser]:
@@ -237,13 +256,13 @@ def _scored(reading: Pass, asked: _Asked, has_text: bool) -> Callable[[], tuple[
         # In the order of the texts, for each system.
         placed = [(i % len(texts), each) for i, each in enumerate(found.scores)]
         own = [(place, each) for place, each in placed if each.protocol == str(protocols[0])]
-        sorting = _sorting(own, texts, asked.metrics is None)
+        sorting = _sorting(own, texts, options.metrics is None)
         browser = Browser(
             reading.setup.systems,
             tuple(entry for part in documents.parts for entry in part),
             sorting[0].request if sorting else None,
             tuple(tuple(each.per_document().tolist()) for each in sorting),
-            asked.options.texts and has_text,
+            options.texts and has_text,
             str(protocols[0]),
         )
         curves = set(map(parse_request, CURVES))
@@ -267,14 +286,14 @@ def _documents(protocol: Protocol, has_text: bool, view: View) -> list[Entry]:
     return entries(view.ids, [view.aligned(s, protocol) for s in range(len(view.setup.systems))], has_text)
 
 
-def _unscored(reading: Pass, asked: _Asked, has_text: bool) -> Callable[[], Browser]:
+def _unscored(reading: Pass, options: ReportOptions, has_text: bool) -> Callable[[], Browser]:
     """Registers the documents of a corpus without references."""
-    [protocol, *_] = as_protocols(asked.protocols(), asked.options.language)
+    [protocol, *_] = as_protocols(options.protocols(), options.join.language)
     documents = reading.look(partial(_documents, protocol, has_text))
 
     def finish() -> Browser:
         gathered = tuple(entry for part in documents.parts for entry in part)
-        return Browser(reading.setup.systems, gathered, None, (), asked.options.texts and has_text, str(protocol))
+        return Browser(reading.setup.systems, gathered, None, (), options.texts and has_text, str(protocol))
 
     return finish
 
@@ -285,23 +304,22 @@ def _unscored(reading: Pass, asked: _Asked, has_text: bool) -> Callable[[], Brow
 class _Verbs:
     """The further verbs of a page: each registers its looks; what nobody has asked for may be impossible."""
 
-    def __init__(self, reading: Pass, asked: _Asked, referred: bool, has_text: bool) -> None:
+    def __init__(self, reading: Pass, options: ReportOptions, referred: bool, has_text: bool) -> None:
         self.planned: dict[str, Callable[[], Found]] = {}
         self.missing: dict[str, str] = {}
-        options, first = asked.options, asked.protocols()[0]
-        join, drawn = options.joining(), options.resampling()
+        first, join, work = options.protocols()[0], options.join, options.work
         sure = _sure(reading.runs)
         without = None if referred else NO_REFERENCES
         unsure = without or (None if sure else NO_PROBABILITIES)
         several = without or (None if len(reading.runs) > 1 else ONE_RUN)
         metric = DEFAULT_METRIC if has_text else HEADLINE
-        aside = reading.aside()
-        judging = ConfidenceOptions(**join, **drawn)
+        aside, some = reading.aside(), reading.aside(sure)
+        judging = ConfidenceOptions(first, join=join, work=work, **options.resampling())
         self._plan("audit", without, lambda: _audit(aside, metric, options))
-        self._plan("describe", None, lambda: describe.in_pass(aside, first, DescribeOptions(**join)))
-        self._plan("confidence", unsure, lambda: confidence.in_pass(reading.aside(sure), [first], judging))
+        self._plan("describe", None, lambda: describe.in_pass(aside, DescribeOptions(first, join=join, work=work)))
+        self._plan("confidence", unsure, lambda: confidence.in_pass(some, judging))
         self._plan("consistency", None, lambda: partial(_consistency, reading.runs, options))
-        self._plan("overlap", several, lambda: overlap.in_pass(aside, [first], OverlapOptions(**join)))
+        self._plan("overlap", several, lambda: overlap.in_pass(aside, OverlapOptions(first, join=join, work=work)))
 
     def _plan(self, verb: str, why: str | None, plan: Callable[[], Callable[[], Found]]) -> None:
         """Plans a verb, unless there is a reason why it finds nothing."""
@@ -324,31 +342,30 @@ class _Verbs:
         return found, self.missing
 
 
-def _audit(reading: Pass, metric: str, options: Options) -> Callable[[], Found]:
+def _audit(reading: Pass, metric: str, options: ReportOptions) -> Callable[[], Found]:
     listed, notes = audit.usable_protocols()
-    return audit.in_pass(reading, metric, listed, options.scoring, notes)
+    return audit.in_pass(reading, ScoreOptions(listed, metric, join=options.join, work=options.work), notes)
 
 
-def _consistency(runs: Sequence[Run], options: Options) -> Found:
-    return consistency(*runs, language=options.language, near=None)
+def _consistency(runs: Sequence[Run], options: ReportOptions) -> Found:
+    return consistency(*runs, language=options.join.language, near=None)
 
 
 def _add_human(
-    corpus: Corpus, runs: Sequence[Run], asked: _Asked, found: dict[str, Found], missing: dict[str, str]
+    corpus: Corpus, runs: Sequence[Run], options: ReportOptions, found: dict[str, Found], missing: dict[str, str]
 ) -> None:
-    options = asked.options
     if options.human is None:
         missing["human"] = NO_HUMAN
         return
     how = options.joining() | options.resampling()
-    found["human"] = human(options.human, corpus=corpus, runs=runs, protocol=asked.protocols()[0], **how)
+    found["human"] = human(options.human, corpus=corpus, runs=runs, protocol=options.protocols()[0], **how)
 
 
 def _add_homogeneity(
-    corpus: Corpus, runs: Sequence[Run], asked: _Asked, found: dict[str, Found], missing: dict[str, str]
+    corpus: Corpus, runs: Sequence[Run], options: ReportOptions, found: dict[str, Found], missing: dict[str, str]
 ) -> None:
     """How homogeneous the runs are that tell of both documents of pairs; what is asked for by name may be an error."""
-    options, scoring = asked.options, asked.options.joining()
+    scoring = options.joining()
     if options.pairs is None:
         missing["homogeneity"] = NO_PAIRS
         return
@@ -362,7 +379,7 @@ def _add_homogeneity(
         corpus,
         options.pairs,
         *usable,
-        protocol=asked.protocols()[0],
+        protocol=options.protocols()[0],
         reformulations=options.reformulations,
         **joining,
         **options.resampling(),
@@ -373,7 +390,7 @@ def _add_homogeneity(
     found["homogeneity"] = replace(measured, notes=(*measured.notes, *left_out))
 
 
-def _reformulated(options: Options) -> frozenset[str]:
+def _reformulated(options: ReportOptions) -> frozenset[str]:
     """The ids of reformulations, for which runs may predict too."""
     if options.reformulations is None:
         return frozenset()
@@ -394,14 +411,15 @@ def _has_shares(run: Run) -> bool:
 # ---------------------------------------------------------------------------------------------- comparing
 
 
-def _compared(results: Sequence[Results], options: Options) -> Comparison:
+def _compared(results: Sequence[Results], options: ReportOptions) -> Comparison:
     """The systems of all corpora compared; a single one has its intervals alone."""
     systems = [{without_seed(one.system) for one in each.scores} for each in results]
-    found = compare_results(results, **options.resampling()) if any(len(each) > 1 for each in systems) else None
+    how = CompareOptions(**options.resampling())
+    found = compare_results(results, how) if any(len(each) > 1 for each in systems) else None
     alone = [each for each, names in zip(results, systems, strict=True) if len(names) == 1]
     if found is not None and not alone:
         return found
-    how = Comparing(**options.resampling()) if found is None else found.options
+    how = how if found is None else found.options
     return Comparison(
         (*(found.standings if found else ()), *(standing for each in alone for standing in _alone(each, how))),
         found.pairs if found else (),
@@ -413,7 +431,7 @@ def _compared(results: Sequence[Results], options: Options) -> Comparison:
     )
 
 
-def _alone(results: Results, how: Comparing) -> Iterator[Standing]:
+def _alone(results: Results, how: CompareOptions) -> Iterator[Standing]:
     """One system's scores with their intervals."""
     for each in results.scores:
         [drawn] = estimate([sample_of(each, len(results.ids))], how.drawn, how.seed)

@@ -12,6 +12,7 @@ import msgspec
 from karat.corpus import Document
 from karat.errors import InputError
 from karat.libraries import library
+from karat.options import option
 
 PRECISIONS = ("fp32", "bf16")
 Peos = Literal["never", "between", "always"]  # `between`: only where there are present and absent keyphrases
@@ -42,23 +43,42 @@ def _within(shape: Any, most: int, *names: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How long, how and where a generator is trained; the flags of the command say what each means."""
+    """How long, how and where a generator is trained."""
 
-    minutes: float | None = None
-    steps: int | None = None
-    epochs: float | None = None
-    batch: int = 16
-    accumulate: int = 1
-    precision: str = "fp32"
-    device: str = "auto"
-    seed: int = 0
-    stop: str | None = None
-    resume: bool = False
-    jobs: int = 1
-    drop: str | None = None
-    augment: str | None = None
-    guide: str | None = None
-    start: str | None = None
+    minutes: float | None = option(None, "Generators: how long to train.", metavar="M", otherwise="10")
+    steps: int | None = option(None, "Generators: how many updates of the weights.", metavar="N")
+    epochs: float | None = option(None, "Generators: how many times to see each document.", metavar="N")
+    batch: int = option(16, "Generators: documents of a batch.", metavar="N")
+    accumulate: int = option(1, "Generators: batches of an update.", metavar="N")
+    precision: str = option("fp32", "Generators: numbers that are computed with.", values=PRECISIONS)
+    device: str = option("auto", "Generators: cpu, cuda, cuda:1.", metavar="NAME", otherwise="the best there is")
+    seed: int = option(0, "Generators: of weights and order.", least=0, most=MOST_SEED, metavar="N")
+    stop: str | None = option(
+        None,
+        "Generators: stop after N validations without a better loss or metric, as f1@5:present:3.",
+        metavar="loss|METRIC:N",
+    )
+    augment: str | None = option(
+        None,
+        "Generators: learn also from the title of a document with the text of another, where both share 60 % of their "
+        "keyphrases.",
+        values=AUGMENTS,
+    )
+    drop: str | None = option(
+        None,
+        "Generators: mask present phrases and make them absent ones, each with probability P (default .7), in place of "
+        "a document or beside it (KPDrop).",
+        metavar="replace|add[:P]",
+    )
+    guide: str | None = option(
+        None,
+        "Generators: put phrases that an extractor finds, or those of a run, before each document.",
+        metavar="MODEL|RUN",
+        complete="models",
+    )
+    jobs: int = option(1, "Generators: processes.", metavar="N", flags=("-j", "--jobs"))
+    resume: bool = option(False, "Generators: go on with a training that was broken off.")
+    start: str | None = option(None, "The directory of the trained model to go on from, of tgrf.", command=False)
 
     def __post_init__(self) -> None:
         told = [name for name in ("minutes", "steps", "epochs") if getattr(self, name) is not None]

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from karat.analyses.audit import Audit
 from karat.analyses.compare import Comparison
@@ -20,9 +20,10 @@ from karat.analyses.study import Study
 from karat.errors import InputError, unknown
 from karat.formats.output import write_beside
 from karat.models.generators.curves import Courses
+from karat.options import option, options_from, public
 from karat.output.charts import agreement, confidences, portraits, scores, trainings
 from karat.output.charts.base import Chart, Kind
-from karat.output.charts.drawing import FORMATS, as_json, config, content, format_of, pdf, png, svg
+from karat.output.charts.drawing import FORMATS, Theme, as_json, config, content, format_of, pdf, png, svg
 from karat.results import Results
 
 __all__ = [
@@ -79,18 +80,36 @@ def charts_of(found: object, kind: str | None = None) -> list[Chart]:
     return [chart for each in wanted for chart in each.make(found)]
 
 
-def plot(found: object, kind: str, path: str | Path, format: str | None = None, **drawn: Any) -> list[Path]:
+@dataclass(frozen=True, slots=True)
+class PlotOptions:
+    """How charts are drawn."""
+
+    scale: float = option(2.0, "Pixels of a PNG for each unit.", least=0.1, most=20, metavar="S")
+    theme: Theme = option("light", "The ground.", values=("light", "dark"))
+
+
+@public(PlotOptions)
+def plot(
+    found: object,
+    kind: str,
+    path: str | Path,
+    format: str | None = None,
+    *,
+    scale: float = 2.0,
+    theme: Theme = "light",
+) -> list[Path]:
     """The files that hold the charts of a kind: `path`, or of several charts FILE-1.svg, FILE-2.svg.
 
-    The suffix says what is written, svg, pdf, png or json (the Vega-Lite dict), unless `format` does; the keywords are
-    `scale` (pixels of a PNG for each unit, 2) and `theme` (light or dark).
+    The suffix says what is written, svg, pdf, png or json (the Vega-Lite dict), unless `format` does. Raises
+    InputError if the result has no chart of the kind, or nothing to draw.
     """
+    options = options_from(PlotOptions, locals())
     where = Path(path)
     chosen = format_of(where, format)
     charts = drawable(found, kind)
     paths = numbered(where, len(charts))
     for chart, each in zip(charts, paths, strict=True):
-        write_beside(each, content(chart, chosen, **drawn))
+        write_beside(each, content(chart, chosen, options.scale, options.theme))
     return paths
 
 
