@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-import karat.metrics  # noqa: F401  registers the metrics
 from karat.corpus import Prediction
 from karat.formats import read as read_corpus
 from karat.formats import read_run

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import click
 
-import karat.metrics  # noqa: F401  registers them
 from karat.cli import karat as command
 from karat.formats import FORMATS
 from karat.metrics.base import METRICS, Metric
@@ -107,7 +106,7 @@ def _cell(text: str) -> str:
 def metrics() -> str:
     """Every metric by the module of its kernel: what it is, how it is asked for, what it can be told."""
     lines: list[str] = []
-    for module, group in groupby(METRICS.values(), key=lambda metric: metric.function.__module__):
+    for module, group in groupby(METRICS.load().values(), key=lambda metric: metric.function.__module__):
         about = inspect.getdoc(import_module(module)) or ""
         lines += [f"## {module.rpartition('.')[2].capitalize()}", "", _prose(about), ""]
         for metric in group:

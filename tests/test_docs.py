@@ -68,7 +68,7 @@ PLAIN = ("text", "bibtex", "xml", "yaml", "latex", "diff", "{toctree}")
 
 @pytest.fixture
 def forget_new_metrics() -> Iterator[None]:
-    known = dict(METRICS)
+    known = dict(METRICS.load())
     yield
     METRICS.clear()
     METRICS.update(known)
@@ -140,7 +140,7 @@ def test_every_protocol_is_described() -> None:
 
 def test_every_metric_format_and_verb_has_its_entry() -> None:
     documents = {path.name: path.read_text() for path in DOCUMENTS}
-    assert [name for name in METRICS if f"\n### `{name}`\n" not in documents["metrics.md"]] == []
+    assert [name for name in METRICS.load() if f"\n### `{name}`\n" not in documents["metrics.md"]] == []
     assert [name for name in FORMATS if f"\n| `{name}` |" not in documents["formats.md"]] == []
     assert [name for name, _, _ in walk(command) if f"# `{name}`\n" not in documents["cli.md"]] == []
 
@@ -288,7 +288,7 @@ def test_every_block_does_what_it_says(path: Path, tmp_path: Path, monkeypatch: 
     story = begin(tmp_path)
     monkeypatch.chdir(story.folder)
     if path.name == "metrics.md":  # its examples are those of docstrings, which know the names of their modules
-        for known in METRICS.values():
+        for known in METRICS.load().values():
             story.names.update(known.function.__globals__)
     for block in blocks(path):
         assert block.language in ACTS, f"{block.place}: nothing tries a block in {block.language!r}; see ACTS and PLAIN"

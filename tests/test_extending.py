@@ -31,7 +31,7 @@ RUN = karat.Run.of(
 
 @pytest.fixture(autouse=True)
 def forget_new_metrics() -> Iterator[None]:
-    known = dict(METRICS)
+    known = dict(METRICS.load())
     yield
     METRICS.clear()
     METRICS.update(known)

@@ -438,8 +438,6 @@ def _check(found: _File) -> None:
 
 
 def _unpack(found: _Score, documents: int) -> Score:
-    import karat.metrics  # noqa: F401  registers the metrics
-
     if found.metric not in METRICS or found.average not in METRICS[found.metric].averages:
         raise InputError(f"it holds a metric this karat does not know: {found.metric}/{found.average}")
     if found.subset not in SUBSETS:

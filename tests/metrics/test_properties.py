@@ -82,13 +82,13 @@ def some_references(given: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_no_metric_is_left_out() -> None:
     expected = "p r f1 map mrr bpref ndcg alpha_ndcg substring_precision substring_recall substring_f1 r_precision"
     soft = "soft_p soft_r soft_f sem_p sem_r sem_f"
-    assert set(METRICS) >= {*expected.split(), *soft.split(), *OF_PREDICTIONS}
-    for metric in METRICS.values():
+    assert set(METRICS.load()) >= {*expected.split(), *soft.split(), *OF_PREDICTIONS}
+    for metric in METRICS.load().values():
         assert metric.summary.endswith("."), f"{metric.name} says nothing of itself"
         assert metric.better in ("higher", "lower", None)
 
 
-@pytest.mark.parametrize("name", sorted(METRICS))
+@pytest.mark.parametrize("name", sorted(METRICS.load()))
 @settings(max_examples=examples(10), deadline=None)
 @given(given=documents, protocol=st.sampled_from(PROTOCOLS))
 def test_values_stay_within_their_bounds(name: str, given: list[dict[str, Any]], protocol: str) -> None:
@@ -102,7 +102,7 @@ def test_values_stay_within_their_bounds(name: str, given: list[dict[str, Any]],
         assert ((values >= low - 1e-12) & (values <= high + slack)).all(), score.request
 
 
-@pytest.mark.parametrize("name", sorted(METRICS))
+@pytest.mark.parametrize("name", sorted(METRICS.load()))
 @settings(max_examples=examples(6), deadline=None)
 @given(given=documents, protocol=st.sampled_from(PROTOCOLS), order=st.randoms(use_true_random=False))
 def test_the_order_of_documents_does_not_matter(
@@ -118,7 +118,7 @@ def test_the_order_of_documents_does_not_matter(
         np.testing.assert_allclose(a.value, b.value, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(METRICS))
+@pytest.mark.parametrize("name", sorted(METRICS.load()))
 @settings(max_examples=examples(6), deadline=None)
 @given(given=documents, protocol=st.sampled_from(PROTOCOLS), size=st.integers(1, 3))
 def test_chunks_concatenate(name: str, given: list[dict[str, Any]], protocol: str, size: int) -> None:
@@ -145,7 +145,7 @@ PERFECT = [
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("name", sorted(METRICS))
+@pytest.mark.parametrize("name", sorted(METRICS.load()))
 def test_a_perfect_run_is_perfect(name: str, protocol: str) -> None:
     metric = METRICS[name]
     given = [d | {"predicted": d["keyphrases"]} for d in PERFECT]
@@ -172,7 +172,7 @@ def test_a_perfect_run_is_perfect(name: str, protocol: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("name", sorted(METRICS))
+@pytest.mark.parametrize("name", sorted(METRICS.load()))
 def test_an_empty_run_scores_nothing(name: str, protocol: str) -> None:
     metric = METRICS[name]
     given = [d | {"predicted": []} for d in PERFECT]
@@ -201,7 +201,8 @@ def test_an_empty_run_scores_nothing(name: str, protocol: str) -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 # The rows of `found` are references; where there is nothing to miss, nothing is missed nor found.
 @pytest.mark.parametrize(
-    "name", sorted(METRICS.keys() - OF_PREDICTIONS - OF_CONFIDENCE - PERFECT_FACTS.keys() - {"found", "miss_rate"})
+    "name",
+    sorted(METRICS.load().keys() - OF_PREDICTIONS - OF_CONFIDENCE - PERFECT_FACTS.keys() - {"found", "miss_rate"}),
 )
 def test_documents_without_references_of_a_kind_are_zero_or_left_out_as_the_protocol_says(
     name: str, protocol: str

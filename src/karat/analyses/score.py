@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-import karat.metrics  # noqa: F401  registers the metrics
 from karat import __version__
 from karat.corpus import Corpus, Prediction, Run
 from karat.errors import InputError

@@ -331,7 +331,7 @@ def _cutoffs(scores: Sequence[Score], text: str) -> Iterator[Layout]:
         plain = name.partition("@")[0].partition(":")[0]
         raise InputError(f"a table of cutoffs takes the metric without one: -m {plain}{slash}{average}, not {text}")
     if name not in METRICS:
-        raise unknown("metric", name, METRICS)
+        raise unknown("metric", name, METRICS.load())
     cut = {str(score.request.cutoff) for score in scores if score.request.metric == name and score.request.cutoff}
     cutoffs = sorted(cut, key=lambda c: (CUTOFFS_LAST.index(c), 0) if c in CUTOFFS_LAST else (-1, int(c)))
     asked = {f"{name}@{cutoff}": parse_request(f"{name}@{cutoff}{slash}{average}") for cutoff in cutoffs}

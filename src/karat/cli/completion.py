@@ -52,13 +52,14 @@ def _changes(given: str, own: Mapping[str, str], begun: str) -> Iterator[tuple[s
 
 def metrics(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Metrics with a cutoff; after `:` the subsets, after `/` the averages, after a comma the options."""
-    import karat.metrics  # noqa: F401  registers them
     from karat.matching.columns import SUBSETS
     from karat.metrics.base import METRICS
 
     mark = next((mark for mark in ",/:" if mark in incomplete), None)  # the furthest part that was begun
     if mark is None:
-        offered = {text: metric.summary for metric in METRICS.values() for text in _cut(metric, "@" in incomplete)}
+        offered = {
+            text: metric.summary for metric in METRICS.load().values() for text in _cut(metric, "@" in incomplete)
+        }
         return _starting(incomplete, offered)
     name = re.split("[@:/,]", incomplete)[0]
     if name not in METRICS:
@@ -137,12 +138,11 @@ def models(_context: click.Context, _parameter: click.Parameter, incomplete: str
 
 def listed(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of what `karat list WHAT` lists."""
-    import karat.metrics  # noqa: F401  registers them
     from karat.metrics.base import METRICS
 
     what = context.params.get("what")
     if what == "metrics":
-        return _starting(incomplete, {name: metric.summary for name, metric in METRICS.items()})
+        return _starting(incomplete, {name: metric.summary for name, metric in METRICS.load().items()})
     known = {"protocols": protocols, "formats": formats, "similarities": similarities, "models": models}
     return known[what](context, parameter, incomplete) if what in known else []
 

@@ -84,7 +84,6 @@ def _protocols() -> dict[str, Any]:
 
 
 def _metrics() -> dict[str, Any]:
-    import karat.metrics  # noqa: F401  registers them
     from karat.metrics.base import METRICS
 
     return {
@@ -95,7 +94,7 @@ def _metrics() -> dict[str, Any]:
             "options": dict(metric.defaults),
             "better": metric.better,
         }
-        for name, metric in METRICS.items()
+        for name, metric in METRICS.load().items()
     }
 
 

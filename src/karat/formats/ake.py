@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from html import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
 import msgspec
 
@@ -181,7 +181,10 @@ def _xml(document: Document) -> str:
             continue
         lines += [f'      <sentence id="{number}" section="{section}">', "        <tokens>"]
         for place, word in enumerate(words, 1):
-            lines += [f'          <token id="{place}">', f"            <word>{escape(_ESCAPED.get(word, word))}</word>"]
+            lines += [
+                f'          <token id="{place}">',
+                f"            <word>{escape(_ESCAPED.get(word, word), quote=False)}</word>",
+            ]
             lines += ["          </token>"]
         lines += ["        </tokens>", "      </sentence>"]
     return "\n".join([*lines, "    </sentences>", "  </document>", "</root>", ""])

@@ -1,3 +1,1 @@
-"""The metrics, registered by being imported."""
-
-from karat.metrics import exact, ranking, approximate, soft, semantic, counts, diversity, confidence, profile  # noqa: F401, I001  the order of `karat list metrics`
+"""The metrics: `METRICS` of `base` has them by name, and imports a family of them when it is asked for."""

@@ -16,6 +16,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -143,7 +144,40 @@ class Metric:
         return next(iter(self.averages))
 
 
-METRICS: dict[str, Metric] = {}
+FAMILIES = ("exact", "ranking", "approximate", "soft", "semantic", "counts", "diversity", "confidence", "profile")
+_LIGHT = ("exact", "ranking", "approximate", "counts", "profile", "confidence")  # these import nothing that is large
+
+
+class Metrics(dict[str, Metric]):
+    """The metrics by name. A family of them is imported when a name is asked for that is not known without it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting = list(dict.fromkeys((*_LIGHT, *FAMILIES)))
+
+    def __missing__(self, name: str) -> Metric:
+        if name in self:
+            return self[name]
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        while not super().__contains__(name) and self._waiting:
+            import_module(f"karat.metrics.{self._waiting.pop(0)}")
+        return super().__contains__(name)
+
+    def load(self) -> Metrics:
+        """All metrics, in the order of the families, then those that others registered."""
+        if self._waiting:
+            while self._waiting:
+                import_module(f"karat.metrics.{self._waiting.pop(0)}")
+            place = {f"karat.metrics.{name}": n for n, name in enumerate(FAMILIES)}
+            ordered = sorted(self.items(), key=lambda item: place.get(item[1].function.__module__, len(place)))
+            self.clear()
+            self.update(ordered)
+        return self
+
+
+METRICS = Metrics()
 TOLD = frozenset({"average", "fitted"})  # keywords that are no options
 
 
@@ -285,7 +319,7 @@ def parse_request(text: str) -> Request:
         raise InputError(f"metric {text!r} is not NAME[@CUTOFF][:SUBSET][/AVERAGE][,option=value], as f1@5:present")
     name, subset = found["name"], found["subset"] or "all"
     if name not in METRICS:
-        raise unknown("metric", name, METRICS)
+        raise unknown("metric", name, METRICS.load())
     if subset not in SUBSETS:
         raise unknown("subset", subset, SUBSETS)
     spec = METRICS[name]
