@@ -14,9 +14,10 @@ import pytest
 import karat
 from karat.cli import karat as command
 from karat.cli.flags import AUTO_BYTES, Verb, flags_of, jobs_for
+from karat.cli.shared import Files
 from karat.corpus import Document, Prediction
 from karat.errors import InputError, KeywordError
-from karat.matching.inputs import as_corpus, as_metrics, as_runs
+from karat.matching.inputs import as_corpora, as_corpus, as_metrics, as_runs
 from karat.options import (
     JoinOptions,
     Progress,
@@ -135,6 +136,8 @@ def test_options_are_made_of_flat_names_and_give_them_back() -> None:
     [
         ({"size": 0}, "size is a whole number from 1 to 9, not 0"),
         ({"size": "3"}, "size is a whole number from 1 to 9, not '3'"),
+        ({"size": 2.5}, "size is a whole number from 1 to 9, not 2.5"),
+        ({"kind": ["a"]}, "unknown value of kind"),
         ({"size": True}, "size is a whole number from 1 to 9, not True"),
         ({"jobs": 0}, "jobs is a whole number from 1 on, not 0"),
         ({"kind": "c"}, "unknown value of kind 'c'"),
@@ -223,6 +226,16 @@ def test_auto_takes_all_cores_for_large_files_alone() -> None:
     assert jobs_for(3, 0) == 3
 
 
+def test_auto_goes_by_the_size_of_the_files_that_are_read(tmp_path: Path) -> None:
+    large = tmp_path / "large.jsonl"
+    large.write_text(f'{{"id": "1", "text": "{"x" * AUTO_BYTES}"}}\n')
+    for paths, jobs in (([CORPUS, ALPHA], 1), ([large, ALPHA], jobs_for("auto", 2 * AUTO_BYTES))):
+        files = Files.of({"from_": (), "fields": ()})
+        files.all(f"named={paths[0]}", [str(paths[1])])
+        with files.work({"jobs": "auto", "seed": 1}, quiet=True) as chosen:
+            assert chosen == {"jobs": jobs, "seed": 1, "progress": None}
+
+
 # ---------------------------------------------------------------------------------------------- what is accepted
 
 DOCUMENTS = [
@@ -292,3 +305,36 @@ def test_two_runs_of_one_name_are_an_error() -> None:
 def test_the_groups_of_options_have_different_names() -> None:
     names = [each.name for kind in (JoinOptions, WorkOptions) for each in fields(kind)]
     assert len(names) == len(set(names))
+
+
+def test_several_corpora_are_a_dict_or_a_list_each_with_its_runs() -> None:
+    listed = [(karat.Corpus.of(DOCUMENTS, name), [PREDICTIONS]) for name in ("a", "b")]
+    for given in (listed, dict(listed)):
+        found = as_corpora(given)
+        assert [(corpus.name, [run.name for run in runs]) for corpus, runs in found] == [("a", ["run"]), ("b", ["run"])]
+    [(corpus, [run])] = as_corpora(DOCUMENTS, [PREDICTIONS])
+    assert (len(corpus), len(run)) == (2, 2)
+    with pytest.raises(InputError, match="several corpora have their runs beside them"):
+        as_corpora(listed, [PREDICTIONS])
+    with pytest.raises(InputError, match="two corpora are named 'a'"):
+        as_corpora([listed[0], listed[0]])
+
+
+@pytest.mark.parametrize(
+    ("name", "now"),
+    [
+        ("compare_corpora", "compare"),
+        ("page", "report"),
+        ("page_corpora", "report"),
+        ("reproduce_corpora", "reproduce"),
+    ],
+)
+def test_names_of_before_still_work_and_warn(name: str, now: str) -> None:
+    older = getattr(karat, name)
+    assert name not in karat.__all__
+    assert (older.options, older.__name__) == (getattr(karat, now).options, name)
+    with (
+        pytest.warns(DeprecationWarning, match=rf"karat\.{name}\(\) is karat\.{now}\(\) now"),
+        pytest.raises(TypeError),
+    ):
+        older()
