@@ -9,15 +9,19 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import MISSING
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 
 import click
 
+import karat.metrics  # registers them
 from karat.cli import karat as command
 from karat.formats import FORMATS
 from karat.metrics.base import METRICS, Metric
+from karat.options import about
+from karat.options import option_fields as option_fields_of
 from karat.protocol import PRESETS, option_fields
 from karat.similarity import SIMILARITIES, Similarity
 
@@ -210,6 +214,86 @@ def walk(
                 yield from walk(found, f"{name} {below}", context)
 
 
+# ---------------------------------------------------------------------------------------------- the library
+
+
+def api() -> str:
+    """Every public name: functions with their signatures and options, then classes with what they have."""
+    public = [(name, getattr(karat, name)) for name in karat.__all__]
+    functions = [(name, found) for name, found in public if inspect.isfunction(found)]
+    classes = [(name, found) for name, found in public if inspect.isclass(found)]
+    lines = ["## Functions", ""]
+    for name, function in functions:
+        lines += [
+            f"### `karat.{name}`",
+            "",
+            "```text",
+            *_signature(name, function),
+            "```",
+            "",
+            _docstring(function),
+            "",
+        ]
+        if hasattr(function, "options"):
+            lines += [*_table(["option", "default", "what it does"], _options(function.options)), ""]
+    lines += ["## Classes", ""]
+    for name, kind in classes:
+        lines += [f"### `karat.{name}`", "", _docstring(kind), "", *_members(kind), ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _signature(name: str, function: Callable[..., object]) -> Iterator[str]:
+    """The signature, a parameter a line."""
+    found = inspect.signature(function)
+    yield f"karat.{name}("
+    marked = False
+    for each in found.parameters.values():
+        if each.kind is each.KEYWORD_ONLY and not marked:
+            yield "    *,"
+        marked = marked or each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
+        star = "*" if each.kind is each.VAR_POSITIONAL else ""
+        default = "" if each.default is each.empty else f" = {_code(each.default)}"
+        yield f"    {star}{each.name}: {each.annotation}{default},"
+    yield f") -> {found.return_annotation}"
+
+
+def _code(value: object) -> str:
+    """A default as it is written in Python."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    return repr(value) if value is None or isinstance(value, bool | int | float | tuple) else type(value).__name__
+
+
+def _options(kind: type) -> Iterator[list[str]]:
+    """A line for each option of a class: what it is called, its default, what it does and which values it has."""
+    for each in option_fields_of(kind):
+        known = about(each)
+        off = "With `False`: " if known.flags and known.flags[0].startswith("--no-") else ""
+        values = f" One of {', '.join(f'`{value}`' for value in known.values)}." if known.values else ""
+        default = "" if each.default is MISSING else f"`{_code(each.default)}`"
+        otherwise = f": {known.otherwise}" if known.otherwise else ""
+        yield [f"`{each.name}`", _cell(default + otherwise), _cell(off + known.help + values)]
+
+
+def _docstring(found: object) -> str:
+    """The docstring as Markdown; its examples are run where they stand, and only shown here."""
+    return _prose(inspect.getdoc(found) or "").replace("```pycon", "```text")
+
+
+def _members(kind: type) -> Iterator[str]:
+    """A line for each public method and property that a class defines, or has of a class of karat."""
+    for name, found in inspect.getmembers_static(kind):
+        plain = found.__func__ if isinstance(found, classmethod | staticmethod) else found
+        target = plain.fget if isinstance(plain, property) else plain
+        home = getattr(target, "__module__", "")
+        if name.startswith("_") or not inspect.isfunction(target) or not home.startswith("karat"):
+            continue
+        called = "" if isinstance(plain, property) else str(inspect.signature(target)).replace("'", "")
+        called = re.sub(r"\((?:self|cls)(?:, )?", "(", called)
+        about_it = (inspect.getdoc(target) or "").split("\n")[0]
+        yield f"* `{name}{called}`: {_without_tags(about_it)}"
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "options": options,
     "formats": formats,
@@ -217,6 +301,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "similarities": similarities,
     "models": models,
     "verbs": verbs,
+    "api": api,
 }
 
 

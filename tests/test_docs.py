@@ -214,7 +214,7 @@ def begin(folder: Path) -> Story:
 
 
 def act_python(block: Block, story: Story) -> None:
-    exec(compile(block.text, block.place, "exec"), story.names)
+    exec(compile(block.text, block.place, "exec", dont_inherit=True), story.names)
 
 
 def act_pycon(block: Block, story: Story) -> None:

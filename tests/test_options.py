@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ import pytest
 import karat
 from karat.cli import karat as command
 from karat.cli.flags import AUTO_BYTES, Verb, flags_of, jobs_for
+from karat.cli.shared import Files
 from karat.corpus import Document, Prediction
 from karat.errors import InputError, KeywordError
-from karat.matching.inputs import as_corpus, as_metrics, as_runs
+from karat.matching.inputs import as_corpora, as_corpus, as_metrics, as_runs
 from karat.options import (
     JoinOptions,
     Progress,
@@ -37,7 +38,7 @@ CORPUS = GOLDEN / "synthetic.corpus.jsonl"
 ALPHA = GOLDEN / "synthetic.alpha.jsonl"
 
 FUNCTIONS = [name for name in karat.__all__ if inspect.isfunction(getattr(karat, name))]
-PLAIN = [
+WITHOUT_OPTIONS = {
     "charts_of",
     "figures",
     "load",
@@ -49,8 +50,8 @@ PLAIN = [
     "read_run",
     "render",
     "write",
-]  # have no options
-VERBS = [name for name in FUNCTIONS if name not in PLAIN]
+}
+VERBS = [name for name in FUNCTIONS if name not in WITHOUT_OPTIONS]
 
 
 # ---------------------------------------------------------------------------------------------- public functions
@@ -72,8 +73,7 @@ def test_the_signature_of_a_verb_is_that_of_its_options(name: str) -> None:
 @pytest.mark.parametrize("name", VERBS)
 def test_options_are_frozen_dataclasses_whose_fields_are_sentences(name: str) -> None:
     kind: Any = getattr(karat, name).options
-    assert is_dataclass(kind)
-    assert kind.__dataclass_params__.frozen  # type: ignore[union-attr]
+    assert kind.__dataclass_params__.frozen
     for each in option_fields(kind):
         assert about(each).help[:1].isupper() or about(each).help.startswith("..."), each.name
         assert about(each).help.endswith((".", "...")), each.name
@@ -136,6 +136,8 @@ def test_options_are_made_of_flat_names_and_give_them_back() -> None:
     [
         ({"size": 0}, "size is a whole number from 1 to 9, not 0"),
         ({"size": "3"}, "size is a whole number from 1 to 9, not '3'"),
+        ({"size": 2.5}, "size is a whole number from 1 to 9, not 2.5"),
+        ({"kind": ["a"]}, "unknown value of kind"),
         ({"size": True}, "size is a whole number from 1 to 9, not True"),
         ({"jobs": 0}, "jobs is a whole number from 1 on, not 0"),
         ({"kind": "c"}, "unknown value of kind 'c'"),
@@ -196,7 +198,7 @@ def test_flags_are_read_by_their_type() -> None:
 def test_the_help_of_a_flag_says_its_default_after_the_first_sentence() -> None:
     said = {each.name: each.help for each in flags_of(ToyOptions)}
     assert said["size"] == "How large it is (default 2). See the map."
-    assert said["name"] == "How it is called (default its path)."
+    assert said["name"] == "How it is called (default: its path)."
     assert said["words"] == "Some words (repeatable)."
     assert said["loud"] == "Say it loudly."
 
@@ -213,7 +215,8 @@ def test_the_flags_of_a_verb_are_the_options_of_its_function() -> None:
     assert verbs
     for each in verbs:
         options = {one.name for one in option_fields(getattr(karat, each.twin).options) if about(one).command}
-        assert options <= {one.name for one in each.get_params(click.Context(each))}, each.name
+        context = click.Context(each, help_option_names=["-h", "--help"])  # click keeps the flag of the help
+        assert options <= {one.name for one in each.get_params(context)}, each.name
 
 
 def test_auto_takes_all_cores_for_large_files_alone() -> None:
@@ -222,6 +225,16 @@ def test_auto_takes_all_cores_for_large_files_alone() -> None:
     assert jobs_for("auto", AUTO_BYTES) == 1
     assert jobs_for("auto", AUTO_BYTES + 1) == len(os.sched_getaffinity(0))
     assert jobs_for(3, 0) == 3
+
+
+def test_auto_goes_by_the_size_of_the_files_that_are_read(tmp_path: Path) -> None:
+    large = tmp_path / "large.jsonl"
+    large.write_text(f'{{"id": "1", "text": "{"x" * AUTO_BYTES}"}}\n')
+    for paths, jobs in (([CORPUS, ALPHA], 1), ([large, ALPHA], jobs_for("auto", 2 * AUTO_BYTES))):
+        files = Files.of({"from_": (), "fields": ()})
+        files.all(f"named={paths[0]}", [str(paths[1])])
+        with files.work({"jobs": "auto", "seed": 1}, quiet=True) as chosen:
+            assert chosen == {"jobs": jobs, "seed": 1, "progress": None}
 
 
 # ---------------------------------------------------------------------------------------------- what is accepted
@@ -293,3 +306,36 @@ def test_two_runs_of_one_name_are_an_error() -> None:
 def test_the_groups_of_options_have_different_names() -> None:
     names = [each.name for kind in (JoinOptions, WorkOptions) for each in fields(kind)]
     assert len(names) == len(set(names))
+
+
+def test_several_corpora_are_a_dict_or_a_list_each_with_its_runs() -> None:
+    listed = [(karat.Corpus.of(DOCUMENTS, name), [PREDICTIONS]) for name in ("a", "b")]
+    for given in (listed, dict(listed)):
+        found = as_corpora(given)
+        assert [(corpus.name, [run.name for run in runs]) for corpus, runs in found] == [("a", ["run"]), ("b", ["run"])]
+    [(corpus, [run])] = as_corpora(DOCUMENTS, [PREDICTIONS])
+    assert (len(corpus), len(run)) == (2, 2)
+    with pytest.raises(InputError, match="several corpora have their runs beside them"):
+        as_corpora(listed, [PREDICTIONS])
+    with pytest.raises(InputError, match="two corpora are named 'a'"):
+        as_corpora([listed[0], listed[0]])
+
+
+@pytest.mark.parametrize(
+    ("name", "now"),
+    [
+        ("compare_corpora", "compare"),
+        ("page", "report"),
+        ("page_corpora", "report"),
+        ("reproduce_corpora", "reproduce"),
+    ],
+)
+def test_names_of_before_still_work_and_warn(name: str, now: str) -> None:
+    older = getattr(karat, name)
+    assert name not in karat.__all__
+    assert (older.options, older.__name__) == (getattr(karat, now).options, name)
+    with (
+        pytest.warns(DeprecationWarning, match=rf"karat\.{name}\(\) is karat\.{now}\(\) now"),
+        pytest.raises(TypeError),
+    ):
+        older()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import wraps
 from inspect import Parameter, signature
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Literal, ParamSpec, TypeVar
 from warnings import warn
 
@@ -106,11 +106,11 @@ def _checked(each: Field[Any], value: Any) -> Any:
     known = about(each)
     if value is None and str(each.type).endswith("None"):
         return value
-    if known.values and value not in known.values:
+    if known.values and value not in list(known.values):
         raise unknown(f"value of {each.name}", str(value), known.values)
-    if _has_bounds(known) and not _within(value, known):
-        noun = "a whole number" if str(each.type).startswith("int") else "a number"
-        raise InputError(f"{each.name} is {noun} {_bounds(known)}, not {value!r}")
+    whole = str(each.type).startswith("int")
+    if _has_bounds(known) and not _within(value, known, whole):
+        raise InputError(f"{each.name} is a {'whole ' if whole else ''}number {_bounds(known)}, not {value!r}")
     return value
 
 
@@ -118,8 +118,8 @@ def _has_bounds(known: About) -> bool:
     return any(end is not None for end in (known.least, known.most, known.above, known.below))
 
 
-def _within(value: Any, known: About) -> bool:
-    if isinstance(value, bool) or not isinstance(value, Real):
+def _within(value: Any, known: About, whole: bool) -> bool:
+    if isinstance(value, bool) or not isinstance(value, Integral if whole else Real):
         return False
     number = float(value)
     return (

@@ -294,3 +294,12 @@ def test_what_cannot_be_ranked_is_said(told: dict[str, Any], by: Any, said: str)
     with pytest.raises(InputError) as error:
         karat.rerank(run("mine", ["a"], **told), by=by)
     assert said in str(error.value)
+
+
+def test_an_ensemble_is_the_same_on_any_number_of_processes() -> None:
+    rows = [{"id": str(n), "keyphrases": [f"word{n % 7}", f"word{n % 5}", "bees"]} for n in range(2500)]
+    a, b = karat.Run.of(rows, "a"), karat.Run.of(reversed(rows), "b")
+    done: list[int] = []
+    alone, both = (list(karat.ensemble(a, b, jobs=jobs, progress=done.append)) for jobs in (1, 2))
+    assert alone == both
+    assert sum(done) == 2 * len(rows)

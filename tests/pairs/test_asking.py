@@ -13,7 +13,7 @@ from karat.llm.ask import IN_A_ROW, Told, question, read_prompt, steps
 from karat.llm.client import Endpoint, Key
 from karat.llm.store import Limits
 from karat.options import options_from
-from karat.pairs.reformulate import Reformulated, ReformulateOptions, forecast, reformulate
+from karat.pairs.reformulate import Method, Reformulated, ReformulateOptions, forecast, reformulate
 from tests.pairs.server import Endpoint as Server
 from tests.pairs.server import Handler, answer, broken, cut, said, status
 
@@ -35,7 +35,7 @@ def text(n: int) -> str:
     return f"On {WORDS[n - 1]}\n\nHow {WORDS[n - 1]} live."
 
 
-def made(server: Server, tmp_path: Path, via: str = "paraphrase", count: int = 5, **options: Any) -> Reformulated:
+def made(server: Server, tmp_path: Path, via: Method = "paraphrase", count: int = 5, **options: Any) -> Reformulated:
     how: dict[str, Any] = {"tries": 3, "first_delay": 0.001}
     how |= {name: options.pop(name) for name in ("tries", "temperature", "seed", "timeout") if name in options}
     where = Endpoint(server.url, "small", Key(SECRET), **how)

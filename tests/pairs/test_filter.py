@@ -256,3 +256,11 @@ def test_the_command_writes_what_is_kept(
     assert found["summary"][0]["kept"] == 1
     assert Path("kept.jsonl").read_text() == Path("new.jsonl").read_text().replace(": ", ":").replace(", ", ",")
     assert Path("pairs.csv").read_text() == "a,b\nd2,d2~x\n"
+
+
+def test_the_filter_is_the_same_on_any_number_of_processes() -> None:
+    records = [{**made("we train deep nets " * (n % 9), "d1"), "id": f"d1~{n}"} for n in range(2500)]
+    done: list[int] = []
+    alone, both = (filtered(*records, jobs=jobs, progress=done.append) for jobs in (1, 2))
+    assert alone.as_dict() == both.as_dict()
+    assert sum(done) == 2 * len(records)

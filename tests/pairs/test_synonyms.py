@@ -159,7 +159,7 @@ def test_what_cannot_be_reformulated_is_named(documents: list[dict[str, object]]
 
 def test_an_unknown_method_is_named_with_what_is_near() -> None:
     with pytest.raises(InputError, match="unknown value of via 'synonym'; did you mean 'synonyms'"):
-        karat.reformulate(karat.Corpus.of([{"text": "a"}]), "synonym")
+        karat.reformulate(karat.Corpus.of([{"text": "a"}]), "synonym")  # type: ignore[arg-type]
 
 
 def test_a_missing_wordnet_is_one_line_with_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

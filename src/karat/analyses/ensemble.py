@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,18 @@ from karat.matching.columns import Aligned, Bools
 from karat.matching.fusing import By, Fused, K, checked_k, checked_votes, fuse
 from karat.matching.inputs import CorpusLike, OneRun, ProtocolLike, RunLike, as_corpus, as_protocols, as_runs
 from karat.matching.join import Chunk, Join, chunks, has_id
-from karat.options import language_option, option, options_from, path_option, protocol_option, public
+from karat.matching.workers import ordered_map
+from karat.options import (
+    Progress,
+    WorkOptions,
+    group,
+    language_option,
+    option,
+    options_from,
+    path_option,
+    protocol_option,
+    public,
+)
 from karat.protocol import Protocol
 
 
@@ -34,6 +46,7 @@ class EnsembleOptions:
     corpus: CorpusLike | None = path_option("The documents, in which is seen what is present.", "CORPUS")
     protocol: ProtocolLike = protocol_option("Convention by which phrases are equal, and present.")
     language: str | None = language_option()
+    work: WorkOptions = group(WorkOptions)
     name: str = option("ensemble", "The name of the run.", command=False)
 
 
@@ -56,6 +69,8 @@ def ensemble(
     corpus: CorpusLike | None = None,
     protocol: ProtocolLike = "karat",
     language: str | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
     name: str = "ensemble",
 ) -> Run:
     """One run of several: by ranks, by votes, or with the present phrases of one run and the absent ones of another.
@@ -80,12 +95,15 @@ def make(runs: Sequence[RunLike], options: EnsembleOptions) -> Made:
     _check_documents(systems)
     corpus = _documents(systems[0]) if options.corpus is None else as_corpus(options.corpus)
     protocol = as_protocols([options.protocol], options.language)[0]
+    plan = _Plan(protocol, corpus.semeval, options.by, options.k, options.at_least, options.present is not None)
     made: list[tuple[str, Prediction]] = []
     dropped = np.zeros(len(systems), dtype=np.int64)
-    for chunk in chunks(corpus, systems, Join(None, "skip")):
-        columns = _aligned(chunk, protocol, corpus.semeval)
-        dropped += [int((~each.predictions.valid).sum()) for each in columns]
-        made += _predictions(chunk, columns, options)
+    parts = chunks(corpus, systems, Join(None, "skip"))
+    for found, invalid in ordered_map(partial(_chunk, plan), parts, options.work.jobs):
+        made += found
+        dropped += invalid
+        if options.work.progress is not None:
+            options.work.progress(len(found))
     ordered = _in_order(made, systems[0])
     origin = f"the ensemble of {', '.join(run.name for run in systems)}"
     run = replace(Run.of(ordered, options.name), origin=origin)
@@ -170,23 +188,35 @@ def _notes(runs: Sequence[Run], dropped: Sequence[int], made: Sequence[Predictio
 # ---------------------------------------------------------------------------------------------- one chunk
 
 
-def _aligned(chunk: Chunk, protocol: Protocol, semeval: bool) -> list[Aligned]:
-    prepared = prepare(chunk.documents.records(), protocol.matching, semeval)
-    return [align(prepared, batch.records(), protocol.counting) for batch in chunk.predictions]
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How every chunk is fused."""
+
+    protocol: Protocol
+    semeval: bool
+    by: By
+    k: float
+    at_least: int
+    of_kinds: bool  # whether present phrases are those of the first run, and absent ones those of the second
 
 
-def _predictions(
-    chunk: Chunk, columns: Sequence[Aligned], options: EnsembleOptions
-) -> Iterator[tuple[str, Prediction]]:
+def _chunk(plan: _Plan, chunk: Chunk) -> tuple[list[tuple[str, Prediction]], list[int]]:
+    """(the predictions of a chunk, how many of each run are invalid)."""
+    prepared = prepare(chunk.documents.records(), plan.protocol.matching, plan.semeval)
+    columns = [align(prepared, batch.records(), plan.protocol.counting) for batch in chunk.predictions]
+    return list(_predictions(plan, chunk, columns)), [int((~each.predictions.valid).sum()) for each in columns]
+
+
+def _predictions(plan: _Plan, chunk: Chunk, columns: Sequence[Aligned]) -> Iterator[tuple[str, Prediction]]:
     """(id, what the ensemble predicts) of the documents that the runs have."""
     chosen: list[Bools] | None = None
-    if options.present is not None:
+    if plan.of_kinds:
         chosen = [columns[0].predictions.present, ~columns[1].predictions.present]
-    fused = fuse(columns, options.k, options.by, chosen)
-    fused = fused.take(fused.votes >= options.at_least)
+    fused = fuse(columns, plan.k, plan.by, chosen)
+    fused = fused.take(fused.votes >= plan.at_least)
     surfaces = [surface.strip() for surface in columns[0].prepared.surfaces]
     phrases = [surfaces[n] for n in fused.of_each([each.predictions.surface for each in columns]).tolist()]
-    scores = (fused.votes.astype(np.float64) if options.by == "vote" else fused.score).tolist()
+    scores = (fused.votes.astype(np.float64) if plan.by == "vote" else fused.score).tolist()
     kinds = ["absent" if s else "present" for s in fused.system.tolist()] if chosen else _kinds(chunk, columns, fused)
     ends = np.cumsum(np.bincount(fused.document, minlength=len(chunk.ids))).tolist()
     missing = {position for lacking in chunk.missing for position in lacking}

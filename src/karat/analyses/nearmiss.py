@@ -76,7 +76,7 @@ class NearMissOptions:
         complete="similarities",
     )
     threshold: float | None = option(
-        None, "Near is a score of at least T, from 0 to 1.", metavar="T", otherwise="that the phrases share a word"
+        None, "Near is a score of at least T, from 0 to 1.", metavar="T", otherwise="the phrases share a word"
     )
     subset: Subset = option("all", "Which phrases are looked at.", values=SUBSETS)
     cutoff: str = cutoff_option("The first K predictions, or O, G, or M, all of them.")

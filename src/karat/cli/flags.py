@@ -142,7 +142,7 @@ def _help(each: Field[Any], known: About) -> str:
     """The help of a flag: after its first sentence stands whether it is repeatable, and the default."""
     notes = ["repeatable"] if known.repeatable else []
     default = written_default(each)
-    notes += [f"default {default}"] if default else []
+    notes += [f"default{':' if ' ' in default else ''} {default}"] if default else []
     if not notes:
         return known.help
     first, end, rest = re.fullmatch(r"(.*?)(\.(?= [A-Z])|\.$)(.*)", known.help, re.S).groups()  # type: ignore[union-attr]

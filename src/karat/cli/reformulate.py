@@ -287,7 +287,9 @@ def filter_(
     files = Files.of(options)
     documents = files.corpus(corpus)
     files.check()
-    found = karat.filter_reformulations(documents, reformulations, **options)
+    files.add(reformulations)
+    with files.work(options, quiet) as chosen:
+        found = karat.filter_reformulations(documents, reformulations, **chosen)
     if output is not None:
         found.save(output)
     if pairs is not None:

@@ -83,7 +83,9 @@ def ensemble(runs: tuple[str, ...], output: str, to: str | None, lossy: bool, qu
         options[name] = None if options[name] is None else read(options[name])
     systems = list(map(files.run, runs))
     files.check()
-    _write(make(systems, options_from(EnsembleOptions, options)), output, to, lossy, quiet)
+    with files.work(options, quiet) as chosen:
+        made = make(systems, options_from(EnsembleOptions, chosen))
+    _write(made, output, to, lossy, quiet)
 
 
 @verb("rerank", epilog=RERANK_EPILOG)

@@ -170,7 +170,7 @@ class Files:
 
     def _note(self, path: str, role: Literal["corpus", "run"]) -> None:
         """Notes how large a file is, and which of the fields it is read by."""
-        self.sizes.append(_size(path))
+        self.add(path)
         if self.unused:
             from karat.formats import split_name
             from karat.formats.fields import choose
@@ -179,6 +179,10 @@ class Files:
             where = split_name(path)[1]
             found = [text for text in self.fields if choose([text], Head(where, role)) is not None]
             self.unused.difference_update(found[:1])
+
+    def add(self, path: str) -> None:
+        """Counts a file that is read in another way, for -j auto."""
+        self.sizes.append(_size(path))
 
     @contextmanager
     def work(self, options: dict[str, Any], quiet: bool) -> Iterator[dict[str, Any]]:

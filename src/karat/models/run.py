@@ -81,9 +81,14 @@ class PredictOptions:
         otherwise="CORPUS itself",
     )
     redundancy: bool = option(False, "Leave out a phrase that is inside a better one.")
-    title_weight: float = option(1.0, "How many times a title counts.", above=0, below=inf, metavar="W")
+    title_weight: float = option(1.0, "How many times a title counts.", metavar="W")
     asking: Asking | None = option(None, "How a language model behind an endpoint is asked.", command=False)
     work: WorkOptions = group(WorkOptions)
+
+    def __post_init__(self) -> None:
+        """Raises InputError if a title would not count, or without end."""
+        if not 0 < self.title_weight < inf:
+            raise InputError(f"the weight of a title is more than 0, not {self.title_weight:g}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -30,7 +31,8 @@ from karat.formats.reviews import near
 from karat.matching.align import align, prepare
 from karat.matching.columns import PRMU, Bools, Floats, Ints
 from karat.matching.inputs import CorpusLike, ProtocolLike, as_corpus, as_protocols, by_name_notes, references_hash
-from karat.options import language_option, option, protocol_option, public
+from karat.matching.workers import ordered_map
+from karat.options import Progress, WorkOptions, group, language_option, option, options_from, protocol_option, public
 from karat.pairs.reformulate import Reformulation
 from karat.protocol import Protocol, change
 from karat.results import Displayed
@@ -43,6 +45,7 @@ REASONS = {
     "length": "it has too many or too few words",
 }
 ALL = "all"
+AT_ONCE = 1000  # reformulations that are looked at together
 FORM = 'a line is {"id": "d1~paraphrase", "source": "d1", "method": "paraphrase", "title": "...", "text": "..."}'
 
 
@@ -236,6 +239,7 @@ class FilterOptions:
     protocol: ProtocolLike = protocol_option("Convention by which phrases are matched.")
     references: str | None = option(None, "Look at a named reference set.", metavar="NAME")
     language: str | None = language_option()
+    work: WorkOptions = group(WorkOptions)
 
 
 @public(FilterOptions)
@@ -247,6 +251,8 @@ def filter_reformulations(
     protocol: ProtocolLike = "karat",
     references: str | None = None,
     language: str | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Filtered:
     """What becomes of reformulations under the filter; `reformulations` are a file, several, or Reformulation objects.
 
@@ -257,6 +263,7 @@ def filter_reformulations(
     >>> [(row["kept"], round(row["wer"], 2)) for row in filter_reformulations(documents, made).rows()]
     [(True, 0.67)]
     """
+    work = options_from(FilterOptions, locals()).work
     if not 0 <= length < 1:
         raise InputError(f"the length may change by a share from 0 to 1, as 0.1, not {length:g}")
     given, [chosen] = as_corpus(corpus), as_protocols([protocol], language)
@@ -264,16 +271,19 @@ def filter_reformulations(
     texts = list(_read(reformulations))
     if not texts:
         raise InputError("there is no reformulation to look at")
-    look = _looking(change(chosen, reference_duplicates="keep"), given.semeval, references)
+    look = partial(_look, change(chosen, reference_duplicates="keep"), given.semeval, references)
     sources, original = _sources(given, {found.source for _, found, _ in texts}, look)
     for where, found, _ in texts:
         if found.source not in sources:
             hint = near(found.source, sources)
             raise InputError(f"{where}: there is no document {quoted(found.source)} in {given.origin}{hint}")
     pairs = [(found, sources[found.source]) for _, found, _ in texts]
-    judged = [
-        each for start in range(0, len(pairs), 1000) for each in _judged(pairs[start : start + 1000], length, look)
-    ]
+    judged: list[Judged] = []
+    parts = [pairs[start : start + AT_ONCE] for start in range(0, len(pairs), AT_ONCE)]
+    for some in ordered_map(partial(_judged, length, look), parts, jobs):
+        judged += some
+        if work.progress is not None:
+            work.progress(len(some))
     facts = {"set": references or "keyphrases", "hash": references_hash(given, references)}
     return Filtered(
         given.name,
@@ -321,18 +331,14 @@ class _Looked:
 Look = Callable[[Sequence[Document]], _Looked]
 
 
-def _looking(protocol: Protocol, semeval: bool, reference_set: str | None) -> Look:
-    """A function that looks up references in their documents."""
-
-    def look(documents: Sequence[Document]) -> _Looked:
-        prepared = prepare(documents, protocol.matching, semeval, reference_set)
-        aligned = align(prepared, [Prediction()] * len(documents), protocol.counting)
-        found, surfaces = aligned.references, [surface.strip() for surface in prepared.surfaces]
-        first = np.unique(found.variant_reference, return_index=True)[1]
-        shown = [surfaces[number] for number in found.variant_surface[first].tolist()]
-        return _Looked(found.document, shown, found.phrase, found.present, aligned.reference_prmu())
-
-    return look
+def _look(protocol: Protocol, semeval: bool, reference_set: str | None, documents: Sequence[Document]) -> _Looked:
+    """The references of documents, looked up in them."""
+    prepared = prepare(documents, protocol.matching, semeval, reference_set)
+    aligned = align(prepared, [Prediction()] * len(documents), protocol.counting)
+    found, surfaces = aligned.references, [surface.strip() for surface in prepared.surfaces]
+    first = np.unique(found.variant_reference, return_index=True)[1]
+    shown = [surfaces[number] for number in found.variant_surface[first].tolist()]
+    return _Looked(found.document, shown, found.phrase, found.present, aligned.reference_prmu())
 
 
 def _sources(corpus: Corpus, wanted: set[str], look: Look) -> tuple[dict[str, Document], list[tuple[int, ...]]]:
@@ -351,7 +357,7 @@ def _sources(corpus: Corpus, wanted: set[str], look: Look) -> tuple[dict[str, Do
     return found, counts
 
 
-def _judged(pairs: Sequence[tuple[Reformulation, Document]], length: float, look: Look) -> Iterator[Judged]:
+def _judged(length: float, look: Look, pairs: Sequence[tuple[Reformulation, Document]]) -> list[Judged]:
     """Each reformulation beside its document; both have the same references, so their rows go together."""
     sources = [document for _, document in pairs]
     made = [msgspec.structs.replace(document, title=found.title, text=found.text) for found, document in pairs]
@@ -360,24 +366,28 @@ def _judged(pairs: Sequence[tuple[Reformulation, Document]], length: float, look
     lost = np.flatnonzero(a.present & (b.prmu > PRMU.index("R")))
     gone: Mapping[int, list[str]] = _by_document(a.document[lost], [a.surface[row] for row in lost.tolist()])
     ceilings = _ceilings(a, b, len(pairs))
+    judged: list[Judged] = []
     for i, (found, document) in enumerate(pairs):
         one, other = words_of(document.title, document.text), words_of(found.title, found.text)
         near_enough = abs(len(other) - len(one)) <= length * len(one) + ROUNDING
         reasons = [*(["references"] if i in gone else []), *([] if near_enough else ["length"])]
-        yield Judged(
-            found.id,
-            found.source,
-            found.method,
-            tuple(reasons),
-            tuple(gone.get(i, ())),
-            len(one),
-            len(other),
-            wer(one, other),
-            rouge1(one, other),
-            ceilings[i],
-            tuple(counts[0][i]),
-            tuple(counts[1][i]),
+        judged.append(
+            Judged(
+                found.id,
+                found.source,
+                found.method,
+                tuple(reasons),
+                tuple(gone.get(i, ())),
+                len(one),
+                len(other),
+                wer(one, other),
+                rouge1(one, other),
+                ceilings[i],
+                tuple(counts[0][i]),
+                tuple(counts[1][i]),
+            )
         )
+    return judged
 
 
 def _by_document(document: Ints, surfaces: Sequence[str]) -> dict[int, list[str]]:

@@ -113,7 +113,7 @@ def test_the_least_is_kept_of_a_metric_of_which_less_is_better(tmp_path: Path, m
 
 def test_paths_are_settings_as_well(trained: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="was trained without <peos>"):
-        karat.train(CORPUS, "tgrf", output=tmp_path / "m", steps=1, start=trained)
+        karat.train(CORPUS, "tgrf", output=tmp_path / "m", steps=1, start=str(trained))
 
 
 # ---------------------------------------------------------------------------------------------- model.json
@@ -251,9 +251,9 @@ def test_slots_of_a_model_without_numbers_are_no_fault_of_ours(tmp_path: Path) -
 
 def test_a_rewarded_model_goes_on_from_another(tmp_path: Path) -> None:
     karat.train(CORPUS, f"{TINY},peos=always", output=tmp_path / "one", steps=1)
-    karat.train(CORPUS, "tgrf", output=tmp_path / "two", steps=1, start=tmp_path / "one")
+    karat.train(CORPUS, "tgrf", output=tmp_path / "two", steps=1, start=str(tmp_path / "one"))
     with pytest.raises(InputError, match="two: is a tgrf already: go on from the generator"):
-        karat.train(CORPUS, "tgrf", output=tmp_path / "three", steps=1, start=tmp_path / "two")
+        karat.train(CORPUS, "tgrf", output=tmp_path / "three", steps=1, start=str(tmp_path / "two"))
 
 
 def test_a_directory_to_go_on_from_that_is_not_there_is_told_as_one(tmp_path: Path) -> None:
