@@ -15,7 +15,7 @@ from karat import __version__
 from karat.corpus import Corpus, Prediction, Run
 from karat.errors import InputError
 from karat.formats.reviews import NONE_ACCEPTED, Accepted, read_accepted
-from karat.matching.align import align
+from karat.matching.align import align, part_options, text_options
 from karat.matching.columns import PRMU, Aligned, Ints
 from karat.matching.inputs import (
     CorpusLike,
@@ -37,7 +37,7 @@ from karat.matching.inputs import (
     uncollected,
 )
 from karat.matching.join import Join, Shard, has_id
-from karat.matching.passes import Pass, View, hash_look, text_options
+from karat.matching.passes import Pass, View, hash_look
 from karat.matching.sanity import has_texts, sanity_warnings
 from karat.matching.spellings import merged_spellings
 from karat.metrics.base import DEFAULT_METRICS, Request, Rows, parse_request, plan_requests
@@ -90,8 +90,10 @@ class Plan:
         found: dict[Matching, list[int]] = {}
         for p, protocol in enumerate(self.protocols):
             found.setdefault(protocol.matching, []).append(p)
-        order = list(dict.fromkeys(map(text_options, found)))
-        return sorted(found.items(), key=lambda item: order.index(text_options(item[0])))
+        parts, texts = (list(dict.fromkeys(map(options, found))) for options in (part_options, text_options))
+        return sorted(
+            found.items(), key=lambda item: (parts.index(part_options(item[0])), texts.index(text_options(item[0])))
+        )
 
 
 @public(ScoreOptions)

@@ -81,20 +81,34 @@ def _close_digits(form: str) -> str:
 # ---------------------------------------------------------------------------------------------- prepare
 
 
+Parts = tuple[list[str], list[str]]  # titles and bodies in their compared form
+Texts = tuple[list[str], list[str], list[str]]  # the same, and both with what stands between them
+
+
+def part_options(matching: Matching) -> tuple[str, ...]:
+    """The options of a way of matching that normalised titles and bodies depend on."""
+    digits = "digits" if matching.repair == "digits" else ""
+    return (matching.tokenizer, matching.stemmer, matching.case, matching.unicode, digits)
+
+
+def text_options(matching: Matching) -> tuple[str, ...]:
+    """The options of a way of matching that normalised texts depend on."""
+    return (*part_options(matching), matching.boundary)
+
+
 def prepare(
     documents: Sequence[Document],
     matching: Matching,
     semeval: bool = False,
     reference_set: str | None = None,
-    parts: tuple[list[str], list[str]] | None = None,
+    texts: Texts | None = None,
 ) -> Prepared:
     """The normalised texts and the references of some documents; `semeval` is what references=by-name goes by.
 
-    `parts` are the `normalised_parts` of the documents, where a matching with the same tokens had them made.
+    `texts` are those of the documents, where they were made for another matching with the same `text_options`.
     """
-    titles, bodies = normalised_parts(documents, matching) if parts is None else parts
-    texts = _joined(documents, matching, titles, bodies)
-    bare = Prepared(documents, matching, Numbers(), Numbers(), titles, bodies, texts, _NO_REFERENCES)
+    titles, bodies, whole = normalised_texts(documents, matching) if texts is None else texts
+    bare = Prepared(documents, matching, Numbers(), Numbers(), titles, bodies, whole, _NO_REFERENCES)
     return with_set(bare, semeval, reference_set)
 
 
@@ -158,7 +172,13 @@ def references_of(document: Document, reference_set: str | None) -> list[Referen
     return (document.reference_sets or {}).get(reference_set) or []
 
 
-def normalised_parts(documents: Sequence[Document], matching: Matching) -> tuple[list[str], list[str]]:
+def normalised_texts(documents: Sequence[Document], matching: Matching, parts: Parts | None = None) -> Texts:
+    """The titles and texts of documents in their compared form; `parts` are those of the same `part_options`."""
+    titles, bodies = normalised_parts(documents, matching) if parts is None else parts
+    return titles, bodies, _joined(documents, matching, titles, bodies)
+
+
+def normalised_parts(documents: Sequence[Document], matching: Matching) -> Parts:
     """The titles and the texts of documents in their compared form."""
     normalise = _forms(matching).normalise
     normalise.forget()

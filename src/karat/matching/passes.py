@@ -16,7 +16,16 @@ from typing import Any, Generic, TypeVar
 from karat.corpus import Corpus, Document, Prediction, Run
 from karat.errors import InputError
 from karat.formats.reviews import NONE_ACCEPTED, Accepted
-from karat.matching.align import align, normalised_parts, prepare
+from karat.matching.align import (
+    Parts,
+    Texts,
+    align,
+    normalised_parts,
+    normalised_texts,
+    part_options,
+    prepare,
+    text_options,
+)
 from karat.matching.columns import Aligned, Prepared
 from karat.matching.inputs import hash_of_references
 from karat.matching.join import Chunk, Join, chunks
@@ -51,7 +60,8 @@ class View:
         self.given: list[Document] = chunk.documents.records()  # as they stand in the corpus
         self.documents = setup.extra.added_to(chunk.ids, self.given, setup.reference_set)
         self._predictions: dict[int, list[Prediction]] = {}
-        self._parts: dict[Any, tuple[list[str], list[str]]] = {}  # titles and texts
+        self._parts: dict[tuple[str, ...], Parts] = {}
+        self._texts: dict[tuple[str, ...], Texts] = {}
         self._prepared: dict[Matching, Prepared] = {}
         self._aligned: dict[Matching, dict[tuple[int, Counting], Aligned]] = {}
 
@@ -71,15 +81,20 @@ class View:
     def prepared(self, matching: Matching) -> Prepared:
         """The texts and references of the documents, for a way of matching."""
         if matching not in self._prepared:
-            key = text_options(matching)
-            if key not in self._parts:
-                _make_room(self._parts)
-                self._parts[key] = normalised_parts(self.documents, matching)
             _make_room(self._prepared)
-            setup = self.setup
-            found = prepare(self.documents, matching, setup.semeval, setup.reference_set, self._parts[key])
-            self._prepared[matching] = found
+            setup, texts = self.setup, self._normalised(matching)
+            self._prepared[matching] = prepare(self.documents, matching, setup.semeval, setup.reference_set, texts)
         return self._prepared[matching]
+
+    def _normalised(self, matching: Matching) -> Texts:
+        parts, texts = part_options(matching), text_options(matching)
+        if parts not in self._parts:
+            _make_room(self._parts)
+            self._parts[parts] = normalised_parts(self.documents, matching)
+        if texts not in self._texts:
+            _make_room(self._texts)
+            self._texts[texts] = normalised_texts(self.documents, matching, self._parts[parts])
+        return self._texts[texts]
 
     def aligned(self, system: int, protocol: Protocol) -> Aligned:
         """The columns of a run under a protocol; protocols that match alike share all that does not count."""
@@ -99,17 +114,6 @@ class View:
 def hash_look(view: View) -> int:
     """A look: the sum of the hashes of the references as they stand in the corpus."""
     return hash_of_references(view.ids, view.given, view.setup.reference_set)
-
-
-def text_options(matching: Matching) -> tuple[str, ...]:
-    """The options of a way of matching that the normalised titles and texts depend on."""
-    return (
-        matching.tokenizer,
-        matching.stemmer,
-        matching.case,
-        matching.unicode,
-        "digits" if matching.repair == "digits" else "",
-    )
 
 
 def _make_room(kept: dict[Any, Any]) -> None:

@@ -62,6 +62,7 @@ class Normaliser:
         by_piece = composes and tokens.pieces is str.split  # nothing is composed across white space
         self._composes_whole = composes and not by_piece
         self._pieces = Pieces(tokens.tokens, stem, by_piece)
+        self._texts: dict[str, str] = {}  # whole texts, where pieces cannot be taken by themselves
 
     @property
     def local(self) -> bool:
@@ -94,11 +95,17 @@ class Normaliser:
         """
         together = f" {_MARK} ".join(map(str.strip, texts))
         if not self.local or together.count(_MARK) >= max(len(texts), 1):
-            return [self(text).strip() for text in texts]
+            return [self._short(text) for text in texts]
         self._pieces[_MARK] = _MARK
         forms = [form.strip() for form in self(together).split(_MARK)] if texts else []
         del self._pieces[_MARK]
         return forms
+
+    def _short(self, text: str) -> str:
+        """The form of a short text, which is remembered as a whole."""
+        if text not in self._texts:
+            self._texts[text] = self(text).strip()
+        return self._texts[text]
 
     def _join(self, pieces: list[str]) -> str:
         forms = list(map(self._pieces.__getitem__, pieces))
@@ -109,6 +116,8 @@ class Normaliser:
         if len(self._pieces) > REMEMBERED:
             self._pieces.clear()
             self._pieces.respelled = self._pieces.vanished = False
+        if len(self._texts) > REMEMBERED // 4:
+            self._texts.clear()
 
 
 @cache
