@@ -50,7 +50,7 @@ _NOT_FIRST = '("`{[:;&#*@)}]-,'  # nor begins with
 _CUT = rf"(?:$|[{re.escape(_BREAKING)}]|--|\.\.)"
 _TOKEN = re.compile(rf"--+|\.\.+|[^{re.escape(_NOT_FIRST)}].*?(?=,?{_CUT})|.")
 _CHUNK = re.compile(r"\S+")
-_MARKED = re.compile(r"[^\s.?!]*[.?!]\S*")  # a chunk with a mark that may end a sentence
+_MARKED = re.compile(r"(?<!\S)[^\s.?!]*[.?!]\S*")  # a chunk with a mark that may end a sentence
 _MARK = re.compile(rf"[.?!](?=[{re.escape(_BREAKING)}]|$)")
 _PAUSES = frozenset(",;:.?!")
 _NUMBER = re.compile(r"-?[.,]?\d[\d,.-]*\.?")
