@@ -74,8 +74,8 @@ def _holds(test: Callable[[Any, Any], bool], things: Sequence[Any], left: Ints, 
     of = things.__getitem__
     for start in range(0, len(left), _SLICE):
         part = slice(start, start + _SLICE)
-        found = map(test, map(of, left[part].tolist()), map(of, right[part].tolist()))
-        holds[part] = np.fromiter(found, dtype=bool, count=len(holds[part]))
+        answers = map(test, map(of, left[part].tolist()), map(of, right[part].tolist()))
+        holds[part] = np.fromiter(answers, dtype=bool, count=len(holds[part]))
     return holds
 
 
