@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from click import Context
 
 import karat
 from benchmarks import __main__ as command
@@ -157,8 +158,9 @@ def test_scores_that_a_line_reads_are_made_before_it_is_measured(tmp_path: Path)
 
 @pytest.mark.parametrize("line", speed.LINES, ids=lambda line: line.name)
 def test_every_line_is_a_command_of_karat(line: speed.Line) -> None:
+    parent = Context(karat_command, **karat_command.context_settings)
     for verb, *arguments in (*line.before, line.command):
-        karat_command.commands[verb].make_context(verb, arguments)
+        karat_command.commands[verb].make_context(verb, arguments, parent)
 
 
 def test_a_folder_that_is_no_checkout_is_refused(tmp_path: Path) -> None:
