@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from click import Context
 
 import karat
 from benchmarks import __main__ as command
-from benchmarks import stages
+from benchmarks import speed, stages
 from benchmarks.made_corpus import MadeCorpus, write_corpus
+from karat.cli import karat as karat_command
 
 DOCUMENTS = 60
 ROOT = Path(__file__).resolve().parent.parent
@@ -117,3 +119,57 @@ def test_plain_loops_find_the_numbers_of_karat(made: MadeCorpus) -> None:
     rows = karat.score(made.corpus, made.run).rows()
     scores = {f"{row['metric']}:{row['subset']}": row["value"] for row in rows}
     assert stages.peer(str(made.corpus), str(made.run), DOCUMENTS) == pytest.approx(scores)
+
+
+# ---------------------------------------------------------------------------------------------- benchmarks.speed
+
+
+def measured(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """The finished command that measures lines, on a small corpus in the folder."""
+    command = [sys.executable, "-m", "benchmarks.speed", "--documents", "20", "--folder", str(folder), *options]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_lines_are_measured_in_two_checkouts_side_by_side(tmp_path: Path) -> None:
+    done = measured(tmp_path, "--lines", "describe", "one-document", "--against", str(ROOT))
+    assert done.returncode == 0, done.stderr
+    table = done.stdout.partition("documents")[2]
+    for line, documents in (("one-document", "1"), ("describe", "20")):
+        first, *figures = numbers(table, line)
+        assert first == documents
+        for before, after, ratio in zip(figures[::3], figures[1::3], figures[2::3], strict=True):
+            assert float(before) > 0
+            assert float(after) > 0
+            assert float(ratio) > 0
+        assert f"speed: {line} in {ROOT}: " in done.stderr
+    assert f"before: karat {karat.__version__} in {ROOT}\n" in done.stdout
+    assert "audit" not in done.stdout
+
+
+def test_scores_that_a_line_reads_are_made_before_it_is_measured(tmp_path: Path) -> None:
+    done = measured(tmp_path, "--lines", "compare")
+    assert done.returncode == 0, done.stderr
+    documents, cpu, wall, peak = numbers(done.stdout.partition("MB\n")[2], "compare")
+    assert documents == "20"
+    assert min(float(cpu), float(wall), float(peak)) > 0
+    runs = [(tmp_path / "20-0" / name).read_bytes() for name in ("run.jsonl", "run2.jsonl", "run3.jsonl")]
+    assert len(set(runs)) == 3
+
+
+@pytest.mark.parametrize("line", speed.LINES, ids=lambda line: line.name)
+def test_every_line_is_a_command_of_karat(line: speed.Line) -> None:
+    parent = Context(karat_command, **karat_command.context_settings)
+    for verb, *arguments in (*line.before, line.command):
+        karat_command.commands[verb].make_context(verb, arguments, parent)
+
+
+def test_a_folder_that_is_no_checkout_is_refused(tmp_path: Path) -> None:
+    done = measured(tmp_path, "--against", str(tmp_path))
+    assert done.returncode == 2
+    assert "it has no folder src/karat" in done.stderr
+
+
+def test_a_command_that_fails_is_reported_with_its_error_message(tmp_path: Path) -> None:
+    checkout = speed.Checkout(ROOT, tmp_path / "compiled")
+    with pytest.raises(SystemExit, match=r"karat score failed in .* \(exit 2\)\n(.|\n)*Missing argument"):
+        checkout.run(["score"], tmp_path)

@@ -59,11 +59,11 @@ def _spaced(forms: Sequence[str]) -> list[str]:
 
 
 def _inside(strings: Sequence[str], part: Ints, whole: Ints) -> Bools:
-    """Whether the string of the first number is within that of the second; a longer one is not within a shorter."""
+    """Whether the string of the first number is within that of the second; strings of different numbers differ."""
     length = np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))
-    holds = length[part] <= length[whole]
-    possible = np.flatnonzero(holds)
-    holds[possible] = _holds(operator.contains, strings, whole[possible], part[possible])
+    holds: Bools = np.equal(part, whole)
+    shorter = np.flatnonzero(length[part] < length[whole])
+    holds[shorter] = _holds(operator.contains, strings, whole[shorter], part[shorter])
     return holds
 
 
@@ -73,8 +73,8 @@ def _holds(test: Callable[[Any, Any], bool], things: Sequence[Any], left: Ints, 
     of = things.__getitem__
     for start in range(0, len(left), _SLICE):
         part = slice(start, start + _SLICE)
-        found = map(test, map(of, left[part].tolist()), map(of, right[part].tolist()))
-        holds[part] = np.fromiter(found, dtype=bool, count=len(holds[part]))
+        answers = map(test, map(of, left[part].tolist()), map(of, right[part].tolist()))
+        holds[part] = np.fromiter(answers, dtype=bool, count=len(holds[part]))
     return holds
 
 
