@@ -113,6 +113,24 @@ def interval(ends: tuple[float, float], digits: int = 4) -> str:
     return f"[{', '.join(text.replace('0.', '.', 1) if text.lstrip('-').startswith('0.') else text for text in texts)}]"
 
 
+def with_ends(ends: tuple[float, float]) -> str:
+    """What stands after a value that has an interval: nothing where that is undefined.
+
+    >>> with_ends((0.6042, 0.67543)), with_ends((float("nan"), 1.0))
+    (' [.604, .675]', '')
+    """
+    return "" if any(map(isnan, ends)) else f" {interval(ends, 3)}"
+
+
+def percent(value: float | None) -> str:
+    """A share in percent with one decimal; – where it is undefined.
+
+    >>> percent(0.53333), percent(None)
+    ('53.3', '–')
+    """
+    return fixed(1)(None if value is None else 100 * value)
+
+
 def count(value: float | None) -> str:
     """A whole number with commas; – where there is none, or no end to it.
 
@@ -152,6 +170,7 @@ NUMBER, SIGNED, P_VALUE, COUNT = Kind(number), Kind(signed), Kind(p_value), Kind
 P_BOUND = Kind(lambda found: p_value(*found))  # (p, whether it is the smallest that resamples can give)
 INTERVAL = Kind(interval)
 FIXED2 = Kind(fixed(2))
+PERCENT = Kind(percent)
 TEXT = Kind(text, "left")
 FIGURE = Kind(text)  # a text that is a number, to the right
 

@@ -14,15 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import karat
-from karat.output import FORMATS
 from karat.output.markup import Marked, bold, seen
 from karat.output.papers import Printed, latex, literal, tex
 from karat.output.papers import typst as written
 from tests.forked import program
-from tests.output.every import every, names_in
+from tests.output.every import NAMES, every, names_in
 
 DATA = Path(__file__).parents[1] / "golden"
-PRINTED = [found.__name__ for found, forms in FORMATS.items() if "typst" in forms]
 
 
 def figures(text: str) -> list[dict[str, Any]]:
@@ -42,7 +40,7 @@ def texts(content: Any) -> Iterator[str]:
         yield from texts([content[name] for name in ("body", "children") if name in content])
 
 
-@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize("name", NAMES)
 def test_typst_reads_the_tables_of_every_result_as_they_are_meant(name: str) -> None:
     found = every()[name]
     tables = figures(karat.render(found, "typst"))
@@ -55,11 +53,6 @@ def test_typst_reads_the_tables_of_every_result_as_they_are_meant(name: str) -> 
     said = [*texts([table["body"] for table in tables]), *texts([table["caption"]["body"] for table in tables])]
     for each in names_in(name):
         assert any(each in text for text in said), each
-
-
-def test_every_result_that_has_latex_has_typst() -> None:
-    assert [found.__name__ for found, forms in FORMATS.items() if "latex" in forms] == PRINTED
-    assert {found.__name__ for found in FORMATS} == set(every())
 
 
 def test_groups_have_rules_heads_span_and_the_best_is_bold() -> None:
