@@ -61,10 +61,8 @@ MODULES = {
     "Confidence": "confidences",
     "Description": "descriptions",
     "Filtered": "reformulations",
-    "Homogeneity": "homogeneities",
     "Human": "people",
     "NearMisses": "nearmisses",
-    "Study": "studies",
 }
 
 
