@@ -60,7 +60,6 @@ TABLES: Formats = {
 MODULES = {
     "Confidence": "confidences",
     "Description": "descriptions",
-    "Filtered": "reformulations",
     "Human": "people",
     "NearMisses": "nearmisses",
 }
