@@ -19,11 +19,12 @@ NONE = "–"  # what stands for a value that is undefined
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A text that stands out: by its style, or by a mark after it where there are no styles."""
+    """A text that stands out: by its style, or by marks around it where there are no styles."""
 
     text: str
     style: Style
-    mark: str = ""  # as * for the best on a terminal
+    mark: str = ""  # after it, as * for the best on a terminal
+    before: str = ""
 
 
 Words = str | tuple[str | Marked, ...]
@@ -46,7 +47,7 @@ def plain(words: Words) -> str:
     'best* of all'
     """
     parts = (words,) if isinstance(words, str) else words
-    return "".join(part if isinstance(part, str) else part.text + part.mark for part in parts)
+    return "".join(part if isinstance(part, str) else part.before + part.text + part.mark for part in parts)
 
 
 def short(name: str, width: int) -> str:

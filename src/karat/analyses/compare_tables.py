@@ -81,7 +81,9 @@ def _system_table(found: Comparison, standings: Sequence[Standing], title: str, 
 def _standing_cell(found: Comparison, each: Standing) -> Cell:
     sd = f" ± {number(each.sd)}" if each.seeds > 1 else ""
     letters = (" ", Marked(each.letters, "raised")) if each.letters else ()
-    return Cell(each.value, (sd, with_ends(each.interval), *letters), *(("bold", _best_mark(found)) if each.best else ()))
+    return Cell(
+        each.value, (sd, with_ends(each.interval), *letters), *(("bold", _best_mark(found)) if each.best else ())
+    )
 
 
 def _pair_table(found: Comparison, pairs: Sequence[Pair], caption: str) -> Table:

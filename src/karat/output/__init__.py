@@ -16,7 +16,7 @@ from karat.output.papers import latex, pieces_of, typst
 from karat.output.terminal import terminal
 from karat.results import Found
 
-Formats = dict[str, Callable[[Any], str]]
+Formats = Mapping[str, Callable[[Any], str]]
 
 
 def as_json(results: Found) -> str:
@@ -24,10 +24,21 @@ def as_json(results: Found) -> str:
     return msgspec.json.format(msgspec.json.encode(results.as_dict()), indent=1).decode() + "\n"
 
 
+def as_json_lines(found: Any) -> str:
+    """The run of the result, a document a line."""
+    encode = msgspec.json.Encoder().encode
+    return "".join(encode(prediction).decode() + "\n" for prediction in found.as_run())
+
+
 def as_csv(found: Any) -> str:
     """The rows as CSV, below the names of all their fields."""
     rows = found.flat_rows()
-    return csv_lines(list(dict.fromkeys(name for row in rows for name in row)), rows)
+    return csv_lines(names_of(rows), rows)
+
+
+def names_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The names of the fields of all rows, in their order."""
+    return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def csv_lines(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
@@ -46,16 +57,6 @@ def _cell(value: object) -> object:
     return "" if value is None else value
 
 
-# Of every result that has tables.
-TABLES: Formats = {
-    "table": lambda found: terminal(found.tables(), found.notes),
-    "md": lambda found: markdown(parts_of(found.tables(), found.notes)),
-    "html": lambda found: html(parts_of(found.tables(), found.notes)),
-    "json": as_json,
-    "latex": lambda found: latex(pieces_of(found.tables(), found.notes)),
-    "typst": lambda found: typst(pieces_of(found.tables(), found.notes)),
-    "csv": as_csv,
-}
 # Results that have no tables yet, and the modules that write them.
 MODULES = {
     "Confidence": "confidences",
@@ -78,10 +79,23 @@ def _of_module(name: str) -> Formats:
     }
 
 
-def formats_of(result: Found) -> Formats:
+def _of_tables(result: Any, width: int | None) -> Formats:
+    return {
+        "table": lambda found: terminal(found.tables(), found.notes, width),
+        "md": lambda found: markdown(parts_of(found.tables(), found.notes)),
+        "html": lambda found: html(parts_of(found.tables(), found.notes)),
+        "json": as_json,
+        "latex": lambda found: latex(pieces_of(found.tables(), found.notes)),
+        "typst": lambda found: typst(pieces_of(found.tables(), found.notes)),
+        "csv": as_csv,
+        **({"jsonl": as_json_lines} if hasattr(result, "as_run") else {}),
+    }
+
+
+def formats_of(result: Any, width: int | None = None) -> Formats:
     """What makes text of a result, by the name of the format."""
     if hasattr(result, "tables"):
-        return TABLES
+        return _of_tables(result, width)
     name = type(result).__name__
     if name in MODULES:
         return _of_module(MODULES[name])
@@ -90,12 +104,13 @@ def formats_of(result: Found) -> Formats:
     return page.FORMATS
 
 
-def render(result: Found, format: str = "table") -> str:
-    """A result as text: table, md, html, json, latex, typst or csv; a report as md, html or page.
+def render(result: Found, format: str = "table", width: int | None = None) -> str:
+    """A result as text: table, md, html, json, latex, typst or csv; predictions also as jsonl, a report as page.
 
-    Raises InputError if the result has no such format.
+    Tables have at most `width` columns: by default those of the terminal, or 80 where there is none. Raises InputError
+    if the result has no such format.
     """
-    forms = formats_of(result)
+    forms = formats_of(result, width)
     if format not in forms:
         raise unknown(f"format of {type(result).__name__}", format, forms)
     return forms[format](result)

@@ -273,7 +273,7 @@ def _why(each: Judged) -> Iterator[str]:
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
     source, own = row.pop("source_prmu"), row.pop("prmu")
     lists = {name: "; ".join(row[name]) for name in ("reasons", "lost")}
-    return row | lists | {f"source_{name}": source[name] for name in PRMU} | own
+    return {**row, **lists, **{f"source_{name}": source[name] for name in PRMU}, **own}
 
 
 # ---------------------------------------------------------------------------------------------- reading

@@ -8,7 +8,7 @@ from typing import Any
 
 from karat.analyses.homogeneity.genericness import Genericness
 from karat.analyses.homogeneity.result import Difference, Figure, Homogeneity, Row
-from karat.table import COUNT, FIXED2, NUMBER, P_VALUE, SIGNED, Cell, Column, Group, Table, number, rows_of, with_ends
+from karat.table import COUNT, FIXED2, P_VALUE, SIGNED, Cell, Column, Group, Table, number, rows_of, with_ends
 from karat.table import Row as Line
 
 CEILINGS = {"references": "(references)", "extractors": "(extractors)"}
