@@ -20,8 +20,8 @@ from karat.errors import InputError, MissingExtraError
 from karat.libraries import EXTRAS, library
 from karat.llm.client import Chat, Endpoint
 from karat.models.find import wanted
-from karat.models.run import Predicted, PredictOptions, predicted
-from karat.output.predicted import workbook
+from karat.models.run import PredictOptions, predicted
+from karat.output.workbook import workbook
 from karat.pairs.marian import NEEDED, translator
 from tests.forked import command
 
@@ -104,7 +104,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], Callable[[Path], Any]]] = {
     "xlsxwriter": (
         "writing an .xlsx file",
         ("predict", "firstphrases", "corpus.jsonl", "-o", "new.xlsx"),
-        lambda folder: workbook(Predicted("corpus", "model", 0, ())),
+        lambda folder: workbook([], "keyphrases"),
     ),
     "safetensors": (
         "training copyrnn",

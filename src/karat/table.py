@@ -19,11 +19,12 @@ NONE = "–"  # what stands for a value that is undefined
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A text that stands out: by its style, or by a mark after it where there are no styles."""
+    """A text that stands out: by its style, or by marks around it where there are no styles."""
 
     text: str
     style: Style
-    mark: str = ""  # as * for the best on a terminal
+    mark: str = ""  # after it, as * for the best on a terminal
+    before: str = ""
 
 
 Words = str | tuple[str | Marked, ...]
@@ -46,7 +47,7 @@ def plain(words: Words) -> str:
     'best* of all'
     """
     parts = (words,) if isinstance(words, str) else words
-    return "".join(part if isinstance(part, str) else part.text + part.mark for part in parts)
+    return "".join(part if isinstance(part, str) else part.before + part.text + part.mark for part in parts)
 
 
 def short(name: str, width: int) -> str:
@@ -113,6 +114,24 @@ def interval(ends: tuple[float, float], digits: int = 4) -> str:
     return f"[{', '.join(text.replace('0.', '.', 1) if text.lstrip('-').startswith('0.') else text for text in texts)}]"
 
 
+def with_ends(ends: tuple[float, float]) -> str:
+    """What stands after a value that has an interval: nothing where that is undefined.
+
+    >>> with_ends((0.6042, 0.67543)), with_ends((float("nan"), 1.0))
+    (' [.604, .675]', '')
+    """
+    return "" if any(map(isnan, ends)) else f" {interval(ends, 3)}"
+
+
+def percent(value: float | None) -> str:
+    """A share in percent with one decimal; – where it is undefined.
+
+    >>> percent(0.53333), percent(None)
+    ('53.3', '–')
+    """
+    return fixed(1)(None if value is None else 100 * value)
+
+
 def count(value: float | None) -> str:
     """A whole number with commas; – where there is none, or no end to it.
 
@@ -152,6 +171,7 @@ NUMBER, SIGNED, P_VALUE, COUNT = Kind(number), Kind(signed), Kind(p_value), Kind
 P_BOUND = Kind(lambda found: p_value(*found))  # (p, whether it is the smallest that resamples can give)
 INTERVAL = Kind(interval)
 FIXED2 = Kind(fixed(2))
+PERCENT = Kind(percent)
 TEXT = Kind(text, "left")
 FIGURE = Kind(text)  # a text that is a number, to the right
 

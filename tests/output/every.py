@@ -14,7 +14,6 @@ from karat.llm.ask import Forecast
 from karat.llm.client import Usage
 from karat.models.run import Entry, Predicted
 from karat.results import Found
-from karat.table import short
 from tests.output.nasty import BEE, IMAGE, SCRIPT
 
 TYPST = '#panic("read") [x](y) *b* _i_ `c` $m$ @who <tag> ~ \\n // -- = 1. \'q\' "q" {z}'
@@ -22,6 +21,27 @@ CORPUS = f"- {TYPST}"
 ONE, TWO = f"= {TYPST} {SCRIPT}", f"+ 1. {BEE}{IMAGE} \\end{{table}} % $x^2$"
 FEW = 20  # resamples
 GOLDEN = Path(__file__).parents[1] / "golden"
+
+NAMES = (
+    "Results",
+    "Audit",
+    "Comparison",
+    "Check",
+    "Tables",
+    "Reproduction",
+    "Description",
+    "NearMisses",
+    "Confidence",
+    "Overlap",
+    "Homogeneity",
+    "Consistency",
+    "Human",
+    "Filtered",
+    "Study",
+    "Shown",
+    "Predicted",
+    "Forecast",
+)
 
 DOCUMENTS: list[dict[str, Any]] = [
     {
@@ -40,7 +60,7 @@ def names_in(result: str) -> tuple[str, ...]:
         "Results": (CORPUS, ONE, TWO),
         "Audit": (CORPUS, ONE, TWO),
         "Tables": (ONE, TWO),
-        "Consistency": (short(ONE, 60), short(TWO, 60)),
+        "Consistency": (ONE, TWO),
         "Human": ("people (ceiling)",),  # annotators are in the other formats
     }
     return others.get(result, (CORPUS,))

@@ -11,20 +11,17 @@ import pytest
 from markdown_it import MarkdownIt
 
 import karat
-from karat.output import FORMATS
 from karat.output.markup import Grid, Heading, Items, Marked, Part, bold, code, html, markdown
 from karat.results import Displayed
-from karat.table import short
-from tests.output.every import CORPUS, DOCUMENTS, ONE, TWO, TYPST, every, run
+from tests.output.every import CORPUS, DOCUMENTS, NAMES, ONE, TWO, TYPST, every, run
 
 PLAIN = {"div", "p", "strong", "code", "del", "sup", "h3", "h4", "ul", "li"}
 TABLE = {"table", "thead", "tbody", "tr", "th", "td"}
 STYLE = re.compile(r"text-align: (?:left|right)(?:; padding-left: 2em)?|white-space: normal; overflow-wrap: anywhere")
-NAMES = [found.__name__ for found in FORMATS]
 # What of the nasty names stands in a result, where it is not the corpus.
 SHOWN = {
     "Tables": ONE,
-    "Consistency": short(ONE, 60),
+    "Consistency": ONE,
     "Human": ONE,
     "Study": ONE,
     "Shown": TYPST,
@@ -59,6 +56,11 @@ def read(text: str) -> Reader:
     reader.close()
     assert reader.open == []
     return reader
+
+
+def test_no_result_is_missing_here() -> None:
+    assert set(every()) == set(NAMES)
+    assert {kind.__name__ for kind in Displayed.__subclasses__() if kind.__module__.startswith("karat.")} == set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

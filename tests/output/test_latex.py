@@ -11,12 +11,10 @@ import pypdf
 import pytest
 
 import karat
-from karat.output import FORMATS
 from karat.output.papers import Printed, latex
-from tests.output.every import every, names_in
+from tests.output.every import NAMES, every, names_in
 from tests.output.nasty import BEE
 
-PRINTED = [found.__name__ for found, forms in FORMATS.items() if "latex" in forms]
 # A sheet that is wide enough for every table; pdflatex has no letter for some of the names, so it is told one.
 DOCUMENT = rf"""\documentclass{{article}}
 \usepackage{{booktabs}}
@@ -56,7 +54,7 @@ LOOKS = str.maketrans(
 )
 
 
-@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize("name", NAMES)
 def test_pdflatex_reads_the_tables_of_every_result_as_they_are_meant(name: str, tmp_path: Path) -> None:
     tables = karat.render(every()[name], "latex")
     said = compiled(tables, tmp_path)

@@ -95,6 +95,33 @@ def test_long_names_are_wrapped_where_that_lets_all_columns_stand_beside_each_ot
     ]
 
 
+def test_a_name_without_cells_takes_the_whole_line() -> None:
+    group = Group([Row("1", ["dances", 0.5])], "b1: a title that is longer than the columns")
+    assert shown(Table("", "document", [Column("keyphrase", TEXT), Column("score")], [group]), 30) == [
+        "document  keyphrase  score",
+        "b1: a title that is longer",
+        "than the columns",
+        "  1       dances     .5000",
+    ]
+
+
+def test_words_are_wrapped_sooner_where_that_lets_all_columns_stand_beside_each_other() -> None:
+    columns, cells = [Column(name, TEXT) for name in "ab"], ["word " * 7 + "word", "other"]
+    table = Table("", "", columns, rows_of([("1", cells)]))
+    assert shown(table, 80) == [f"   a{' ' * 40}b", f"1  {'word ' * 7}word  other"]
+    assert shown(table, 40) == [
+        "   a                              b",
+        "1  word word word word word word  other",
+        "   word word",
+    ]
+
+
+def test_marks_stand_around_a_text_where_there_are_no_styles() -> None:
+    table = Table(about=[("of ", Marked("bees", "bold", "»", "«"))])
+    assert terminal([table]) == "of «bees»\n"
+    assert markdown(parts_of([table])) == "of **bees**\n"
+
+
 def test_texts_without_a_table_stand_together_and_notes_apart() -> None:
     table = Table("Why:", items=["one", "  two " + "three " * 5])
     assert terminal([table], ["a note", "warning: w"], width=20) == (

@@ -25,10 +25,10 @@ from karat.table import (
     Row,
     Table,
     Words,
-    interval,
     number,
     p_value,
     rows_of,
+    with_ends,
 )
 
 WHERE = {"bootstrap": "where that does not apply", OVER_SEEDS: "where a system has several seeds"}
@@ -80,9 +80,10 @@ def _system_table(found: Comparison, standings: Sequence[Standing], title: str, 
 
 def _standing_cell(found: Comparison, each: Standing) -> Cell:
     sd = f" ± {number(each.sd)}" if each.seeds > 1 else ""
-    ends = f" {interval(each.interval, 3)}" if each.interval[0] == each.interval[0] else ""
     letters = (" ", Marked(each.letters, "raised")) if each.letters else ()
-    return Cell(each.value, (sd, ends, *letters), *(("bold", _best_mark(found)) if each.best else ()))
+    return Cell(
+        each.value, (sd, with_ends(each.interval), *letters), *(("bold", _best_mark(found)) if each.best else ())
+    )
 
 
 def _pair_table(found: Comparison, pairs: Sequence[Pair], caption: str) -> Table:
@@ -113,10 +114,9 @@ def _documents(pairs: Sequence[Pair]) -> str:
 def _pair_cells(found: Comparison, pair: Pair) -> list[Any]:
     """The difference with its interval, p, adjusted p, effect size, and what could have been found."""
     used, marks = pair.used(found.options.test), stars(found, pair)
-    ends = f" {interval(pair.interval, 3)}" if pair.interval[0] == pair.interval[0] else ""
     effect = pair.effect.get
     return [
-        Cell(pair.difference, (*((Marked(marks, "raised"),) if marks else ()), ends)),
+        Cell(pair.difference, (*((Marked(marks, "raised"),) if marks else ()), with_ends(pair.interval))),
         (pair.tests.get(used), used in pair.at_floor),
         (pair.adjusted.get(used), used in pair.adjusted_at_floor),
         *(Cell(_number(effect(name))) for name in ("d_z", "detectable", "documents_needed")),

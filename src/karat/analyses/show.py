@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import Any, Literal
 
 from karat import __version__
@@ -28,6 +29,7 @@ from karat.options import (
     required,
 )
 from karat.results import Displayed
+from karat.table import NONE, TEXT, Cell, Column, Group, Marked, Row, Table
 from karat.text.places import Span, occurrences, stems_at
 
 Kind = Literal["present", "absent"]
@@ -99,6 +101,17 @@ class Shown(Displayed):
             },
             "references": [asdict(each) for each in self.references],
         }
+
+    def tables(self) -> Iterator[Table]:
+        """The title and the text with the present references marked; then who predicts what, side by side."""
+        head = f"{self.corpus}, document {self.id}, protocol {self.protocol}"
+        yield Table(head)
+        for text, marks in ((self.title, self.title_marks), (self.text, self.text_marks)):
+            if text:
+                yield Table(about=[tuple(_with_marks(text, marks))])
+        columns = [Column(name, TEXT) for name in ("references", *self.systems)]
+        yield Table("", "", columns, [_group(self, kind) for kind in KINDS], caption=f"{head}.")
+        yield Table(notes=[tuple(_legend(self))])
 
 
 @public(ShowOptions)
@@ -200,6 +213,60 @@ def _wanted(prepared: Prepared, aligned: dict[str, Aligned]) -> Iterator[Wanted]
             _kind(bool(r.present[reference])),
             tuple(name for name, found in phrases.items() if stems & found),
         )
+
+
+# ---------------------------------------------------------------------------------------------- tables
+
+KINDS: tuple[Kind, ...] = ("present", "absent")
+FOUND, DROPPED = " +", " -"  # after a phrase, where there are no styles
+
+
+def _with_marks(text: str, marks: Sequence[Span]) -> Iterator[str | Marked]:
+    """The pieces of a text, the marked ones in bold or in guillemets."""
+    at = 0
+    for start, end in marks:
+        yield _line(text[at:start])
+        yield Marked(_line(text[start:end]), "bold", "»", "«")
+        at = end
+    yield _line(text[at:])
+
+
+def _line(text: str) -> str:
+    """A text on one line."""
+    return re.sub(r"\s+", " ", text)
+
+
+def _group(shown: Shown, kind: Kind) -> Group:
+    """The references of a kind, and beside them the predictions of each system."""
+    columns = [[_reference(each) for each in shown.references if each.subset == kind]]
+    for system in shown.systems:
+        own = [each for each in shown.predictions if (each.system, each.subset) == (system, kind)]
+        columns.append([_prediction(each) for each in own])
+    lines = zip_longest(*(column or [Cell(NONE)] for column in columns))
+    return Group([Row(str(place), cells) for place, cells in enumerate(lines, 1)], kind)
+
+
+def _reference(each: Wanted) -> Cell:
+    names = " / ".join(each.phrases)
+    return Cell(names, style="bold", mark=FOUND) if each.found_by else Cell(names)
+
+
+def _prediction(each: Predicted) -> Cell:
+    if each.dropped:
+        return Cell(each.phrase, style="struck", mark=DROPPED)
+    return Cell(each.phrase, style="bold", mark=FOUND) if each.hit else Cell(each.phrase)
+
+
+def _legend(shown: Shown) -> Iterator[str | Marked]:
+    """What the marks are."""
+    yield Marked("in the text", "bold", "»", "«")
+    yield ": a present reference; "
+    yield Marked("phrase", "bold", FOUND)
+    yield ": a prediction that is a reference, and a reference that is found"
+    if any(each.dropped for each in shown.predictions):
+        yield "; "
+        yield Marked("phrase", "struck", DROPPED)
+        yield ": a prediction that the protocol drops"
 
 
 # ---------------------------------------------------------------------------------------------- marks

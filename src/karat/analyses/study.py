@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from karat.analyses.homogeneity import homogeneity
-from karat.analyses.homogeneity.result import Homogeneity
+from karat.analyses.homogeneity.result import Figure, Homogeneity, Row
+from karat.analyses.homogeneity.tables import CEILINGS, MARKED, agreement, intervals, with_low_and_high
 from karat.analyses.score import prmu
 from karat.corpus import Batch, Corpus, Prediction, Run
 from karat.errors import InputError
@@ -46,6 +47,8 @@ from karat.options import (
 from karat.pairs.filter import ALL, LENGTH, Filtered, filter_reformulations
 from karat.pairs.mine import Pairs, mine_pairs
 from karat.results import Displayed
+from karat.table import COUNT, PERCENT, Cell, Column, Group, Kind, Table, fixed, percent, rows_of
+from karat.table import Row as Line
 
 EXTRACTS = 0.01  # a system that generates less than this share of its predictions is an extractor
 
@@ -97,6 +100,37 @@ class Study(Displayed):
             "on_shared_references": None if self.sharing is None else self.sharing.as_dict(),
         }
 
+    def flat_rows(self) -> list[dict[str, Any]]:
+        """The rows of the CSV output."""
+        first = ("table", "corpus", "version", "kind", "system", "pairs", "documents", *PRMU)
+        last = ("pearson_p", "generated", "generated_mean", "undefined")
+        return [
+            {name: row.get(name) for name in first}
+            | with_low_and_high(row, ("hooper", "rodgers", "pearson"))
+            | {name: row.get(name) for name in last}
+            for row in self.rows()
+        ]
+
+    def tables(self) -> Iterator[Table]:
+        """The tables that there are, then what their figures are."""
+        legend: dict[str, None] = {}
+        protocol = f"Protocol {', '.join(self.signatures)}."
+        for number, (title, corner, columns, groups, about) in self._numbered():
+            legend |= dict.fromkeys(about)
+            caption = " ".join([f"{title}.", *about, protocol])
+            yield Table(f"{number}. {title}", corner, columns, groups, caption=caption)
+        yield Table(notes=[*legend, protocol])
+
+    def _numbered(self) -> Iterator[tuple[int, _Parts]]:
+        yield 1, _version_table(self)
+        if self.reformulated is not None:
+            on = f"{self.reformulated.pairs:,} documents and their reformulations"
+            yield 2, _agreement_table(self.reformulated, on, correlated=True)
+        if self.sharing is not None:
+            on = f"{self.sharing.pairs:,} pairs of documents that share references"
+            on += f" (Jaccard ≥ {self.mined.options.min:g})"
+            yield 3, _agreement_table(self.sharing, on, correlated=False)
+
 
 def kind_of(generated: float | None) -> str | None:
     """Whether a system generates phrases or only extracts them, by the share that is not in its documents.
@@ -107,6 +141,60 @@ def kind_of(generated: float | None) -> str | None:
     if generated is None or generated != generated:
         return None
     return "extracts" if generated < EXTRACTS else "generates"
+
+
+# ---------------------------------------------------------------------------------------------- tables
+
+ALPHA = 0.05
+PRMU_ARE = "P, R, M, U: references that are present, reordered, mixed, unseen; means over documents."
+MEASURED = (
+    "hooper: phrases that both documents have over those that either has; rodgers: the same of words; "
+    f"gen.: share of all predictions that are not in their document (micro; below {EXTRACTS:g}: an extractor); gen./d: "
+    "its mean over documents."
+)
+CORRELATED = f"ROUGE: Pearson's r of hooper with ROUGE-1 of the two texts; * p < {ALPHA:g} by the bootstrap."
+MEASURES = ["hooper", "rodgers"]
+CORRELATION = Kind(lambda value: fixed(2)(value).replace("0.", ".", 1))
+_Parts = tuple[str, str, list[Column], Sequence[Group], list[str]]  # title, corner, columns, groups, what they are
+
+
+def _version_table(found: Study) -> _Parts:
+    """The documents, and the classes of their references."""
+    rows = rows_of((each.name, [each.documents, *map(Cell, each.prmu.values())]) for each in found.versions)
+    columns = [Column("documents", COUNT), *(Column(f"% {name}", PERCENT) for name in PRMU)]
+    title = f"The documents of {found.corpus}, and the classes of their references"
+    return title, "version", columns, rows, [PRMU_ARE, *_kept(found)]
+
+
+def _kept(found: Study) -> Iterator[str]:
+    """How many reformulations are kept, and how far they are from their documents."""
+    for row in [] if found.filtered is None else found.filtered.summary()[-1:]:
+        yield (
+            f"Of {row['reformulations']:,} reformulations {row['kept']:,} are kept: word error rate "
+            f"{percent(row['wer'])} %, ROUGE-1 {percent(row['rouge1'])} %."
+        )
+
+
+def _agreement_table(found: Homogeneity, on: str, correlated: bool) -> _Parts:
+    """Generators above, extractors below, then the ceilings."""
+    rows: dict[str | None, list[Line]] = {"generates": [], "extracts": [], None: []}
+    for row in found.systems:
+        rows[kind_of(row.generated)].append(Line(row.system, _figures(row, correlated)))
+    ceilings = [Line(CEILINGS[row.system], _figures(row, correlated, ceiling=True)) for row in found.ceilings]
+    columns = [*map(Column, (*MEASURES, "gen.", "gen./d")), *([Column("ROUGE", CORRELATION)] if correlated else [])]
+    about = [MEASURED, *([CORRELATED] if correlated else []), MARKED, intervals(found)]
+    return f"Homogeneity on {on}", "system", columns, [*map(Group, rows.values()), Group(ceilings)], about
+
+
+def _figures(row: Row, correlated: bool, ceiling: bool = False) -> list[Any]:
+    starred = [None if ceiling else _starred(row.figures.get("pearson"))] if correlated else []
+    return [*agreement(row, MEASURES, ceiling), *starred]
+
+
+def _starred(figure: Figure | None) -> Cell:
+    if figure is None or figure.value != figure.value:
+        return Cell(None)
+    return Cell(figure.value, "*" if figure.p < ALPHA else " ")
 
 
 # ---------------------------------------------------------------------------------------------- runs

@@ -157,7 +157,7 @@ def _destinations(corpus: str, format_: str | None, output: str | None) -> tuple
     check_file(output)
     run, view = _chosen(corpus, format_, output)
     if view == "xlsx":
-        from karat.output.predicted import writer_of_workbooks
+        from karat.output.workbook import writer_of_workbooks
 
         writer_of_workbooks()
     return run, view
@@ -232,15 +232,15 @@ def _forecast(chosen: Wanted, given: Given, options: PredictOptions) -> None:
 def _deliver(found: Predicted, view: str | None, output: str | None, quiet: bool) -> None:
     """Shows the predictions or writes them for other readers; what formats do not hold goes to standard error."""
     from karat.formats.output import write_beside
-    from karat.output.predicted import workbook
+    from karat.output.terminal import WIDTH
+    from karat.output.workbook import workbook
 
-    if view is not None:
-        content = workbook(found) if view == "xlsx" else karat.render(found, view).encode()
-        if output is not None:
-            write_beside(output, content)
-        else:
-            sys.stdout.buffer.write(content)
-            sys.stdout.buffer.flush()
+    if output is not None and view is not None:
+        sheet = view == "xlsx"
+        text = "" if sheet else karat.render(found, view, WIDTH)
+        write_beside(output, workbook(found.flat_rows(), "keyphrases") if sheet else text.encode())
+    elif view is not None:
+        write_out(karat.render(found, view))
     if not quiet and (view not in ("table", "json") or output is not None):
         echo_notes(found.notes)
 

@@ -292,6 +292,7 @@ def deliver(results: Found, format_: str | None, output: str | None, quiet: bool
     """Writes results to standard output, or to a file in the format that its suffix or -f names."""
     from karat.formats.output import write_beside
     from karat.output import render
+    from karat.output.terminal import WIDTH
     from karat.results import Kept
 
     chosen = format_ or _BY_SUFFIX.get(Path(output or "").suffix, "table")
@@ -300,8 +301,8 @@ def deliver(results: Found, format_: str | None, output: str | None, quiet: bool
     elif output.endswith(".karat") and isinstance(results, Kept):
         results.save(output)
     else:
-        write_beside(output, render(results, chosen).encode())
-    if not quiet and (output is not None or chosen in ("csv", "latex", "typst")):  # the other formats hold them
+        write_beside(output, render(results, chosen, WIDTH).encode())
+    if not quiet and (output is not None or chosen == "csv"):  # the other formats hold them
         echo_notes(results.notes)
 
 

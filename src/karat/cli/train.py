@@ -23,6 +23,7 @@ from karat.cli.shared import (
     fields_option,
     progress,
     quiet_option,
+    write_out,
 )
 from karat.errors import InputError
 
@@ -83,7 +84,7 @@ def train(model: str, corpus: str, output: str, valid: str | None, quiet: bool, 
     `karat predict DIR` then predicts with it.
     """
     from karat.models.generators.settings import GENERATORS
-    from karat.output.trainings import as_table
+    from karat.output.terminal import terminal
 
     name = model.partition(",")[0].strip()
     if name in GENERATORS:
@@ -99,7 +100,7 @@ def train(model: str, corpus: str, output: str, valid: str | None, quiet: bool, 
         found = karat.train(
             documents, model, output=output, valid=checked, start=start, progress=done, tell=tell, **options
         )
-    click.echo(as_table(found))
+    write_out(terminal(found.tables()))
     if name in GENERATORS:
         guided = ",guide=RUN" if Path(options["guide"] or "").is_file() else ""
         click.echo(f"\nNext: karat predict {output}{guided} CORPUS -o RUN.jsonl; karat score CORPUS RUN.jsonl")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from importlib import resources
@@ -17,6 +17,7 @@ from karat.errors import InputError
 from karat.llm.client import AnswerError, Chat, Endpoint, EndpointError, StoppedError, Usage, estimate
 from karat.llm.store import Limits, Question, Spent, Store
 from karat.results import Displayed
+from karat.table import Table
 
 METHODS = ("paraphrase", "back-translation")
 SOURCE_LANGUAGE = "English"
@@ -133,6 +134,18 @@ class Forecast(Displayed):
             "cost": self.cost,
         }
         return {"signatures": {}, "rows": [row], "notes": list(self.notes)}
+
+    def tables(self) -> Iterator[Table]:
+        """How much there is to ask, and what it takes, in words."""
+        left = self.requests - self.answered
+        yield Table(
+            about=[
+                f"{self.corpus}, {self.documents:,} documents, {self.method}",
+                f"{self.requests:,} requests, {self.answered:,} of them answered already, {left:,} left",
+                f"about {self.usage.tokens_in:,} tokens in, {self.usage.tokens_out:,} out",
+                *([] if self.cost is None else [f"about {self.cost:.4g} to pay"]),
+            ]
+        )
 
 
 def count(

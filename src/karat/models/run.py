@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from karat.corpus import Batch, Corpus, Document, Prediction, Run, text_of_id
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.formats.base import quoted
 from karat.formats.containers import json_value, whole_json
 from karat.formats.files import check_compression, first_line
@@ -48,6 +48,7 @@ from karat.options import (
     public,
 )
 from karat.results import Displayed
+from karat.table import TEXT, Column, Group, Row, Table
 from karat.text.languages import other_language
 
 CHUNK = 32  # documents that are read at a time where no model says how many it wants
@@ -106,6 +107,14 @@ class Entry:
     prediction: Prediction
     title: str | None = None
 
+    def id_at(self, place: int) -> str:
+        """The id of the document, or its place where it has none."""
+        return str(place if self.prediction.id is None else self.prediction.id)
+
+    def head(self, place: int) -> str:
+        """The id of the document, or its place, and its title."""
+        return f"{self.id_at(place)}: {' '.join(self.title.split())}" if self.title else self.id_at(place)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Predicted(Displayed):
@@ -139,6 +148,34 @@ class Predicted(Displayed):
     def as_run(self) -> Run:
         """The predictions as a run, named after the model."""
         return Run.of((entry.prediction for entry in self.entries), self.model)
+
+    def flat_rows(self) -> list[dict[str, Any]]:
+        """The rows of the CSV output: one dict a document, with a column for each phrase."""
+        most = max((len(entry.prediction.keyphrases or ()) for entry in self.entries), default=0)
+        names = [f"keyphrase {rank}" for rank in range(1, most + 1)]
+        return [
+            {"id": entry.id_at(place), "title": entry.title or "", **dict.fromkeys(names, "")}
+            | dict(zip(names, (phrase or "" for phrase in entry.prediction.keyphrases or ()), strict=False))
+            for place, entry in enumerate(self.entries, 1)
+        ]
+
+    def tables(self) -> Iterator[Table]:
+        """The phrases of each document, in their order."""
+        head = f"{self.corpus}, {counted(self.documents, 'document')}, {self.model}"
+        scored = any(entry.prediction.scores for entry in self.entries)
+        columns = [Column("keyphrase", TEXT), *([Column("score")] if scored else [])]
+        groups = [Group(list(_ranks(each, scored)), each.head(place)) for place, each in enumerate(self.entries, 1)]
+        yield Table(head, "document", columns if groups else (), groups)
+
+
+def _ranks(entry: Entry, scored: bool) -> Iterator[Row]:
+    """A row for each phrase of a document, and its score where any document has scores."""
+    phrases = entry.prediction.keyphrases or []
+    scores = entry.prediction.scores or [None] * len(phrases)
+    for rank, (phrase, score) in enumerate(zip(phrases, scores, strict=True), 1):
+        yield Row(str(rank), [phrase, score][: 1 + scored])
+    if not phrases:
+        yield Row("–", ["no phrases", None][: 1 + scored])
 
 
 # ---------------------------------------------------------------------------------------------- verbs

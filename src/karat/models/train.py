@@ -28,6 +28,7 @@ from karat.options import (
     public,
     required,
 )
+from karat.table import Column, Kind, Table, rows_of
 
 _EVERY = 20  # documents after which progress is told
 
@@ -52,7 +53,20 @@ class Trained:
     rows: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...] = ()
 
+    def tables(self) -> Iterator[Table]:
+        """A headline, and a row for each thing that was learned."""
+        headline = f"{self.model}, learned from {self.documents:,} documents: {self.path}"
+        corner, *names = self.rows[0] if self.rows else ("",)
+        rows = rows_of((str(row[corner]), [row[name] for name in names]) for row in self.rows)
+        yield Table(headline, corner, [Column(name, LEARNED) for name in names], rows)
 
+
+def _learned(value: object) -> str:
+    """A count with commas, another number with three digits, a text as it is."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+LEARNED = Kind(_learned)
 Train = Callable[..., Learned]  # (documents, language, *, option=default...) -> Learned
 TRAINERS: dict[str, Model] = {}
 

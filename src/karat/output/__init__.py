@@ -5,47 +5,18 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from importlib import import_module
+from typing import Any
 
 import msgspec
 
-from karat.analyses.audit import Audit
-from karat.analyses.check import Check
-from karat.analyses.compare import Comparison
-from karat.analyses.confidence.result import Confidence
-from karat.analyses.consistency import Consistency
-from karat.analyses.describe.result import Description
-from karat.analyses.homogeneity.result import Homogeneity
-from karat.analyses.human.result import Human
-from karat.analyses.nearmiss import NearMisses
-from karat.analyses.overlap import Overlap
-from karat.analyses.report.result import Page
-from karat.analyses.reproduce import Reproduction
-from karat.analyses.show import Shown
-from karat.analyses.study import Study
-from karat.analyses.tables import Tables
 from karat.errors import unknown
-from karat.llm.ask import Forecast
-from karat.models.run import Predicted
-from karat.output import (
-    confidences,
-    consistencies,
-    descriptions,
-    homogeneities,
-    nearmisses,
-    people,
-    predicted,
-    reformulations,
-    shown,
-    studies,
-)
-from karat.output.markup import Part, html, markdown, parts_of
-from karat.output.page import summary as page_summary
-from karat.output.page.rendering import render as page_html
-from karat.output.papers import Printed, latex, pieces_of, typst
+from karat.output.markup import html, markdown, noted, parts_of
+from karat.output.papers import latex, pieces_of, typst
 from karat.output.terminal import terminal
-from karat.pairs.filter import Filtered
-from karat.results import Found, Results
+from karat.results import Found
+
+Formats = Mapping[str, Callable[[Any], str]]
 
 
 def as_json(results: Found) -> str:
@@ -53,10 +24,21 @@ def as_json(results: Found) -> str:
     return msgspec.json.format(msgspec.json.encode(results.as_dict()), indent=1).decode() + "\n"
 
 
+def as_json_lines(found: Any) -> str:
+    """The run of the result, a document a line."""
+    encode = msgspec.json.Encoder().encode
+    return "".join(encode(prediction).decode() + "\n" for prediction in found.as_run())
+
+
 def as_csv(found: Any) -> str:
     """The rows as CSV, below the names of all their fields."""
     rows = found.flat_rows()
-    return csv_lines(list(dict.fromkeys(name for row in rows for name in row)), rows)
+    return csv_lines(names_of(rows), rows)
+
+
+def names_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The names of the fields of all rows, in their order."""
+    return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def csv_lines(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
@@ -75,99 +57,60 @@ def _cell(value: object) -> object:
     return "" if value is None else value
 
 
-class Writing(Protocol):
-    """What a module of this package says of a result: as text, as parts of a page, as tables of a paper."""
-
-    @property
-    def terminal(self) -> Callable[[Any], str]:
-        """The text of at most 80 columns."""
-
-    @property
-    def parts(self) -> Callable[[Any], Iterable[Part]]:
-        """What Markdown and HTML are made of."""
-
-    @property
-    def printed(self) -> Callable[[Any], Iterable[Printed]]:
-        """What LaTeX and Typst are made of."""
-
-    @property
-    def CSV_FIELDS(self) -> Sequence[str]:  # noqa: N802
-        """The columns of its CSV."""
-
-    @property
-    def csv_rows(self) -> Callable[[Any], Iterable[Mapping[str, Any]]]:
-        """The lines of its CSV."""
+# Results that have no tables yet, and the modules that write them.
+MODULES = {
+    "Confidence": "confidences",
+    "Description": "descriptions",
+    "Human": "people",
+    "NearMisses": "nearmisses",
+}
 
 
-Formats = dict[str, Callable[[Any], str]]
-
-
-def _read(terminal: Callable[[Any], str], parts: Callable[[Any], Iterable[Part]]) -> Formats:
-    """The formats of every result: to be read, and JSON."""
+def _of_module(name: str) -> Formats:
+    module = import_module(f"karat.output.{name}")
     return {
-        "table": terminal,
-        "md": lambda found: markdown(parts(found)),
-        "html": lambda found: html(parts(found)),
+        "table": module.terminal,
+        "md": lambda found: markdown(module.parts(found)),
+        "html": lambda found: html(module.parts(found)),
         "json": as_json,
-    }
-
-
-def _all(module: Writing) -> Formats:
-    """The formats of a result that a paper can show."""
-    return _read(module.terminal, module.parts) | {
-        "latex": lambda found: latex(module.printed(found)),
-        "typst": lambda found: typst(module.printed(found)),
+        "latex": lambda found: latex([*module.printed(found), *noted(found.notes)]),
+        "typst": lambda found: typst([*module.printed(found), *noted(found.notes)]),
         "csv": lambda found: csv_lines(module.CSV_FIELDS, module.csv_rows(found)),
     }
 
 
-# Of every result that has tables.
-TABLES: Formats = {
-    "table": lambda found: terminal(found.tables(), found.notes),
-    "md": lambda found: markdown(parts_of(found.tables(), found.notes)),
-    "html": lambda found: html(parts_of(found.tables(), found.notes)),
-    "json": as_json,
-    "latex": lambda found: latex(pieces_of(found.tables(), found.notes)),
-    "typst": lambda found: typst(pieces_of(found.tables(), found.notes)),
-    "csv": as_csv,
-}
-
-FORMATS: dict[type, Formats] = {
-    Results: TABLES,
-    Audit: TABLES,
-    Comparison: TABLES,
-    Check: TABLES,
-    Tables: TABLES,
-    Reproduction: TABLES,
-    Description: _all(descriptions),
-    NearMisses: _all(nearmisses),
-    Confidence: _all(confidences),
-    Overlap: TABLES,
-    Homogeneity: _all(homogeneities),
-    Study: _all(studies),
-    Consistency: _all(consistencies),
-    Human: _all(people),
-    Filtered: _all(reformulations),
-    Forecast: _read(reformulations.forecast, reformulations.forecast_parts),
-    Shown: _read(shown.terminal, shown.parts),
-    Predicted: _read(predicted.terminal, predicted.parts)
-    | {
-        "jsonl": predicted.json_lines,
-        "csv": lambda found: csv_lines(predicted.columns(found), predicted.spread_rows(found)),
-    },
-}
+def _of_tables(result: Any, width: int | None) -> Formats:
+    return {
+        "table": lambda found: terminal(found.tables(), found.notes, width),
+        "md": lambda found: markdown(parts_of(found.tables(), found.notes)),
+        "html": lambda found: html(parts_of(found.tables(), found.notes)),
+        "json": as_json,
+        "latex": lambda found: latex(pieces_of(found.tables(), found.notes)),
+        "typst": lambda found: typst(pieces_of(found.tables(), found.notes)),
+        "csv": as_csv,
+        **({"jsonl": as_json_lines} if hasattr(result, "as_run") else {}),
+    }
 
 
-PAGE: Formats = {
-    "md": lambda page: markdown(page_summary(page)),
-    "html": lambda page: html(page_summary(page)),
-    "page": page_html,
-}
+def formats_of(result: Any, width: int | None = None) -> Formats:
+    """What makes text of a result, by the name of the format."""
+    if hasattr(result, "tables"):
+        return _of_tables(result, width)
+    name = type(result).__name__
+    if name in MODULES:
+        return _of_module(MODULES[name])
+    from karat.output import page
+
+    return page.FORMATS
 
 
-def render(result: Found, format: str = "table") -> str:
-    """What a verb found, as text: table, md, html, json, and where a paper can show it latex, typst, csv."""
-    forms = PAGE if isinstance(result, Page) else FORMATS[type(result)]
+def render(result: Found, format: str = "table", width: int | None = None) -> str:
+    """A result as text: table, md, html, json, latex, typst or csv; predictions also as jsonl, a report as page.
+
+    Tables have at most `width` columns: by default those of the terminal, or 80 where there is none. Raises InputError
+    if the result has no such format.
+    """
+    forms = formats_of(result, width)
     if format not in forms:
         raise unknown(f"format of {type(result).__name__}", format, forms)
     return forms[format](result)

@@ -6,14 +6,14 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, compress, groupby
 
 from karat.output.markup import seen
 from karat.table import Column, Table, Words, lines_of, plain
 
 WIDTH = 80  # where there is no terminal
 HEAD = 20  # heads of columns that are wider, and wider than their cells, are wrapped
-TEXT = 40  # cells of words that are wider are wrapped
+TEXTS = (40, 30, 20)  # cells of words that are wider are wrapped: the first width with which all columns fit, or 40
 
 
 def terminal(tables: Iterable[Table], notes: Iterable[str] = (), width: int | None = None) -> str:
@@ -122,19 +122,17 @@ class _Strip:
 def _blocks(table: Table, width: int) -> Iterator[str]:
     """The table, as many columns at a time as fit."""
     lines = [line for group in lines_of(table) for line in group]
-    head, *names = (seen(name) for name in (table.corner, *(name for name, _ in lines)))
-    widest = max(map(size, [head, *names]))
-    most = min(widest, width // 2)
-    strips = [
-        _strip(column, [seen(plain(cells[i])) for _, cells in lines], max(width - most - 2, 8))
-        for i, column in enumerate(table.columns)
-    ]
+    head, names = seen(table.corner), [seen(name) for name, _ in lines]
+    beside = [any(cells) for _, cells in lines]  # a name without cells takes the whole line
+    most = min(max(map(size, [head, *compress(names, beside)])), width // 2)
+    columns = [(column, [seen(plain(cells[i])) for _, cells in lines]) for i, column in enumerate(table.columns)]
+    strips = _strips(columns, width - most)
     room = width - sum(2 + strip for strip in _widths(strips))
     if width // 4 <= room < most:  # all columns fit beside names that are wrapped
         most = room
-    wrapped = [_name(name, most) for name in names]
+    wrapped = [_name(name, most if short else width) for name, short in zip(names, beside, strict=True)]
     corner = wrap(head, most) or [""]
-    most = max(size(line) for lines in (corner, *wrapped) for line in lines)
+    most = max(size(line) for lines in (corner, *compress(wrapped, beside)) for line in lines)
     for block in _fitting(strips, width - most):
         yield "\n".join(_block(block, corner, wrapped, most))
 
@@ -145,9 +143,17 @@ def _name(name: str, width: int) -> list[str]:
     return wrap(name, width, indent if width > 2 * len(indent) else "") or [""]
 
 
-def _strip(column: Column, texts: Sequence[str], most: int) -> _Strip:
+def _strips(columns: Sequence[tuple[Column, Sequence[str]]], room: int) -> list[_Strip]:
+    """The columns, those of words as wide as lets all stand beside each other, or as wide as they may be."""
+    tried = ([_strip(*each, max(room - 2, 8), most) for each in columns] for most in TEXTS)
+    first = next(tried)
+    fitting = (strips for strips in chain([first], tried) if sum(2 + width for width in _widths(strips)) <= room)
+    return next(fitting, first)
+
+
+def _strip(column: Column, texts: Sequence[str], most: int, words: int) -> _Strip:
     if column.kind.side == "left":
-        most = min(most, TEXT)
+        most = min(most, words)
     cells = [wrap(text, most) if size(text) > most else [text] for text in texts]
     body = max((size(line) for lines in cells for line in lines), default=0)
     wide = min(most, max(HEAD, body))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -36,6 +36,7 @@ from karat.options import Progress, WorkOptions, group, language_option, option,
 from karat.pairs.reformulate import Reformulation
 from karat.protocol import Protocol, change
 from karat.results import Displayed
+from karat.table import COUNT, NUMBER, PERCENT, Cell, Column, Table, rows_of, short
 from karat.text.tokens import tokenizer
 
 LENGTH = 0.1
@@ -187,10 +188,95 @@ class Filtered(Displayed):
             "prmu": self.prmu(),
         }
 
+    def flat_rows(self) -> list[dict[str, Any]]:
+        """The rows of the CSV output: lists in one cell, a column for each class of references."""
+        return [_flat(row) for row in self.rows()]
+
+    def tables(self) -> Iterator[Table]:
+        """What is kept and why not the rest, how far it is from the documents, the classes of its references."""
+        head = f"{self.corpus}, {self.documents:,} documents, {len(self.judged):,} reformulations"
+        head = f"{head}, protocol {', '.join(self.signatures)}"
+        meaning = MEANING.format(100 * self.length)
+        yield Table(head, about=[meaning])
+        for table, about in zip((_counts(self), _means(self), _classes(self)), ABOUT, strict=True):
+            yield replace(table, caption=f"{table.title}: {head}. {meaning} {about}")
+        yield Table(notes=ABOUT)
+        if rejected := list(_examples(self)):
+            yield Table("Rejected:", items=rejected)
+
 
 def _mean(every: Iterable[Judged], name: str) -> float | None:
     values = [value for each in every if (value := getattr(each, name)) is not None]
     return fmean(values) if values else None
+
+
+# ---------------------------------------------------------------------------------------------- tables
+
+EXAMPLES = 5  # rejected reformulations that are shown
+MEANING = (
+    "Kept: every present reference of the document is present or reordered in the reformulation, and the number of "
+    "words is within {:g} % of the document's."
+)
+# What the columns of each table are.
+ABOUT = (
+    "references, length: how many are rejected for that (some for both).",
+    "WER: words to change over words of the document; ROUGE-1: share of its words that are kept; ceiling: Hooper "
+    "of the references present in both, which a perfect extractor has.",
+    "PRMU: references that are present, reordered, mixed, unseen; means over documents.",
+)
+
+
+def _counts(found: Filtered) -> Table:
+    """How many are kept, and why not the others, by method."""
+    names = ("reformulations", "kept", "share", *(f"rejected_{reason}" for reason in REASONS))
+    rows = rows_of((row["method"], [Cell(row[name]) for name in names]) for row in found.summary())
+    kinds = {"made": COUNT, "kept": COUNT, "share": NUMBER, **dict.fromkeys(REASONS, COUNT)}
+    return Table("Kept and rejected", "method", [Column(*each) for each in kinds.items()], rows)
+
+
+def _means(found: Filtered) -> Table:
+    """What the kept ones are like, and all of them, by method."""
+    rows = rows_of(
+        (f"{row['method']}, {which}", [Cell(row[name + suffix]) for name in ("wer", "rouge1", "ceiling")])
+        for row in found.summary()
+        for which, suffix in (("kept", ""), ("all", "_of_all"))
+    )
+    columns = [Column(name) for name in ("WER", "ROUGE-1", "ceiling")]
+    return Table("How far from the document", "reformulations", columns, rows)
+
+
+def _classes(found: Filtered) -> Table:
+    """The classes of references in the documents and in what was made of them."""
+    rows = rows_of(
+        (
+            "original" if row["version"] == "original" else f"{row['method']}, {row['version']}",
+            [Cell(row[name]) for name in ("documents", *PRMU)],
+        )
+        for row in found.prmu()
+    )
+    columns = [Column("documents", COUNT), *(Column(f"% {name}", PERCENT) for name in PRMU)]
+    return Table("Classes of the references", "version", columns, rows)
+
+
+def _examples(found: Filtered) -> Iterator[str]:
+    """Why the first of the rejected ones are rejected."""
+    rejected = [each for each in found.judged if not each.kept]
+    yield from (f"{each.id}: {'; '.join(_why(each))}" for each in rejected[:EXAMPLES])
+    if len(rejected) > EXAMPLES:
+        yield f"... and {len(rejected) - EXAMPLES:,} more; -f csv and -f json have them all."
+
+
+def _why(each: Judged) -> Iterator[str]:
+    if each.lost:
+        yield f"without {', '.join(short(phrase, 40) for phrase in each.lost)}"
+    if "length" in each.reasons:
+        yield f"{each.words:,} words for {each.words_source:,}"
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    source, own = row.pop("source_prmu"), row.pop("prmu")
+    lists = {name: "; ".join(row[name]) for name in ("reasons", "lost")}
+    return {**row, **lists, **{f"source_{name}": source[name] for name in PRMU}, **own}
 
 
 # ---------------------------------------------------------------------------------------------- reading

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -10,6 +10,7 @@ from typing import Any, Literal
 from karat.matching.inputs import CorpusLike
 from karat.options import language_option, option, path_option
 from karat.results import Displayed
+from karat.table import Table
 
 Nearest = Literal["levenshtein", "cosine"]
 By = Literal["stem", "order", "abbreviation", "near"]
@@ -214,3 +215,9 @@ class Consistency(Displayed):
             "worst": self.worst(),
             "vocabulary": self.listed(),
         }
+
+    def tables(self) -> Iterator[Table]:
+        """For each system how consistent its names are, the worst concepts, and the vocabulary."""
+        from karat.analyses.consistency.tables import tables_of
+
+        return tables_of(self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,7 @@ from karat.options import (
 from karat.pairs.sets import Measure
 from karat.protocol import whole_number
 from karat.results import Displayed
+from karat.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +179,18 @@ class Homogeneity(Displayed):
             "differences": [{"corpus": self.corpus} | each.as_dict() for each in self.differences],
             "genericness": [{"corpus": self.corpus} | each.as_dict() for each in self.genericness],
         }
+
+    def tables(self) -> Iterator[Table]:
+        """For each protocol the systems and ceilings, the systems compared, and how generic shared phrases are."""
+        from karat.analyses.homogeneity.tables import tables_of
+
+        return tables_of(self)
+
+    def flat_rows(self) -> list[dict[str, Any]]:
+        """The rows of the CSV output: the systems, then the ceilings."""
+        from karat.analyses.homogeneity.tables import flat_rows_of
+
+        return list(flat_rows_of(self))
 
     def _without_soft(self, row: dict[str, Any]) -> dict[str, Any]:
         if self.options.similarity is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karat.analyses.report.result import Page
-from karat.output.markup import Heading, Items, Part, code, noted
+from karat.output.markup import Heading, Items, Part, code, html, markdown, noted
 
 
 def summary(page: Page) -> Iterator[Part]:
@@ -14,3 +14,16 @@ def summary(page: Page) -> Iterator[Part]:
     yield Items([f"{each.corpus}, {each.documents:,} documents: {', '.join(each.systems)}" for each in page.parts])
     yield "Write it with ", code('save("report.html")'), ": one file that opens in any browser."
     yield from noted(page.notes)
+
+
+def _whole(page: Page) -> str:
+    from karat.output.page.rendering import render
+
+    return render(page)
+
+
+FORMATS = {
+    "md": lambda page: markdown(summary(page)),
+    "html": lambda page: html(summary(page)),
+    "page": _whole,
+}
