@@ -28,7 +28,6 @@ from karat.errors import unknown
 from karat.llm.ask import Forecast
 from karat.models.run import Predicted
 from karat.output import (
-    confidences,
     consistencies,
     descriptions,
     homogeneities,
@@ -54,9 +53,9 @@ def as_json(results: Found) -> str:
 
 
 def as_csv(found: Any) -> str:
-    """The rows as CSV, below the names of all their fields."""
+    """The rows as CSV, below the names of their fields."""
     rows = found.flat_rows()
-    return csv_lines(list(dict.fromkeys(name for row in rows for name in row)), rows)
+    return csv_lines(found.csv_fields or list(dict.fromkeys(name for row in rows for name in row)), rows)
 
 
 def csv_lines(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
@@ -141,7 +140,7 @@ FORMATS: dict[type, Formats] = {
     Reproduction: TABLES,
     Description: _all(descriptions),
     NearMisses: _all(nearmisses),
-    Confidence: _all(confidences),
+    Confidence: TABLES,
     Overlap: TABLES,
     Homogeneity: _all(homogeneities),
     Study: _all(studies),
