@@ -41,7 +41,7 @@ def names_in(result: str) -> tuple[str, ...]:
         "Audit": (CORPUS, ONE, TWO),
         "Tables": (ONE, TWO),
         "Consistency": (short(ONE, 60), short(TWO, 60)),
-        "Human": ("people (ceiling)",),  # annotators are in the other formats
+        "Human": ("people (ceiling)", ONE, TWO),
     }
     return others.get(result, (CORPUS,))
 
