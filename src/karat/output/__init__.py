@@ -29,7 +29,6 @@ from karat.llm.ask import Forecast
 from karat.models.run import Predicted
 from karat.output import (
     consistencies,
-    descriptions,
     homogeneities,
     predicted,
     reformulations,
@@ -136,7 +135,7 @@ FORMATS: dict[type, Formats] = {
     Check: TABLES,
     Tables: TABLES,
     Reproduction: TABLES,
-    Description: _all(descriptions),
+    Description: TABLES,
     NearMisses: TABLES,
     Confidence: TABLES,
     Overlap: TABLES,

@@ -53,7 +53,7 @@ def parts_of(tables: Iterable[Table], notes: Iterable[str] = ()) -> Iterator[Par
     """What Markdown and HTML are made of: the texts and grids of tables, then the notes of their result."""
     for table in tables:
         if table.title:
-            yield Heading(table.title)
+            yield Heading(table.title, table.level)
         yield from table.about
         if table.columns:
             rows = [line for group in lines_of(table) for line in group]
