@@ -9,7 +9,7 @@ from functools import reduce
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -98,6 +98,7 @@ class Displayed:
     """
 
     __slots__ = ()
+    csv_fields: ClassVar[tuple[str, ...]] = ()  # of the CSV output; all fields of flat_rows() where it is empty
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict a row of the result, as in the JSON output."""

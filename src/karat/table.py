@@ -142,14 +142,14 @@ def count(value: float | None) -> str:
 
 
 def fixed(digits: int) -> Callable[[float | None], str]:
-    """Numbers with so many decimals.
+    """Numbers with so many decimals, and commas.
 
-    >>> fixed(2)(31.8249)
-    '31.82'
+    >>> fixed(2)(1031.8249)
+    '1,031.82'
     """
 
     def written(value: float | None) -> str:
-        return NONE if value is None or isnan(value) else f"{value:.{digits}f}"
+        return NONE if value is None or isnan(value) else f"{value:,.{digits}f}"
 
     return written
 
@@ -230,6 +230,7 @@ class Table:
     notes: Sequence[Words] = ()  # paragraphs after it
     items: Sequence[Words] = ()  # a list after these
     caption: str = ""  # in a paper, in place of title, about and notes
+    level: int = 0  # of its title as a heading, where the tables are a document of their own
 
 
 def rows_of(rows: Iterable[tuple[str, Sequence[Any]]]) -> tuple[Group, ...]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import fsum
-from typing import Any
+from math import fsum, nan
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,6 +43,8 @@ from karat.results import Displayed
 from karat.similarity import Similarity, Words, find, find_once
 from karat.similarity.classes import CLASSES, Classes, all_words, classify, is_word
 from karat.similarity.context import Contexts, sentences_in
+from karat.table import COUNT, Column, Row, Table, number
+from karat.table import Group as RowGroup
 from karat.text.particles import PARTICLES
 
 CROSSED = "location"  # the kind that is told apart by direction
@@ -141,6 +143,19 @@ class Found:
 class NearMisses(Displayed):
     """The near misses of some runs, counted by class, with examples."""
 
+    csv_fields: ClassVar[tuple[str, ...]] = (
+        "corpus",
+        "system",
+        "protocol",
+        "kind",
+        "class",
+        "direction",
+        "pairs",
+        "share",
+        "mean_score",
+        "examples",
+    )
+
     corpus: str
     documents: int
     options: NearMissOptions
@@ -158,7 +173,7 @@ class NearMisses(Displayed):
         return [self._row(found, key) for found in self.found for key in self.classes()]
 
     def _row(self, found: Found, key: Key) -> dict[str, Any]:
-        group = found.groups.get(key, Group(0, 0.0, ()))
+        group = found.groups.get(key, NOTHING)
         return {
             "corpus": self.corpus,
             "system": found.system,
@@ -207,6 +222,25 @@ class NearMisses(Displayed):
             "summary": self.summary(),
         }
 
+    def flat_rows(self) -> list[dict[str, Any]]:
+        """The rows of the CSV output: examples in one cell."""
+        return [
+            row | {"examples": "; ".join(_arrow(each["prediction"], each["reference"]) for each in row["examples"])}
+            for row in self.rows()
+        ]
+
+    def tables(self) -> Iterator[Table]:
+        """For each system and protocol: how much was almost got, the classes, and examples."""
+        head, meaning = _heading(self), _meaning(self.options)
+        yield Table(head, about=[meaning])
+        for found in self.found:
+            name, said = f"{found.system}, protocol {found.protocol}", list(_counts(found))
+            columns = [*(Column(each, COUNT) for each in (*DIRECTIONS, "all")), Column("share"), Column("score")]
+            groups, caption = list(_kinds(found, self.classes())), f"{name}: {head}. {meaning} {' '.join(said)}"
+            yield Table(name, "prediction is", columns if found.pairs else (), groups, about=said, caption=caption)
+            if shown := list(_examples(found, self.classes())):
+                yield Table(about=["Examples, prediction → reference (score):"], items=shown)
+
 
 def _all_keys() -> Iterator[Key]:
     for kind, values in CLASSES.items():
@@ -215,6 +249,81 @@ def _all_keys() -> Iterator[Key]:
                 yield from ((kind, value, direction) for direction in CLASSES["direction"])
             else:
                 yield kind, value, None
+
+
+# ---------------------------------------------------------------------------------------------- tables
+
+DIRECTIONS = tuple(CLASSES["direction"])
+NOTHING = Group(0, 0.0, ())
+
+
+def _heading(result: NearMisses) -> str:
+    """What the tables are of."""
+    options = result.options
+    subset = f", subset {options.subset}" if options.subset != "all" else ""
+    cutoff = f", cutoff {options.cutoff}" if options.cutoff != "M" else ""
+    return f"{result.corpus}, {result.documents:,} documents, score {options.similarity}{subset}{cutoff}"
+
+
+def _meaning(options: NearMissOptions) -> str:
+    """What counts as a near miss."""
+    threshold = options.threshold
+    near = "shares a word with" if threshold is None else f"has a score of {threshold:g} or more with"
+    once = "every such pair" if options.every else "each prediction with the nearest"
+    return f"A near miss: a prediction that is no hit but {near} a missed reference; {once}."
+
+
+def _counts(found: Found) -> Iterator[str]:
+    """How much was missed, and how much of it was almost got."""
+    for side, what, almost in (
+        (found.predictions, "predictions are no hit", "are near misses"),
+        (found.references, "references are missed", "were almost found"),
+    ):
+        share = f" ({number(side.share)})" if side.share is not None else ""
+        yield f"{side.unmatched:,} of {side.given:,} {what}; {side.near:,} of these{share} {almost}."
+
+
+def _kinds(found: Found, keys: Sequence[Key]) -> Iterator[RowGroup]:
+    """For each kind a row for each of its classes; the first also has a row of all."""
+    for kind in (kind for kind in CLASSES if kind != "direction"):
+        own = [key for key in keys if key[0] == kind]
+        rows = [
+            Row(name, _class_cells(found, [key for key in own if key[1] == name]))
+            for name in dict.fromkeys(value for _, value, _ in own)
+        ]
+        if own:
+            yield RowGroup([*rows, *([Row("all", _class_cells(found, own))] if kind == CROSSED else [])], kind)
+
+
+def _class_cells(found: Found, keys: Sequence[Key]) -> list[Any]:
+    """The pairs by direction where these are told apart, all pairs, their share and their mean score."""
+    groups = [(key[2], found.groups.get(key, NOTHING)) for key in keys]
+    pairs, total = sum(group.pairs for _, group in groups), sum(group.total for _, group in groups)
+    crossed = keys[0][0] == CROSSED
+    return [
+        *(sum(group.pairs for of, group in groups if of == each) if crossed else None for each in DIRECTIONS),
+        pairs,
+        pairs / found.pairs if found.pairs else nan,
+        total / pairs if pairs else nan,
+    ]
+
+
+def _examples(found: Found, keys: Sequence[Key]) -> Iterator[str]:
+    """The examples of each class; the classes of direction are among the locations."""
+    for kind, value, direction in keys:
+        shown = found.groups.get((kind, value, direction), NOTHING).examples
+        if shown and kind != "direction":
+            name = f"{kind} {value}, {direction}" if direction else f"{kind} {value}"
+            yield f"{name}: {'; '.join(f'{_arrow(x.prediction, x.reference)} ({number(x.score)})' for x in shown)}"
+
+
+def _arrow(prediction: str, reference: str) -> str:
+    """Two phrases on one line, without what could move a terminal's cursor."""
+    text = " ".join(f"{prediction} → {reference}".split())
+    return "".join(letter if letter.isprintable() else "�" for letter in text)
+
+
+# ---------------------------------------------------------------------------------------------- computing
 
 
 @public(NearMissOptions)

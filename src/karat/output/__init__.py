@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 import msgspec
 
 from karat.errors import unknown
-from karat.output.markup import html, markdown, noted, parts_of
+from karat.output.markup import html, markdown, parts_of
 from karat.output.papers import latex, pieces_of, typst
 from karat.output.terminal import terminal
 from karat.results import Found
@@ -31,9 +30,9 @@ def as_json_lines(found: Any) -> str:
 
 
 def as_csv(found: Any) -> str:
-    """The rows as CSV, below the names of all their fields."""
+    """The rows as CSV, below the names of their fields."""
     rows = found.flat_rows()
-    return csv_lines(names_of(rows), rows)
+    return csv_lines(found.csv_fields or names_of(rows), rows)
 
 
 def names_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -57,28 +56,6 @@ def _cell(value: object) -> object:
     return "" if value is None else value
 
 
-# Results that have no tables yet, and the modules that write them.
-MODULES = {
-    "Confidence": "confidences",
-    "Description": "descriptions",
-    "Human": "people",
-    "NearMisses": "nearmisses",
-}
-
-
-def _of_module(name: str) -> Formats:
-    module = import_module(f"karat.output.{name}")
-    return {
-        "table": module.terminal,
-        "md": lambda found: markdown(module.parts(found)),
-        "html": lambda found: html(module.parts(found)),
-        "json": as_json,
-        "latex": lambda found: latex([*module.printed(found), *noted(found.notes)]),
-        "typst": lambda found: typst([*module.printed(found), *noted(found.notes)]),
-        "csv": lambda found: csv_lines(module.CSV_FIELDS, module.csv_rows(found)),
-    }
-
-
 def _of_tables(result: Any, width: int | None) -> Formats:
     return {
         "table": lambda found: terminal(found.tables(), found.notes, width),
@@ -96,9 +73,6 @@ def formats_of(result: Any, width: int | None = None) -> Formats:
     """What makes text of a result, by the name of the format."""
     if hasattr(result, "tables"):
         return _of_tables(result, width)
-    name = type(result).__name__
-    if name in MODULES:
-        return _of_module(MODULES[name])
     from karat.output import page
 
     return page.FORMATS

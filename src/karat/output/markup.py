@@ -53,7 +53,7 @@ def parts_of(tables: Iterable[Table], notes: Iterable[str] = ()) -> Iterator[Par
     """What Markdown and HTML are made of: the texts and grids of tables, then the notes of their result."""
     for table in tables:
         if table.title:
-            yield Heading(table.title)
+            yield Heading(table.title, table.level)
         yield from table.about
         if table.columns:
             rows = [line for group in lines_of(table) for line in group]
@@ -134,10 +134,13 @@ def _md_part(part: Part) -> str:
 
 
 def _pipes(grid: Grid) -> str:
+    def cell(words: Words) -> str:  # a bar in code would end the cell
+        return re.sub(r"(?<!\\)\|", r"\\|", _md_words(words))
+
     lines = [
         "| " + " | ".join(map(md, [grid.corner, *grid.columns])) + " |",
         "|:--" + "".join("|:--" if side == "left" else "|--:" for side in grid.sides()) + "|",
-        *("| " + " | ".join(map(_md_words, [name, *cells])) + " |" for name, cells in grid.rows),
+        *("| " + " | ".join(map(cell, [name, *cells])) + " |" for name, cells in grid.rows),
     ]
     return "\n".join(lines)
 

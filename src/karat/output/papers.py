@@ -5,6 +5,7 @@ What stands before and after a table is its caption; lists, and texts without a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -140,8 +141,14 @@ def tex(words: Words) -> str:
 
 
 def _tex_letters(text: str) -> str:
-    """The letters of a text; hyphens are kept apart, as two would become a dash."""
-    return "".join(_TEX.get(a, a) + ("{}" if a == b == "-" else "") for a, b in zip(text, f"{text[1:]} ", strict=True))
+    r"""The letters of a text; hyphens are kept apart, as two would become a dash, and blocks are as wide as in code.
+
+    >>> _tex_letters("███ 5 %")
+    '\\rule{1.5em}{1.5ex} 5 \\%'
+    """
+    pairs = zip(text, f"{text[1:]} ", strict=True)
+    letters = "".join(_TEX.get(a, a) + ("{}" if a == b == "-" else "") for a, b in pairs)
+    return re.sub("█+", lambda bar: rf"\rule{{{len(bar[0]) / 2:g}em}}{{1.5ex}}", letters)
 
 
 def _tex_row(name: str, cells: Sequence[Words]) -> str:

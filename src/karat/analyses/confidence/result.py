@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from karat.analyses.confidence.measures import Bin, Kept, Parts, Threshold
 from karat.matching.columns import Subset
@@ -25,6 +25,7 @@ from karat.options import (
 from karat.protocol import MOST
 from karat.results import Displayed
 from karat.stats.resampling import Method
+from karat.table import Table
 
 Binning = Literal["width", "mass"]
 Calibrate = Literal["temperature", "platt", "isotonic"]
@@ -160,6 +161,45 @@ class Assessed:
 class Confidence(Displayed):
     """How well systems know when they are right."""
 
+    csv_fields: ClassVar[tuple[str, ...]] = (
+        "corpus",
+        "system",
+        "protocol",
+        "subset",
+        "confidence",
+        "documents",
+        "undefined",
+        "predictions",
+        "left_out",
+        "correct",
+        "accuracy",
+        "mean_confidence",
+        "ece",
+        "ece_low",
+        "ece_high",
+        "ece_by_chance",
+        "mce",
+        "brier",
+        "brier_low",
+        "brier_high",
+        "reliability",
+        "resolution",
+        "uncertainty",
+        "within_bins",
+        "kpp_median",
+        "aurc",
+        "threshold",
+        "kept_share",
+        "calibrated_ece",
+        "calibrated_ece_low",
+        "calibrated_ece_high",
+        "calibrated_mce",
+        "calibrated_brier",
+        "bins_n",
+        "bins_confidence",
+        "bins_accuracy",
+    )
+
     corpus: str
     documents: int
     options: ConfidenceOptions
@@ -204,6 +244,18 @@ class Confidence(Displayed):
             "notes": list(self.notes),
             "options": {name: getattr(self.options, name) for name in asked},
         }
+
+    def flat_rows(self) -> list[dict[str, Any]]:
+        """The rows of the CSV output, with the bins in one cell for each of their columns."""
+        from karat.analyses.confidence.tables import flat_row
+
+        return [flat_row(row) for row in self.rows()]
+
+    def tables(self) -> Iterator[Table]:
+        """For each protocol a table of all systems, then the tables of each system."""
+        from karat.analyses.confidence.tables import tables_of
+
+        return tables_of(self)
 
 
 def _calibrated(each: Calibrated | None) -> dict[str, Any] | None:

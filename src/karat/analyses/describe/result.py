@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from karat.analyses.describe.counts import Portrait
 from karat.analyses.describe.systems import Looks
 from karat.results import Displayed
+from karat.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,37 @@ class Texts:
 class Description(Displayed):
     """The portrait of a corpus, and of systems on it."""
 
+    csv_fields: ClassVar[tuple[str, ...]] = (
+        "corpus",
+        "system",
+        "references",
+        "protocol",
+        "documents",
+        "phrases",
+        "present",
+        "absent",
+        "words",
+        *"PRMU",
+        *(f"{name}_corpus" for name in "PRMU"),
+        *(f"position_{n}" for n in range(1, 6)),
+        *(f"miss_rate_{n}" for n in range(1, 6)),
+        "title_only",
+        "text_only",
+        "title_and_text",
+        "unseen_words",
+        "repeats",
+        "empty",
+        "total",
+        "total_present",
+        "types",
+        "df",
+        "df_occurrences",
+        "words_types",
+        "absent_present_elsewhere",
+        "absent_in_other_texts",
+        "seen_in_training",
+    )
+
     corpus: str
     protocol: str
     texts: Texts
@@ -138,3 +170,21 @@ class Description(Displayed):
             "leaks": None if self.leaks is None else self.leaks.as_dict(),
             "warnings": list(self.warnings),
         }
+
+    def flat_rows(self) -> list[dict[str, Any]]:
+        """The rows of the CSV output: parts in columns of their own."""
+        return [
+            row
+            | {
+                f"{name}_{n + 1}": None if row[field] is None else row[field][n]
+                for name, field in (("position", "positions"), ("miss_rate", "miss_rate"))
+                for n in range(5)
+            }
+            for row in self.rows()
+        ]
+
+    def tables(self) -> Iterator[Table]:
+        """A dataset card: the documents, the phrases, where systems look, how it was counted."""
+        from karat.analyses.describe.tables import tables_of
+
+        return tables_of(self)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from karat.analyses.human.items import HumanOptions
 from karat.results import Displayed
 from karat.stats.correlation import COEFFICIENTS, Scale
+from karat.table import Table
 
 Row = dict[str, Any]
 
@@ -33,6 +34,17 @@ class Correlation:
         shown = dict(zip(COEFFICIENTS, map(_or_none, self.values), strict=True))
         limits = (list(map(_or_none, each)) for each in self.intervals)
         return {"n": self.n, **shown, "ci": dict(zip(COEFFICIENTS, limits, strict=True))}
+
+    def flat(self, row: str) -> Row:
+        """The row of the CSV output, of a metric, a ceiling or an annotator."""
+        options = ",".join(f"{name}={value}" for name, value in self.options.items())
+        figures = {
+            f"{name}{end}": _or_none(value)
+            for name, own, limits in zip(COEFFICIENTS, self.values, self.intervals, strict=True)
+            for end, value in zip(("", "_low", "_high"), (own, *limits), strict=True)
+        }
+        name = self.metric or self.name
+        return {"row": row, "metric": name, "options": options, "subset": self.subset, "n": self.n, **figures}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +179,18 @@ class Human(Displayed):
             "comparisons": self.comparisons(),
             "notes": list(self.notes),
         }
+
+    def flat_rows(self) -> list[Row]:
+        """The rows of the CSV output: the metrics, the ceilings, the annotators."""
+        ceilings = [each.mean for each in self.agreement.ceilings]
+        kinds = (("metric", self.correlations), ("ceiling", ceilings), ("annotator", self.people))
+        return [each.flat(kind) for kind, rows in kinds for each in rows]
+
+    def tables(self) -> Iterator[Table]:
+        """The metrics with the ceiling, then subsets, annotators, comparisons and classes, where there are any."""
+        from karat.analyses.human.tables import tables_of
+
+        return tables_of(self)
 
 
 def _or_none(value: float) -> float | None:

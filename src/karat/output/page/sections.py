@@ -13,13 +13,13 @@ from karat.analyses.compare_tables import intervals_by, p_legend, with_seeds
 from karat.analyses.confidence.result import Confidence
 from karat.analyses.consistency import BY, Consistency
 from karat.analyses.describe.result import Description
+from karat.analyses.describe.tables import about_texts
 from karat.analyses.homogeneity.result import Homogeneity
 from karat.analyses.human.result import Human
 from karat.analyses.overlap import Overlap
 from karat.analyses.report.result import Page, Part
 from karat.errors import counted
 from karat.output.charts import Chart, charts_of
-from karat.output.descriptions import about_texts
 from karat.output.page.tables import (
     MOST_PAIRS,
     Cell,
