@@ -19,6 +19,7 @@ import karat
 from karat.cli import completion
 from karat.errors import InputError
 from karat.options import About, about, option_fields
+from karat.registry import Registry
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,6 +42,11 @@ class Verb(click.Command):
             self.params = [*arguments, *flags, *own.values()]
             self.derived = True
         return super().get_params(ctx)
+
+
+def verbs() -> Registry[click.Command]:
+    """The verbs of a group, none so far; a name that is taken is an error."""
+    return Registry("verb", lambda command: command.callback or "a command")
 
 
 def verb(twin: str, name: str | None = None, epilog: str | None = None) -> Callable[[Callable[..., Any]], Verb]:

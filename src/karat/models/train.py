@@ -28,6 +28,7 @@ from karat.options import (
     public,
     required,
 )
+from karat.registry import Registry
 
 _EVERY = 20  # documents after which progress is told
 
@@ -54,7 +55,7 @@ class Trained:
 
 
 Train = Callable[..., Learned]  # (documents, language, *, option=default...) -> Learned
-TRAINERS: dict[str, Model] = {}
+TRAINERS: Registry[Model] = Registry("model to train", lambda found: found.make)
 
 
 def trainer(name: str) -> Callable[[Train], Train]:
