@@ -49,11 +49,13 @@ def verbs() -> Registry[click.Command]:
     return Registry("verb", lambda command: command.callback or "a command")
 
 
-def verb(twin: str, name: str | None = None, epilog: str | None = None) -> Callable[[Callable[..., Any]], Verb]:
+def verb(
+    twin: str, name: str | None = None, epilog: str | None = None, cls: type[Verb] = Verb
+) -> Callable[[Callable[..., Any]], Verb]:
     """Decorates a function that calls `karat.TWIN`: it becomes a command with the flags of that."""
 
     def decorate(function: Callable[..., Any]) -> Verb:
-        command = click.command(name, cls=Verb, epilog=epilog)(function)
+        command = click.command(name, cls=cls, epilog=epilog)(function)
         command.twin = twin
         return command
 

@@ -167,7 +167,7 @@ PAGE: Formats = {
 
 def render(result: Found, format: str = "table") -> str:
     """What a verb found, as text: table, md, html, json, and where a paper can show it latex, typst, csv."""
-    forms = PAGE if isinstance(result, Page) else FORMATS[type(result)]
+    forms = PAGE if isinstance(result, Page) else FORMATS.get(type(result), TABLES)
     if format not in forms:
         raise unknown(f"format of {type(result).__name__}", format, forms)
     return forms[format](result)
