@@ -9,7 +9,7 @@ ROOT = Path(karat.__file__).parent
 
 # From left to right; a module may import from its own layer and from those before it.
 LAYERS = [
-    ["errors", "interrupts", "libraries", "options", "protocol", "corpus", "table"],
+    ["errors", "registry", "interrupts", "libraries", "options", "protocol", "corpus", "table"],
     ["formats", "text"],
     ["matching", "embed", "similarity", "stats"],
     ["metrics", "results", "llm"],

@@ -5,34 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import NoReturn
 
 import click
 
 from karat import __version__, interrupts
-from karat.cli.audit import audit
-from karat.cli.compare import compare
-from karat.cli.confidence import confidence
-from karat.cli.consistency import consistency
-from karat.cli.convert import corpus_group, run_group
-from karat.cli.demo import demo
-from karat.cli.describe import describe
-from karat.cli.homogeneity import homogeneity
-from karat.cli.human import human
-from karat.cli.lists import list_
-from karat.cli.nearmiss import nearmiss
-from karat.cli.overlap import overlap
-from karat.cli.pairs import pairs_group
-from karat.cli.plot import plot
-from karat.cli.predict import df, predict
-from karat.cli.reformulate import filter_, reformulate
-from karat.cli.report import report
-from karat.cli.reproduce import reproduce
-from karat.cli.results import results
-from karat.cli.runs import ensemble, rerank, show
-from karat.cli.score import score
-from karat.cli.study import tables as pairs_tables
-from karat.cli.train import train
+from karat.cli.flags import verbs
 from karat.errors import KaratError
 
 OUR_FAULT, WRONG_INPUT = 70, 2
@@ -41,6 +21,7 @@ OUR_FAULT, WRONG_INPUT = 70, 2
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     epilog="Start with `karat demo`; `karat VERB --help` shows examples of each verb.",
+    commands=verbs(),
 )
 @click.version_option(__version__, "-V", "--version", message="karat %(version)s")
 def karat() -> None:
@@ -50,35 +31,22 @@ def karat() -> None:
     """
 
 
-for command in (
-    demo,
-    predict,
-    train,
-    score,
-    audit,
-    compare,
-    reproduce,
-    report,
-    describe,
-    nearmiss,
-    confidence,
-    overlap,
-    human,
-    homogeneity,
-    consistency,
-    plot,
-    corpus_group,
-    run_group,
-    pairs_group,
-    list_,
-    results,
-):
-    karat.add_command(command)
-corpus_group.add_command(df)
-for command in (ensemble, rerank, show):
-    run_group.add_command(command)
-for command in (reformulate, filter_, pairs_tables):
-    pairs_group.add_command(command)
+def _find_verbs() -> None:
+    """Makes every command of every module here a verb, but for those that a module has put into a group."""
+    modules = [import_module(f"{__name__}.{each.name}") for each in iter_modules(__path__)]
+    found = [
+        each
+        for module in modules
+        for each in vars(module).values()
+        if isinstance(each, click.Command) and getattr(each.callback, "__module__", "") == module.__name__
+    ]
+    inner = {id(each) for group in found if isinstance(group, click.Group) for each in group.commands.values()}
+    for each in found:
+        if id(each) not in inner:
+            karat.add_command(each)
+
+
+_find_verbs()
 
 
 def main() -> NoReturn:

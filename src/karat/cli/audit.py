@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import karat
-from karat.cli.flags import verb
-from karat.cli.shared import (
-    Files,
-    Output,
-    corpus_argument,
-    development_flags,
-    output_flags,
-    reading_flags,
-    runs_argument,
-)
+from karat.cli.shared import corpus_verb, development_files, development_flags
 
 EPILOG = """\b
 Examples:
@@ -25,13 +13,9 @@ Examples:
 """
 
 
-@verb("audit", epilog=EPILOG)
-@corpus_argument
-@runs_argument
+@corpus_verb("audit", epilog=EPILOG, extra=development_files, saves=True)
 @development_flags
-@reading_flags
-@output_flags
-def audit(corpus: str, runs: tuple[str, ...], **options: Any) -> None:
+def audit() -> None:
     """Score runs under every protocol and explain the differences.
 
     One metric: protocols down, systems across, how far each system's scores
@@ -42,9 +26,3 @@ def audit(corpus: str, runs: tuple[str, ...], **options: Any) -> None:
     of their scripts. Twenty thousand documents take minutes: use -j, or
     --no-causes for the table alone.
     """
-    output, files = Output.of(options, saves=True), Files.of(options)
-    documents, systems = files.all(corpus, runs)
-    development = files.other(options)
-    with files.work(options, output.quiet) as chosen:
-        found = karat.audit(documents, *systems, development=development, **chosen)
-    output.deliver(found)

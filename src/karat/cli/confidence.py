@@ -6,10 +6,8 @@ from typing import Any
 
 import click
 
-import karat
 from karat.cli import completion
-from karat.cli.flags import verb
-from karat.cli.shared import Files, Output, corpus_argument, output_flags, reading_flags, runs_argument
+from karat.cli.shared import Files, corpus_verb
 
 EPILOG = """\b
 Examples:
@@ -25,9 +23,11 @@ or by "scores" from 0 to 1.
 """
 
 
-@verb("confidence", epilog=EPILOG)
-@corpus_argument
-@runs_argument
+def _fit(files: Files, options: dict[str, Any]) -> dict[str, Any]:
+    return {"fit": files.other(options, "fit")}
+
+
+@corpus_verb("confidence", epilog=EPILOG, extra=_fit)
 @click.option(
     "--fit-corpus",
     metavar="CORPUS",
@@ -42,18 +42,10 @@ or by "scores" from 0 to 1.
     help="Their predictions, named as the run they are for: NAME=PATH (repeatable).",
     shell_complete=completion.paths,
 )
-@reading_flags
-@output_flags
-def confidence(corpus: str, runs: tuple[str, ...], **options: Any) -> None:
+def confidence() -> None:
     """Show whether systems know when they are right.
 
     Compares how sure a system is of its phrases with how often they are
     correct: expected calibration error, bins, Brier score, keyphrase
     perplexity, and what is gained by keeping only what it is sure of.
     """
-    output, files = Output.of(options), Files.of(options)
-    fit = files.other(options, "fit")
-    documents, systems = files.all(corpus, runs)
-    with files.work(options, output.quiet) as chosen:
-        found = karat.confidence(documents, *systems, fit=fit, **chosen)
-    output.deliver(found)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli import completion
+from karat.cli.flags import verbs
 from karat.cli.shared import Files, claim, combine, corpus_argument, fields_option, from_option, progress, quiet_option
 from karat.errors import InputError
 
@@ -123,12 +124,12 @@ def _to_standard_output(path: Path, form: str | None) -> None:
     sys.stdout.buffer.flush()
 
 
-@click.group("corpus")
+@click.group("corpus", commands=verbs())
 def corpus_group() -> None:
     """Work on corpora."""
 
 
-@click.group("run")
+@click.group("run", commands=verbs())
 def run_group() -> None:
     """Work on runs."""
 

@@ -6,10 +6,8 @@ from typing import Any
 
 import click
 
-import karat
 from karat.cli import completion
-from karat.cli.flags import verb
-from karat.cli.shared import Files, Output, corpus_argument, output_flags, reading_flags
+from karat.cli.shared import Files, corpus_verb
 
 EPILOG = """\b
 Examples:
@@ -25,12 +23,16 @@ characters each; a phrase is in the part where it first occurs.
 """
 
 
-@verb("describe", epilog=EPILOG)
-@corpus_argument
-@click.argument("runs", nargs=-1, metavar="[RUN...]", shell_complete=completion.paths)
-@reading_flags
-@output_flags
-def describe(corpus: str, runs: tuple[str, ...], train: str | None, **options: Any) -> None:
+def _training(files: Files, options: dict[str, Any]) -> dict[str, Any]:
+    path = options.pop("train")
+    return {"train": None if path is None else files.corpus(path)}
+
+
+any_runs = click.argument("runs", nargs=-1, metavar="[RUN...]", shell_complete=completion.paths)
+
+
+@corpus_verb("describe", epilog=EPILOG, extra=_training, runs=any_runs)
+def describe() -> None:
     """Describe a corpus, and what systems find where in it.
 
     Counts references (how many, how long, present or absent, how generic,
@@ -38,9 +40,3 @@ def describe(corpus: str, runs: tuple[str, ...], train: str | None, **options: A
     references that look stemmed or joined. With runs, the same of their
     predictions, and which references they miss. -f md writes a dataset card.
     """
-    output, files = Output.of(options), Files.of(options)
-    training = None if train is None else files.corpus(train)
-    documents, systems = files.all(corpus, runs)
-    with files.work(options, output.quiet) as chosen:
-        found = karat.describe(documents, *systems, train=training, **chosen)
-    output.deliver(found)

@@ -19,6 +19,7 @@ import karat
 from karat.cli import completion
 from karat.errors import InputError
 from karat.options import About, about, option_fields
+from karat.registry import Registry
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -43,11 +44,18 @@ class Verb(click.Command):
         return super().get_params(ctx)
 
 
-def verb(twin: str, name: str | None = None, epilog: str | None = None) -> Callable[[Callable[..., Any]], Verb]:
+def verbs() -> Registry[click.Command]:
+    """The verbs of a group, none so far; a name that is taken is an error."""
+    return Registry("verb", lambda command: command.callback or "a command")
+
+
+def verb(
+    twin: str, name: str | None = None, epilog: str | None = None, cls: type[Verb] = Verb
+) -> Callable[[Callable[..., Any]], Verb]:
     """Decorates a function that calls `karat.TWIN`: it becomes a command with the flags of that."""
 
     def decorate(function: Callable[..., Any]) -> Verb:
-        command = click.command(name, cls=Verb, epilog=epilog)(function)
+        command = click.command(name, cls=cls, epilog=epilog)(function)
         command.twin = twin
         return command
 

@@ -9,7 +9,7 @@ import click
 
 import karat
 from karat.cli import completion
-from karat.cli.flags import verb
+from karat.cli.flags import verb, verbs
 from karat.cli.shared import Files, check_file, corpus_argument, echo_notes, quiet_option, reading_flags
 
 MINE_EPILOG = """\b
@@ -25,7 +25,7 @@ reads.
 """
 
 
-@click.group("pairs")
+@click.group("pairs", commands=verbs())
 def pairs_group() -> None:
     """Work on pairs of alike documents."""
 

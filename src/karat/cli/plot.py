@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,43 +13,16 @@ from click.shell_completion import CompletionItem
 
 import karat
 from karat.cli import completion
-from karat.cli.flags import flags, verb
+from karat.cli.flags import Verb, flags, verb
 from karat.cli.shared import Files, check_file, echo_notes, quiet_option, reading_flags
 from karat.errors import InputError, unknown
 from karat.options import JoinOptions, WorkOptions, group, metrics_option, option, path_option, protocol_option
 
 if TYPE_CHECKING:
+    from karat.output.charts import Kind
     from karat.results import Found, Results
 
-# The kinds and what each shows, as `karat.output.charts.KINDS` has them, which would load numpy.
-KINDS = {
-    "protocols": "one metric under every protocol",
-    "scores": "scores with intervals, a panel a metric",
-    "pr": "precision against recall at k = 1 to 10",
-    "differences": "two systems, document by document",
-    "ranks": "mean ranks over corpora, with bars",
-    "overlap": "what two systems both have right, both wrong",
-    "homogeneity": "agreement on alike documents, with ceilings",
-    "prmu": "phrases that are in the text, and that are not",
-    "recall": "what is found of references in the text and not",
-    "positions": "where in the text phrases are first met",
-    "missed": "what is missed in each part of the text",
-    "reliability": "right as often as sure? with counts",
-    "kpp": "how sure systems are, present and absent",
-    "tokens": "probability of a token by its place",
-    "risk": "what is wrong among the surest predictions",
-    "training": "what generators learn, by documents seen",
-}
-DESCRIBED = ("prmu", "recall", "positions", "missed")
-WITH_METRICS = ("protocols", "scores", "pr", "differences", "ranks")
-OF_RESULTS = ("scores", "pr", "differences", "ranks")  # can be drawn from .karat files
-LISTED = "\n".join(f"  {name:<12} {summary}" for name, summary in KINDS.items())
-
-EPILOG = f"""\b
-Kinds:
-{LISTED}
-
-\b
+EPILOG = """\b
 Examples:
   karat plot protocols corpus.jsonl t5.jsonl one2set.jsonl -o protocols.svg
   karat plot scores corpus.jsonl t5.jsonl -m f1@5:present -o scores.pdf
@@ -69,8 +43,26 @@ of directories that `karat train` has made.
 """
 
 
+def _known() -> Mapping[str, Kind]:
+    """The kinds of charts; they are imported when they are needed, as they load numpy."""
+    from karat.output.charts import KINDS
+
+    return KINDS
+
+
 def _kinds(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(name, help=told) for name, told in KINDS.items() if name.startswith(incomplete)]
+    return [CompletionItem(name, help=kind.summary) for name, kind in _known().items() if name.startswith(incomplete)]
+
+
+class _Plot(Verb):
+    """The verb, whose help lists the kinds."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The kinds, then the examples."""
+        lines = "\n".join(f"  {name:<12} {kind.summary}" for name, kind in _known().items())
+        shown = copy(self)
+        shown.epilog = f"\b\nKinds:\n{lines}\n\n{self.epilog}"
+        click.Command.format_epilog(shown, ctx, formatter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +77,7 @@ class _Drawn:
     work: WorkOptions = group(WorkOptions)
 
 
-@verb("plot", epilog=EPILOG)
+@verb("plot", epilog=EPILOG, cls=_Plot)
 @click.argument("kind", shell_complete=_kinds)
 @click.argument("given", nargs=-1, required=True, metavar="CORPUS RUN...|DIR...", shell_complete=completion.paths)
 @flags(_Drawn)
@@ -122,16 +114,18 @@ def plot(
 
 def _check(kind: str, given: tuple[str, ...], options: dict[str, Any], format_: str | None, output: str | None) -> None:
     """Says at once, before any work, what cannot be drawn or written."""
-    if kind not in KINDS:
-        raise unknown("kind of chart", kind, KINDS)
-    if options["metrics"] and kind not in WITH_METRICS:
+    known = _known()
+    if kind not in known:
+        raise unknown("kind of chart", kind, known)
+    of = {each.__name__ for each in known[kind].of}
+    if options["metrics"] and not of & {"Audit", "Results", "Comparison"}:
         raise InputError(f"-m {options['metrics'][0]}: a chart of the kind {kind} has no metrics to choose")
     if options["pairs"] and kind != "homogeneity":
         raise InputError(f"--pairs is for homogeneity, not for {kind}")
     if options["runs"] and kind != "ranks":
         raise InputError(f"--runs is for ranks, not for {kind}")
     saved = [path.endswith(".karat") for path in given]
-    if any(saved) and kind not in OF_RESULTS:
+    if any(saved) and not of & {"Results", "Comparison"}:
         raise InputError(f"{kind} is not drawn from .karat files: give the corpus and its runs")
     if any(saved) and not all(saved):
         raise InputError("give .karat files alone, or a corpus and its runs")
@@ -176,13 +170,17 @@ def _found(kind: str, given: tuple[str, ...], options: dict[str, Any], quiet: bo
         return _courses(given, protocols)
     if all(path.endswith(".karat") for path in given):
         return _of_results(kind, given)
+    result = _known()[kind].of[0].__name__
+    if result not in _VERBS:
+        raise InputError(f"{kind} is drawn of a {result} that is at hand: karat.plot({result.lower()}, {kind!r}, FILE)")
+    verb_of = _VERBS[result]
     if kind == "ranks" and folder is None:
         raise InputError("ranks are over several corpora: give these, and their runs as --runs FOLDER; or .karat files")
-    if folder is None and len(given) < 2 and kind not in DESCRIBED:
+    if folder is None and len(given) < 2 and verb_of is not _described:
         raise InputError("give a corpus and a run or more")
     what = files.given(given, folder, results=False)
     with files.work(options, quiet) as chosen:
-        return _VERBS.get(kind, _confidence)(_Asked(kind, what, protocols, metrics, pairs, chosen))
+        return verb_of(_Asked(kind, what, protocols, metrics, pairs, chosen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,9 +248,7 @@ def _audit(asked: _Asked) -> Found:
 
 
 def _score(asked: _Asked) -> Found:
-    from karat.output.charts import KINDS as CHARTS
-
-    metrics = asked.metrics or CHARTS[asked.kind].metrics or None
+    metrics = asked.metrics or _known()[asked.kind].metrics or None
     return karat.score(*asked.what, protocol=asked.protocols or "karat", metrics=metrics, **asked.options)
 
 
@@ -266,13 +262,13 @@ def _confidence(asked: _Asked) -> Found:
 
 
 FEW = 100
+# How a result is found, by the name of its class.
 _VERBS: dict[str, Callable[[_Asked], Found]] = {
-    "protocols": _audit,
-    "scores": _score,
-    "pr": _score,
-    "differences": _score,
-    "overlap": _overlap,
-    "ranks": _ranks,
-    "homogeneity": _homogeneity,
-    **dict.fromkeys(DESCRIBED, _described),
+    "Audit": _audit,
+    "Results": _score,
+    "Comparison": _ranks,
+    "Overlap": _overlap,
+    "Homogeneity": _homogeneity,
+    "Description": _described,
+    "Confidence": _confidence,
 }

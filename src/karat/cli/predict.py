@@ -14,6 +14,7 @@ from click.core import ParameterSource
 
 import karat
 from karat.cli import completion
+from karat.cli.convert import corpus_group
 from karat.cli.flags import flag_of, flags, verb
 from karat.cli.reformulate import ENDPOINT_OPTIONS, endpoint_of, endpoint_options, limits_of, requests_progress
 from karat.cli.shared import (
@@ -316,3 +317,6 @@ def df(corpus: str, language: str, output: str, quiet: bool, **options: Any) -> 
     save_frequencies(output, found)
     if not quiet:
         echo_notes([*given.notes, f"{len(found.counts):,} phrases of {found.documents:,} documents"])
+
+
+corpus_group.add_command(df)

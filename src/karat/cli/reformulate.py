@@ -13,6 +13,7 @@ from click.core import ParameterSource
 import karat
 from karat.cli import completion
 from karat.cli.flags import flag_of, verb
+from karat.cli.pairs import pairs_group
 from karat.cli.shared import (
     Files,
     check_file,
@@ -295,3 +296,7 @@ def filter_(
     if pairs is not None:
         found.save_pairs(pairs)
     deliver(found, format_, None, quiet)
+
+
+for command in (reformulate, filter_):
+    pairs_group.add_command(command)

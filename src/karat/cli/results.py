@@ -9,7 +9,7 @@ import click
 
 import karat
 from karat.cli import completion
-from karat.cli.flags import verb
+from karat.cli.flags import verb, verbs
 from karat.cli.shared import Output, output_flags
 from karat.errors import InputError
 
@@ -45,7 +45,7 @@ Tables are laid out by the names of systems, given when runs are scored:
 """
 
 
-@click.group()
+@click.group(commands=verbs())
 def results() -> None:
     """Work on saved results (.karat files)."""
 

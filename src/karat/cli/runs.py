@@ -8,6 +8,7 @@ import click
 
 import karat
 from karat.cli import completion
+from karat.cli.convert import run_group
 from karat.cli.flags import verb
 from karat.cli.shared import (
     Files,
@@ -137,3 +138,7 @@ def show(corpus: str, runs: tuple[str, ...], format_: str, **options: Any) -> No
     files = Files.of(options)
     documents, systems = files.all(corpus, runs)
     write_out(karat.render(karat.show(documents, *systems, **options), format_))
+
+
+for command in (ensemble, rerank, show):
+    run_group.add_command(command)

@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import karat
-from karat.cli.flags import verb
-from karat.cli.shared import (
-    Files,
-    Output,
-    corpus_argument,
-    development_flags,
-    output_flags,
-    reading_flags,
-    runs_argument,
-)
+from karat.cli.shared import corpus_verb, development_files, development_flags
 
 EPILOG = """\b
 Examples:
@@ -34,21 +22,11 @@ are joined by `+`.
 """
 
 
-@verb("score", epilog=EPILOG)
-@corpus_argument
-@runs_argument
+@corpus_verb("score", epilog=EPILOG, extra=development_files, saves=True)
 @development_flags
-@reading_flags
-@output_flags
-def score(corpus: str, runs: tuple[str, ...], **options: Any) -> None:
+def score() -> None:
     """Score runs against a corpus.
 
     Without -m: F1 at 5, M and O for present, absent and all phrases, in the
     protocol's own average.
     """
-    output, files = Output.of(options, saves=True), Files.of(options)
-    documents, systems = files.all(corpus, runs)
-    development = files.other(options)
-    with files.work(options, output.quiet) as chosen:
-        found = karat.score(documents, *systems, development=development, **chosen)
-    output.deliver(found)

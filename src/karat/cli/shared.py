@@ -7,13 +7,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+import karat
 from karat.cli import completion
-from karat.cli.flags import jobs_for
+from karat.cli.flags import Verb, jobs_for, verb
 from karat.errors import InputError
 
 if TYPE_CHECKING:
@@ -202,6 +204,40 @@ class Files:
         """The format for a role: the last one given for it, else the last one given for all."""
         own = [text.removeprefix(f"{role}:") for text in self.from_ if text.startswith(f"{role}:")]
         return next(iter([*reversed(own), *(text for text in reversed(self.from_) if ":" not in text)]), None)
+
+
+Extra = Callable[[Files, dict[str, Any]], dict[str, Any]]  # takes options of a verb and gives keywords in their place
+
+
+def corpus_verb(
+    twin: str, *, epilog: str, extra: Extra | None = None, saves: bool = False, runs: Callable[[F], F] = runs_argument
+) -> Callable[[Callable[[], None]], Verb]:
+    """Makes a verb that reads a corpus and runs, calls `karat.TWIN` with them and writes what comes back.
+
+    The decorated function has the name and the docstring of the verb, and no body. `extra` reads further files; a verb
+    that `saves` can write `.karat` files; `runs` is the argument of the runs, where one is not required.
+    """
+
+    def decorate(described: Callable[[], None]) -> Verb:
+        @wraps(described)
+        def body(corpus: str, runs: tuple[str, ...], **options: Any) -> None:
+            output, files = Output.of(options, saves), Files.of(options)
+            further = {} if extra is None else extra(files, options)
+            documents, systems = files.all(corpus, runs)
+            with files.work(options, output.quiet) as chosen:
+                found = getattr(karat, twin)(documents, *systems, **further, **chosen)
+            output.deliver(found)
+
+        body.__click_params__ = []  # type: ignore[attr-defined]
+        reading_flags(output_flags(body)).__click_params__ += getattr(described, "__click_params__", [])
+        return verb(twin, epilog=epilog)(combine(corpus_argument, runs)(body))
+
+    return decorate
+
+
+def development_files(files: Files, options: dict[str, Any]) -> dict[str, Any]:
+    """The keyword of a function that fits the k of @V on other documents, from --dev-corpus and --dev-run."""
+    return {"development": files.other(options)}
 
 
 def _size(argument: str) -> int:

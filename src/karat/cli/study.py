@@ -9,6 +9,7 @@ import click
 import karat
 from karat.cli import completion
 from karat.cli.flags import verb
+from karat.cli.pairs import pairs_group
 from karat.cli.shared import Files, Output, corpus_argument, output_flags, reading_flags, runs_argument
 
 EPILOG = """\b
@@ -51,3 +52,6 @@ def tables(corpus: str, runs: tuple[str, ...], reformulations: tuple[str, ...], 
     with files.work(options, output.quiet) as chosen:
         found = karat.study(documents, reformulations or None, *systems, **chosen)
     output.deliver(found)
+
+
+pairs_group.add_command(tables)

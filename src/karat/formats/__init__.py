@@ -27,25 +27,24 @@ from karat.formats import (
 from karat.formats.base import Format
 from karat.formats.files import STDIN, stem
 from karat.formats.head import Head, Role
+from karat.registry import Registry, place_of
 
 # A path whose format is not named is read by the first that fits, the general ones being tried last.
-FORMATS: dict[str, Format] = {
-    form.name: form
-    for form in (
-        *own.FORMATS,
-        chan.FORMAT,
-        *kp20k.FORMATS,
-        *opennmt.FORMATS,
-        openkp.FORMAT,
-        kpeval.FORMAT,
-        *huggingface.FORMATS,
-        ake.FORMAT,
-        corenlp.FORMAT,
-        hulth.FORMAT,
-        semeval.FORMAT,
-        folder.FORMAT,
-    )
-}
+_LISTED = (
+    *own.FORMATS,
+    chan.FORMAT,
+    *kp20k.FORMATS,
+    *opennmt.FORMATS,
+    openkp.FORMAT,
+    kpeval.FORMAT,
+    *huggingface.FORMATS,
+    ake.FORMAT,
+    corenlp.FORMAT,
+    hulth.FORMAT,
+    semeval.FORMAT,
+    folder.FORMAT,
+)
+FORMATS: Registry[Format] = Registry("format", lambda form: place_of(form.fits), _LISTED)
 
 
 def read(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -17,6 +18,7 @@ from karat.errors import InputError
 from karat.formats import jsonl
 from karat.formats.base import Format, Record, brief
 from karat.formats.containers import container_at, rows, save
+from karat.formats.head import Head
 
 S = TypeVar("S")
 R = TypeVar("R", Document, Prediction)
@@ -38,10 +40,15 @@ class Layout(Generic[S]):
 
 def record_format(*, name: str, summary: str, fits: Callable[[Record], bool], layout: Layout[Any]) -> Format:
     """The format of records in a layout; `fits` looks at the first record."""
+
+    @wraps(fits)
+    def first_fits(head: Head) -> bool:
+        return bool(head.record) and fits(head.record)
+
     return Format(
         name=name,
         summary=summary,
-        fits=lambda head: bool(head.record) and fits(head.record),
+        fits=first_fits,
         corpus=_reader(layout.kind, layout.document),
         run=_reader(layout.kind, layout.prediction),
         save_corpus=_writer(layout.of_document),

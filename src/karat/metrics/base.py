@@ -26,6 +26,7 @@ from karat.corpus import Run
 from karat.errors import InputError, unknown
 from karat.matching.columns import SUBSETS, Aligned, Cutoff, Floats, Subset
 from karat.protocol import MOST, Counting, whole_number
+from karat.registry import Registry
 
 Finish = Callable[[Floats], Floats]
 ItemsFinish = Callable[[Floats, Floats], Floats]  # (values[n, width], weights[..., n]) -> [...]
@@ -148,11 +149,11 @@ FAMILIES = ("exact", "ranking", "approximate", "soft", "semantic", "counts", "di
 _LIGHT = ("exact", "ranking", "approximate", "counts", "profile", "confidence")  # these import nothing that is large
 
 
-class Metrics(dict[str, Metric]):
+class Metrics(Registry[Metric]):
     """The metrics by name. A family of them is imported when a name is asked for that is not known without it."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__("metric", lambda found: found.function)
         self._waiting = list(dict.fromkeys((*_LIGHT, *FAMILIES)))
 
     def __missing__(self, name: str) -> Metric:
@@ -164,6 +165,11 @@ class Metrics(dict[str, Metric]):
         while not super().__contains__(name) and self._waiting:
             import_module(f"karat.metrics.{self._waiting.pop(0)}")
         return super().__contains__(name)
+
+    def __setitem__(self, name: str, found: Metric) -> None:
+        if not found.function.__module__.startswith("karat.metrics."):
+            self.load()  # so that a name of ours is seen to be taken
+        super().__setitem__(name, found)
 
     def load(self) -> Metrics:
         """All metrics, in the order of the families, then those that others registered."""

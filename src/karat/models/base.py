@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from karat.corpus import Document, Prediction
 from karat.errors import InputError, unknown
 from karat.models.extractors.frequencies import Frequencies
+from karat.registry import Registry
 
 Predict = Callable[[Sequence[Document]], Iterable[Prediction]]  # one prediction for each document, in order
 Make = Callable[..., Predict]  # (asked, *, option=default...) -> Predict
@@ -66,7 +67,7 @@ class Model:
         return self.make(asked, **self.options)
 
 
-MODELS: dict[str, Model] = {}
+MODELS: Registry[Model] = Registry("model", lambda found: found.make)
 
 
 def model(

@@ -28,6 +28,7 @@ from karat.options import (
     public,
     required,
 )
+from karat.registry import Registry
 from karat.table import Column, Kind, Table, rows_of
 
 _EVERY = 20  # documents after which progress is told
@@ -68,7 +69,7 @@ def _learned(value: object) -> str:
 
 LEARNED = Kind(_learned)
 Train = Callable[..., Learned]  # (documents, language, *, option=default...) -> Learned
-TRAINERS: dict[str, Model] = {}
+TRAINERS: Registry[Model] = Registry("model to train", lambda found: found.make)
 
 
 def trainer(name: str) -> Callable[[Train], Train]:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError, unknown
+from karat.registry import Registry
 from karat.text.normalise import normaliser
 
 Words = tuple[str, ...]
@@ -46,7 +47,7 @@ class Similarity:
         return self.function(phrases, left, right, **self.options)
 
 
-SIMILARITIES: dict[str, Similarity] = {}
+SIMILARITIES: Registry[Similarity] = Registry("similarity", lambda found: found.function)
 
 
 def similarity(name: str, *, form: Form) -> Callable[[Function], Function]:

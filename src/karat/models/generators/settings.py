@@ -13,6 +13,7 @@ from karat.corpus import Document
 from karat.errors import InputError
 from karat.libraries import library
 from karat.options import option
+from karat.registry import Registry
 
 PRECISIONS = ("fp32", "bf16")
 Peos = Literal["never", "between", "always"]  # `between`: only where there are present and absent keyphrases
@@ -222,6 +223,7 @@ class RewardShape:
 class Kind:
     """A kind of generator: what its sizes are, where its network is, and what it is in a sentence."""
 
+    name: str
     shape: Any  # a dataclass, whose fields are options
     network: str  # module:class, imported when it is needed, as it needs torch
     summary: str
@@ -238,53 +240,61 @@ def _untitled(documents: Iterable[Document]) -> list[str]:
     return ["tgnet takes the first sentence of a document without a title as its title"]
 
 
-GENERATORS = {
-    "copyrnn": Kind(
+_LISTED = (
+    Kind(
+        "copyrnn",
         CopyRNNShape,
         "karat.models.generators.copyrnn:CopyRNN",
         "Writes keyphrases, present and absent ones: a recurrent network that copies (Meng 2017, Yuan 2020).",
         rate=0.003,
     ),
-    "corrrnn": Kind(
+    Kind(
+        "corrrnn",
         CorrRNNShape,
         "karat.models.generators.corrrnn:CorrRNN",
         "A copyrnn that knows what it has looked at and written: coverage and review (Chen 2018).",
         rate=0.003,
     ),
-    "tgnet": Kind(
+    Kind(
+        "tgnet",
         CopyRNNShape,
         "karat.models.generators.tgnet:TGNet",
         "A copyrnn whose encoder reads the title apart and into every token (Chen 2019).",
         notes=_untitled,
         rate=0.003,
     ),
-    "tgrf": Kind(
+    Kind(
+        "tgrf",
         RewardShape,
         "",
         "A trained generator, as tgnet, that goes on to learn by reward: its drawn phrases are scored (Chan 2019).",
         peos="always",
         reward=True,
     ),
-    "exhird": Kind(
+    Kind(
+        "exhird",
         ExHiRDShape,
         "karat.models.generators.exhird:ExHiRD",
         "Writes keyphrases in two levels, phrases and words, and excludes first words it has used (Chen 2020).",
         peos="between",
         rate=0.003,
     ),
-    "transformer": Kind(
+    Kind(
+        "transformer",
         TransformerShape,
         "karat.models.generators.transformer:Transformer",
         "Writes keyphrases, present and absent ones: a Transformer that copies (Vaswani 2017, See 2017).",
     ),
-    "one2set": Kind(
+    Kind(
+        "one2set",
         One2SetShape,
         "karat.models.generators.one2set:One2Set",
         "Writes keyphrases in parallel slots, present and absent ones: a Transformer that copies (Ye 2021).",
         peos="always",
         one2one=False,
     ),
-}
+)
+GENERATORS: Registry[Kind] = Registry("generator", lambda kind: kind.network or kind.summary, _LISTED)
 
 
 def training_options(name: str) -> dict[str, Any]:

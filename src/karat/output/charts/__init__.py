@@ -24,6 +24,7 @@ from karat.options import option, options_from, public
 from karat.output.charts import agreement, confidences, portraits, scores, trainings
 from karat.output.charts.base import Chart, Kind
 from karat.output.charts.drawing import FORMATS, Theme, as_json, config, content, format_of, pdf, png, svg
+from karat.registry import Registry, place_of
 from karat.results import Results
 
 __all__ = [
@@ -61,7 +62,7 @@ _LISTED = (
     Kind("risk", "what is wrong among the surest predictions", (Confidence,), confidences.risk),
     Kind("training", "what generators learn, by documents seen", (Courses,), trainings.learning),
 )
-KINDS: dict[str, Kind] = {kind.name: kind for kind in _LISTED}
+KINDS: Registry[Kind] = Registry("kind of chart", lambda kind: place_of(kind.make), _LISTED)
 
 
 def charts_of(found: object, kind: str | None = None) -> list[Chart]:

@@ -1,0 +1,76 @@
+"""The public names of `karat`, each with the module it is in; `karat/__init__.py` reads this list.
+
+Names of before are marked: they can be imported, and are not in `__all__`.
+"""
+
+from karat.analyses.audit import Audit as Audit
+from karat.analyses.audit import audit as audit
+from karat.analyses.check import Check as Check
+from karat.analyses.check import check as check
+from karat.analyses.compare import Comparison as Comparison
+from karat.analyses.compare import compare as compare
+from karat.analyses.compare import compare_corpora as compare_corpora  # deprecated
+from karat.analyses.confidence import confidence as confidence
+from karat.analyses.confidence.result import Confidence as Confidence
+from karat.analyses.consistency import Consistency as Consistency
+from karat.analyses.consistency import consistency as consistency
+from karat.analyses.describe import describe as describe
+from karat.analyses.describe.result import Description as Description
+from karat.analyses.ensemble import ensemble as ensemble
+from karat.analyses.homogeneity import homogeneity as homogeneity
+from karat.analyses.homogeneity.result import Homogeneity as Homogeneity
+from karat.analyses.human import human as human
+from karat.analyses.human.result import Human as Human
+from karat.analyses.nearmiss import NearMisses as NearMisses
+from karat.analyses.nearmiss import nearmiss as nearmiss
+from karat.analyses.overlap import Overlap as Overlap
+from karat.analyses.overlap import overlap as overlap
+from karat.analyses.report import page as page  # deprecated
+from karat.analyses.report import page_corpora as page_corpora  # deprecated
+from karat.analyses.report import report as report
+from karat.analyses.report.result import Page as Page
+from karat.analyses.reproduce import Reproduction as Reproduction
+from karat.analyses.reproduce import reproduce as reproduce
+from karat.analyses.reproduce import reproduce_corpora as reproduce_corpora  # deprecated
+from karat.analyses.rerank import rerank as rerank
+from karat.analyses.score import prmu as prmu
+from karat.analyses.score import score as score
+from karat.analyses.show import Shown as Shown
+from karat.analyses.show import show as show
+from karat.analyses.study import Study as Study
+from karat.analyses.study import study as study
+from karat.analyses.tables import Tables as Tables
+from karat.analyses.tables import tables as tables
+from karat.corpus import Corpus as Corpus
+from karat.corpus import Document as Document
+from karat.corpus import Prediction as Prediction
+from karat.corpus import Run as Run
+from karat.errors import InputError as InputError
+from karat.errors import KaratError as KaratError
+from karat.formats import read as read
+from karat.formats import read_run as read_run
+from karat.formats.write import write as write
+from karat.metrics.base import metric as metric
+from karat.models.run import extract as extract
+from karat.models.run import predict as predict
+from karat.models.train import Trained as Trained
+from karat.models.train import train as train
+from karat.output import render as render
+from karat.output.charts import Chart as Chart
+from karat.output.charts import charts_of as charts_of
+from karat.output.charts import figures as figures
+from karat.output.charts import plot as plot
+from karat.pairs.filter import Filtered as Filtered
+from karat.pairs.filter import filter_reformulations as filter_reformulations
+from karat.pairs.mine import Pairs as Pairs
+from karat.pairs.mine import mine_pairs as mine_pairs
+from karat.pairs.reformulate import Reformulated as Reformulated
+from karat.pairs.reformulate import reformulate as reformulate
+from karat.protocol import Protocol as Protocol
+from karat.protocol import parse_protocol as parse_protocol
+from karat.results import Results as Results
+from karat.results import load as load
+from karat.results import merge as merge
+
+__version__: str
+__all__: list[str]
