@@ -72,17 +72,26 @@ def _nltk_sentence(sentence: str) -> list[str]:
 @lru_cache(maxsize=200_000)
 def _nltk_inner(word: str) -> list[str]:
     """The tokens of a word that others follow."""
-    if word.isalnum() and word.lower() not in _CONTRACTED:
-        return [word]
-    return _nltk_tokenizer()(f"a {word} a")[1:-1]
+    return _plain(_INNER, word) or _nltk_tokenizer()(f"a {word} a")[1:-1]
 
 
 @lru_cache(maxsize=200_000)
 def _nltk_last(word: str) -> list[str]:
     """The tokens of the last word of a sentence."""
-    if word.isalnum() and word.lower() not in _CONTRACTED:
-        return [word]
-    return _nltk_tokenizer()(f"a {word}")[1:]
+    return _plain(_LAST, word) or _nltk_tokenizer()(f"a {word}")[1:]
+
+
+# Words of which the rules part nothing but a mark at an end; a full stop is one at the end of a sentence.
+_INNER = re.compile(r"(\(?)([^\W_]+(?:[-./][^\W_]+)*\.?)(\)?)([,;:]?)")
+_LAST = re.compile(r"(\(?)([^\W_]+(?:[-./][^\W_]+)*)(\)?)([.,;:?!]?)")
+
+
+def _plain(pattern: re.Pattern[str], word: str) -> list[str] | None:
+    """The tokens of a word of such a pattern; None of any other."""
+    found = pattern.fullmatch(word)
+    if found is None or not _CONTRACTED.isdisjoint(_WORDS.findall(word.lower())):
+        return None
+    return list(filter(None, found.groups()))
 
 
 @cache
