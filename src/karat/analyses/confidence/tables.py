@@ -130,7 +130,7 @@ def _calibration(subsets: Sequence[Assessed]) -> Parts:
     kinds = [NUMBER, NUMBER, BETWEEN, NUMBER, NUMBER, NUMBER]
     names = ("ECE before", "after", "interval", "MCE", "Brier before", "after")
     pairs = [(each.subset, each.figures, fit.figures) for each, fit in zip(subsets, fits, strict=True)]
-    rows = [
+    rows: list[tuple[str, list[Any]]] = [
         (subset, [*map(Cell, (before.ece, after.ece, after.ece_ci, after.mce, before.brier, after.brier))])
         for subset, before, after in pairs
     ]
