@@ -174,3 +174,15 @@ def test_words_longer_than_a_line_are_broken_and_wide_letters_counted() -> None:
     assert wrap("蜂蜜蜂蜜 a", 5) == ["蜂蜜", "蜂蜜", "a"]
     assert wrap("ab cdefghij", 4) == ["ab c", "defg", "hij"]
     assert wrap("", 4) == []
+
+
+def test_bars_in_code_do_not_end_a_cell_of_markdown_and_are_rules_in_latex() -> None:
+    bars = Table("", "bin", [Column("bar", TEXT)], rows_of([("a|b", [Cell("██|", style="code")])]))
+    assert r"| a\|b | `██\|` |" in markdown(parts_of([bars]))
+    assert r"\texttt{\rule{1em}{1.5ex}\textbar{}}" in latex(pieces_of([bars]))
+
+
+def test_titles_are_headings_where_the_tables_are_a_document() -> None:
+    card = [Table("Corpus", level=1), Table("Phrases", level=2), Table("bold")]
+    assert markdown(parts_of(card)) == "# Corpus\n\n## Phrases\n\n**bold**\n"
+    assert terminal(card) == "Corpus\n\nPhrases\n\nbold\n"
