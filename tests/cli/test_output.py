@@ -250,6 +250,36 @@ def test_help_and_import_do_without_numpy() -> None:
         assert done.returncode == 0, done.stderr.decode()
 
 
+def test_a_table_of_scores_is_rendered_without_other_analyses_charts_pages_and_models() -> None:
+    code = """import karat, sys
+documents = karat.Corpus.of([{"id": "1", "text": "Bees.", "keyphrases": ["bee"]}])
+results = karat.score(documents, karat.Run.of([{"id": "1", "keyphrases": ["bees"]}]))
+for form in ("table", "md", "html", "latex", "typst", "csv", "json"):
+    karat.render(results, form)
+print(*(name for name in sys.modules if name.startswith("karat.") or name == "scipy.stats"))"""
+    loaded = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+    ).stdout.split()
+    assert [name for name in loaded if name.startswith("karat.output.")] == [
+        f"karat.output.{name}" for name in ("markup", "papers", "terminal")
+    ]
+    assert [name for name in loaded if name.startswith("karat.analyses.")] == ["karat.analyses.score"]
+    assert [name for name in loaded if name.startswith(("karat.models", "karat.llm", "scipy"))] == []
+
+
+def test_a_file_of_tables_has_80_columns_whatever_the_terminal_has(tmp_path: Path) -> None:
+    for verb, width in ((("overlap", *SYNTHETIC), 200), (("predict", "tfidf", SYNTHETIC[0]), 40)):
+        path = tmp_path / f"{verb[0]}.txt"
+        done = karat(*verb, "-o", str(path), COLUMNS=str(width))
+        assert done.returncode == 0, done.stderr
+        assert path.read_bytes() == karat(*verb).stdout
+        assert karat(*verb, COLUMNS=str(width)).stdout != path.read_bytes()
+
+
 def test_the_same_bytes_whatever_the_hash_seed_the_processes_and_the_shards(tmp_path: Path) -> None:
     metrics = ("f1@5:present", "ndcg@5", "alpha_ndcg", "f1@V:absent", "r_precision", "duplicate_ratio")
     arguments = ["score", *SYNTHETIC, "--protocol", "karat", "--protocol", "ye2021"]

@@ -100,7 +100,7 @@ def train(model: str, corpus: str, output: str, valid: str | None, quiet: bool, 
         found = karat.train(
             documents, model, output=output, valid=checked, start=start, progress=done, tell=tell, **options
         )
-    write_out(terminal(found.tables()))
+    write_out(f"{found.headline}\n" + (f"\n{terminal(found.tables())}" if found.rows else ""))
     if name in GENERATORS:
         guided = ",guide=RUN" if Path(options["guide"] or "").is_file() else ""
         click.echo(f"\nNext: karat predict {output}{guided} CORPUS -o RUN.jsonl; karat score CORPUS RUN.jsonl")

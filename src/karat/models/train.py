@@ -54,12 +54,17 @@ class Trained:
     rows: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...] = ()
 
+    @property
+    def headline(self) -> str:
+        """Which model learned from how many documents, and where it is: on one line, from which the path is copied."""
+        return f"{self.model}, learned from {self.documents:,} documents: {self.path}"
+
     def tables(self) -> Iterator[Table]:
-        """A headline, and a row for each thing that was learned."""
-        headline = f"{self.model}, learned from {self.documents:,} documents: {self.path}"
-        corner, *names = self.rows[0] if self.rows else ("",)
-        rows = rows_of((str(row[corner]), [row[name] for name in names]) for row in self.rows)
-        yield Table(headline, corner, [Column(name, LEARNED) for name in names], rows)
+        """A row for each thing that was learned."""
+        if self.rows:
+            corner, *names = self.rows[0]
+            rows = rows_of((str(row[corner]), [row[name] for name in names]) for row in self.rows)
+            yield Table("", corner, [Column(name, LEARNED) for name in names], rows)
 
 
 def _learned(value: object) -> str:
