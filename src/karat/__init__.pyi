@@ -3,6 +3,9 @@
 Names of before are marked: they can be imported, and are not in `__all__`.
 """
 
+__version__: str
+__all__: list[str]
+
 from karat.analyses.audit import Audit as Audit
 from karat.analyses.audit import audit as audit
 from karat.analyses.check import Check as Check
@@ -71,6 +74,3 @@ from karat.protocol import parse_protocol as parse_protocol
 from karat.results import Results as Results
 from karat.results import load as load
 from karat.results import merge as merge
-
-__version__: str
-__all__: list[str]

@@ -32,6 +32,7 @@ PERFECT_FACTS: dict[str, dict[str, float | None]] = {
     "share": {"all": 1.0, "present": (2 / 3 + 1 / 2) / 2, "absent": (1 / 3 + 1 / 2) / 2},
     "position": {"absent": None},
 }
+ERRORS = {name for name, metric in METRICS.load().items() if metric.better == "lower"}
 SUBSETS = ["all", "present", "absent", "P", "R", "M", "U"]
 
 phrases = st.lists(st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join), max_size=6)
@@ -187,8 +188,8 @@ def test_an_empty_run_scores_nothing(name: str, protocol: str) -> None:
             assert row["value"] == 0.0  # the one empty prediction is absent
         elif name in OF_CONFIDENCE or name in PERFECT_FACTS:
             assert row["value"] is None
-        elif name == "miss_rate":
-            assert row["value"] == 1.0
+        elif metric.better == "lower" and name not in OF_PREDICTIONS:
+            assert row["value"] == metric.bounds[1]  # an error: without predictions it is as high as it can be
         elif name in OF_PREDICTIONS and average == "mean" and not scored:
             assert row["value"] is None
             assert row["undefined"] == 2
@@ -199,10 +200,10 @@ def test_an_empty_run_scores_nothing(name: str, protocol: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-# The rows of `found` are references; where there is nothing to miss, nothing is missed nor found.
+# The rows of `found` are references; where there are no references to miss, an error is undefined, not 0.
 @pytest.mark.parametrize(
     "name",
-    sorted(METRICS.load().keys() - OF_PREDICTIONS - OF_CONFIDENCE - PERFECT_FACTS.keys() - {"found", "miss_rate"}),
+    sorted(METRICS.load().keys() - OF_PREDICTIONS - OF_CONFIDENCE - PERFECT_FACTS.keys() - ERRORS - {"found"}),
 )
 def test_documents_without_references_of_a_kind_are_zero_or_left_out_as_the_protocol_says(
     name: str, protocol: str

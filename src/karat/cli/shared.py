@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -219,7 +218,6 @@ def corpus_verb(
     """
 
     def decorate(described: Callable[[], None]) -> Verb:
-        @wraps(described)
         def body(corpus: str, runs: tuple[str, ...], **options: Any) -> None:
             output, files = Output.of(options, saves), Files.of(options)
             further = {} if extra is None else extra(files, options)
@@ -228,9 +226,12 @@ def corpus_verb(
                 found = getattr(karat, twin)(documents, *systems, **further, **chosen)
             output.deliver(found)
 
-        body.__click_params__ = []  # type: ignore[attr-defined]
-        reading_flags(output_flags(body)).__click_params__ += getattr(described, "__click_params__", [])
-        return verb(twin, epilog=epilog)(combine(corpus_argument, runs)(body))
+        for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+            setattr(body, name, getattr(described, name))
+        body.__wrapped__ = described  # type: ignore[attr-defined]
+        flagged: Any = reading_flags(output_flags(body))
+        flagged.__click_params__ += getattr(described, "__click_params__", [])  # before the flags of reading
+        return verb(twin, epilog=epilog)(combine(corpus_argument, runs)(flagged))
 
     return decorate
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from karat.models.base import MODELS, Model
-from karat.models.extractors import embedded, kea, yake
-from karat.models.extractors import pke as extractors
 
 # isort: split
-from karat.models.generators import plugged  # listed last
+from karat.models.extractors import embedded, kea, pke, yake  # noqa: F401  registered by being imported
 
-__all__ = ["MODELS", "Model", "embedded", "extractors", "kea", "plugged", "yake"]
+# isort: split
+from karat.models.generators import plugged  # noqa: F401  listed last
+
+__all__ = ["MODELS", "Model"]

@@ -1,6 +1,6 @@
 """Extractors: functions from the candidates of a document to ranks, with the parameters and the lists of pke.
 
-Each is made of parts: a text (words, stems, tags), a selection of candidates, and scores; `_predicting` does the rest
+Each is made of parts: a text (words, stems, tags), a selection of candidates, and scores; `predicting` does the rest
 for all of them. Scores are added up in pke's order, since the last bit decides between phrases that are equally good.
 """
 
@@ -48,7 +48,7 @@ class Scored:
 Score = Callable[[Text], Scored]
 
 
-def _predicting(asked: Asked, score: Score, *, tagged: bool = True) -> Predict:
+def predicting(asked: Asked, score: Score, *, tagged: bool = True) -> Predict:
     """The model that scores the candidates of each document and gives the best."""
 
     def predict(documents: Sequence[Document]) -> Iterator[Prediction]:
@@ -101,7 +101,7 @@ def firstphrases(asked: Asked, *, candidates: Kind = "sequences") -> Predict:
         found = select(text)
         return _all(found, [-float(min(starts)) for starts in found.starts])
 
-    return _predicting(asked, score)
+    return predicting(asked, score)
 
 
 @model("tfidf", needs=("frequencies",), notes=notes_on_stop_words)
@@ -114,7 +114,7 @@ def tfidf(asked: Asked, *, n: int = 3, candidates: Kind = "ngrams") -> Predict:
         counts = found.counts(asked.title_weight)
         return _all(found, [count * known.weight(form) for form, count in zip(found.forms, counts, strict=True)])
 
-    return _predicting(asked, score, tagged=candidates != "ngrams")
+    return predicting(asked, score, tagged=candidates != "ngrams")
 
 
 @model("kpminer", needs=("frequencies",), notes=notes_on_stop_words)
@@ -138,7 +138,7 @@ def kpminer(asked: Asked, *, lasf: int = 1, cutoff: int = 400, alpha: float = 2.
         scores = [counts[i] * boost * rare if i in long else counts[i] * known.weight(found.forms[i]) for i in kept]
         return Scored(found, kept, scores)
 
-    return _predicting(asked, score, tagged=False)
+    return predicting(asked, score, tagged=False)
 
 
 def _frequencies(asked: Asked, name: str) -> Frequencies:
@@ -170,7 +170,7 @@ def textrank(asked: Asked, *, window: int = 2, top: float = 0.33) -> Predict:
         found = runs(text, {names[node] for node in best})
         return _all(found, _placed(found, _sums(found, dict(zip(names, ranks, strict=True)))))
 
-    return _predicting(asked, score)
+    return predicting(asked, score)
 
 
 @model("singlerank", needs=("tags",), notes=notes_on_language)
@@ -185,7 +185,7 @@ def singlerank(asked: Asked, *, window: int = 10, candidates: Kind = "sequences"
         found = select(text)
         return _all(found, _placed(found, _sums(found, ranks)))
 
-    return _predicting(asked, score)
+    return predicting(asked, score)
 
 
 @model("positionrank", needs=("tags",), notes=notes_on_language)
@@ -206,7 +206,7 @@ def positionrank(asked: Asked, *, window: int = 10, longest: int = 3) -> Predict
         found = phrases(text, longest) if text.tags else ngrams(text, longest)
         return _all(found, _sums(found, ranks))
 
-    return _predicting(asked, score)
+    return predicting(asked, score)
 
 
 def _title_weights(text: Text, asked: Asked) -> Floats | None:
@@ -242,7 +242,7 @@ def topicrank(asked: Asked, *, threshold: float = 0.74, candidates: Kind = "sequ
         firsts = [min(topic, key=lambda index: found.starts[index][0]) for topic in topics]
         return Scored(found, firsts, ranks.tolist())
 
-    return _predicting(asked, score)
+    return predicting(asked, score)
 
 
 @model("multipartiterank", needs=("tags",), notes=notes_on_language)
@@ -260,4 +260,4 @@ def multipartiterank(
         found = select(text)
         return _all(found, multipartite(found, threshold, alpha, asked.title_weight).tolist())
 
-    return _predicting(asked, score)
+    return predicting(asked, score)

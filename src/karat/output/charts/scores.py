@@ -42,7 +42,7 @@ from karat.stats.resampling import estimate, interval_of
 from karat.table import p_value
 
 CURVE = tuple(range(1, 11))
-CURVE_METRICS = tuple(f"{metric}@{k}" for k in CURVE for metric in ("p", "r"))
+CURVE_METRICS: tuple[str, ...] = tuple(f"{metric}@{k}" for k in CURVE for metric in ("p", "r"))
 LEVEL = 0.95
 PANELS = 9  # of a chart that has many
 
