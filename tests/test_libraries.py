@@ -152,7 +152,7 @@ def test_a_call_that_needs_a_missing_library_names_the_command(
     if first := ASKED_FIRST.get(name):
         monkeypatch.setitem(sys.modules, first, ModuleType(first))
     from karat.text import tokens
-from karat.text.normalise import normaliser
+    from karat.text.normalise import normaliser
 
     for known in (tokens._nltk_tokenizer, tokens._nltk_words, normaliser):
         known.cache_clear()
