@@ -192,12 +192,12 @@ class _Records(Generic[R]):
             yield from batch.records()
 
     def __len__(self) -> int:
-        return sum(map(len, self.batches()))
+        return sum(map(len, self.ahead()))
 
     @property
     def ids(self) -> list[str | None]:
         """The ids in order; None where a record has none."""
-        return [identifier for batch in self.batches() for identifier in batch.ids]
+        return [identifier for batch in self.ahead() for identifier in batch.ids]
 
 
 class Corpus(_Records[Document]):

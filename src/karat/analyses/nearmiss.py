@@ -23,7 +23,7 @@ from karat.errors import InputError
 from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset, lookup
 from karat.matching.inputs import as_corpus, as_protocols, as_runs
 from karat.matching.passes import Pass, View
-from karat.matching.sanity import has_texts
+from karat.matching.sanity import has_texts, texts_needed
 from karat.metrics.base import Request, parse_request
 from karat.metrics.soft import ROUNDING, checked_threshold
 from karat.options import By, Missing, Progress
@@ -256,9 +256,7 @@ def _checked(corpus: Corpus, runs: Sequence[Run], options: Options) -> Request:
         raise InputError(f"the cutoff of near misses is a number from 1 on, M, O or G, not {options.cutoff!r}")
     request = parse_request(f"r@{options.cutoff}:{options.subset}")
     if request.subset != "all" and not has_texts(corpus, runs):
-        raise InputError(
-            f"the subset {request.subset} needs the documents' title or text, and {corpus.origin} has none; use all"
-        )
+        raise texts_needed(corpus, f"the subset {request.subset}", "all")
     return request
 
 

@@ -24,7 +24,7 @@ from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset, lookup
 from karat.matching.fusing import Fused, K, as_aligned, checked_k, checked_votes, fuse
 from karat.matching.inputs import as_corpus, as_protocols, as_runs
 from karat.matching.passes import Pass, View
-from karat.matching.sanity import has_texts
+from karat.matching.sanity import NO_SUBSETS, has_texts
 from karat.metrics.base import Request, Rows, divide, plan_requests
 from karat.options import By, Missing, Progress
 from karat.protocol import Protocol
@@ -35,7 +35,6 @@ HOW: tuple[How, ...] = ("union", "intersection", "majority")
 EMPTY = ("skip", "zero")
 METRICS = ("p@M", "r@M", "f1@M")
 TENTHS = 10
-NO_TEXT = "the documents have no title and no text, so present and absent phrases cannot be told apart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +329,7 @@ def _together(corpus: str, plan: _Plan, options: Options, results: Results, part
         tuple(_scores(corpus, plan, parts)),
         results,
         tuple(lacked),
-        (*results.notes, *(() if "present" in plan.subsets else (NO_TEXT,))),
+        (*results.notes, *(() if "present" in plan.subsets else (NO_SUBSETS,))),
     )
 
 

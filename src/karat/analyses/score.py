@@ -31,7 +31,7 @@ from karat.matching.inputs import (
 )
 from karat.matching.join import Join, Shard, has_id
 from karat.matching.passes import Pass, View, hash_look, text_options
-from karat.matching.sanity import has_texts, sanity_warnings
+from karat.matching.sanity import NO_SUBSETS, has_texts, sanity_warnings, texts_needed
 from karat.matching.spellings import merged_spellings
 from karat.metrics.base import DEFAULT_METRICS, Request, Rows, parse_request, plan_requests
 from karat.options import By, Missing, Progress
@@ -168,11 +168,10 @@ def wanted_metrics(
     if has_texts(corpus, runs):
         return chosen, []
     if metrics is None:
-        remark = "the documents have no title and no text, so present and absent phrases cannot be told apart"
-        return [text for text in chosen if parse_request(text).subset == "all"], [remark]
+        return [text for text in chosen if parse_request(text).subset == "all"], [NO_SUBSETS]
     for text in chosen:
         if parse_request(text).subset != "all":
-            raise InputError(f"{text} needs the documents' title or text, and {corpus.origin} has none; use :all")
+            raise texts_needed(corpus, text, ":all")
     return chosen, []
 
 
@@ -180,7 +179,7 @@ def _extra(corpus: Corpus, review: str | Path | None) -> Accepted:
     if review is None:
         return NONE_ACCEPTED
     has_ids = has_id(corpus)
-    known = (i if has_ids else str(at) for b in corpus.batches() for i, at in zip(b.ids, b.places, strict=True))
+    known = (i if has_ids else str(at) for b in corpus.ahead() for i, at in zip(b.ids, b.places, strict=True))
     return read_accepted(review, set(filter(None, known)), corpus.origin)
 
 
