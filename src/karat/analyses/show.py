@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
@@ -14,10 +15,10 @@ from karat.corpus import Corpus, Document, Run
 from karat.errors import InputError
 from karat.formats.base import quoted
 from karat.formats.reviews import near
-from karat.matching.align import align, prepare
 from karat.matching.columns import Aligned, Prepared
 from karat.matching.inputs import as_corpus, as_protocols, as_runs
-from karat.matching.join import Chunk, Join, chunks
+from karat.matching.join import Join
+from karat.matching.passes import Pass, View
 from karat.options import By, Missing
 from karat.protocol import Protocol
 from karat.results import Displayed
@@ -35,6 +36,7 @@ class Options:
     language: str | None = None
     by: By | None = None
     missing: Missing = "error"
+    jobs: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +108,52 @@ def show(corpus: str | Path | Corpus, *runs: str | Path | Run, id: str, **option
     """
     chosen = Options(**options)
     given, systems = as_corpus(corpus), as_runs(runs)
-    protocol = as_protocols([chosen.protocol], chosen.language)[0]
-    chunk, at = _find(given, systems, str(id), chosen)
-    documents = chunk.documents.pick([at]).records()
-    _check_set(documents[0], chosen.references, given.origin)
-    prepared = prepare(documents, protocol.matching, given.semeval, chosen.references)
-    records = [batch.pick([at]).records() for batch in chunk.predictions]
-    names = tuple(run.name for run in systems)
-    aligned = {name: align(prepared, each, protocol.counting) for name, each in zip(names, records, strict=True)}
+    [protocol] = as_protocols([chosen.protocol], chosen.language)
+    # What other documents a run lacks does not matter.
+    join = Join(chosen.by, "empty")
+    reading = Pass(given, systems, join, reference_set=chosen.references, jobs=chosen.jobs)
+    found: list[View] = []
+
+    def take(view: View | None) -> None:
+        if view is not None:
+            found.append(view)
+            reading.stop()
+
+    reading.look(partial(_find, str(id)), take=take)
+    reading.run()
+    if not found:
+        raise InputError(f"{given.origin}: there is no document {quoted(str(id))}{near(str(id), reading.ids)}")
+    [view] = found
+    _check_predicted(view, given, systems, chosen)
+    _check_set(view.given[0], chosen.references, given.origin)
+    return _shown(view, protocol)
+
+
+def _find(id: str, view: View) -> View | None:
+    """A look: the view of the document alone, where the chunk has it."""
+    return view.pick([view.ids.index(id)]) if id in view.ids else None
+
+
+def _check_predicted(view: View, corpus: Corpus, runs: Sequence[Run], options: Options) -> None:
+    """Raises InputError if a run has nothing for the document, and that matters."""
+    for run, lacking in zip(runs, view.chunk.missing, strict=True):
+        if lacking and options.missing == "error":
+            raise InputError(
+                f"{run.origin}: no predictions for document {quoted(view.ids[0])} of {corpus.origin}; "
+                "show it all the same with --missing empty"
+            )
+
+
+def _shown(view: View, protocol: Protocol) -> Shown:
+    """The document of a view that has no other."""
+    names, prepared = view.setup.systems, view.prepared(protocol.matching)
+    aligned = {name: view.aligned(s, protocol) for s, name in enumerate(names)}
     predictions = {name: tuple(_predicted(name, each)) for name, each in aligned.items()}
-    title, text = documents[0].title or "", documents[0].text or ""
+    [document] = view.given
+    title, text = document.title or "", document.text or ""
     return Shown(
-        given.name,
-        str(id),
+        view.setup.corpus,
+        view.ids[0],
         str(protocol),
         title,
         text,
@@ -127,26 +162,9 @@ def show(corpus: str | Path | Corpus, *runs: str | Path | Run, id: str, **option
         tuple(_wanted(prepared, aligned)),
         names,
         tuple(each for of_system in predictions.values() for each in of_system),
-        {str(protocol): protocol.signature(set=chosen.references or "keyphrases", karat=__version__)},
+        {str(protocol): protocol.signature(set=view.setup.reference_set or "keyphrases", karat=__version__)},
         tuple(f"{name}: no predictions" for name, each in predictions.items() if not each),
     )
-
-
-def _find(corpus: Corpus, runs: Sequence[Run], id: str, options: Options) -> tuple[Chunk, int]:
-    """The chunk that holds the document, and where in it; what other documents a run lacks does not matter."""
-    known: list[str] = []
-    for chunk in chunks(corpus, runs, Join(options.by, "empty")):
-        if id in chunk.ids:
-            at = chunk.ids.index(id)
-            for run, lacking in zip(runs, chunk.missing, strict=True):
-                if at in lacking and options.missing == "error":
-                    raise InputError(
-                        f"{run.origin}: no predictions for document {quoted(id)} of {corpus.origin}; "
-                        "show it all the same with --missing empty"
-                    )
-            return chunk, at
-        known += chunk.ids
-    raise InputError(f"{corpus.origin}: there is no document {quoted(id)}{near(id, known)}")
 
 
 def _check_set(document: Document, name: str | None, origin: str) -> None:
