@@ -41,6 +41,7 @@ class Options:
     seed: int = 0
     level: float = 0.95
     interval: Method = "bca"
+    jobs: int = 1
     progress: Progress | None = None
 
     def __post_init__(self) -> None:

@@ -357,7 +357,7 @@ def _add_homogeneity(
     if not usable:
         missing["homogeneity"] = NO_PREDICTED_REFORMULATIONS
         return
-    joining = {name: scoring[name] for name in ("references", "language", "by", "missing", "progress")}
+    joining = {name: scoring[name] for name in ("references", "language", "by", "missing", "jobs", "progress")}
     measured = homogeneity(
         corpus,
         options.pairs,
