@@ -22,7 +22,7 @@ from karat.corpus import Corpus, Run
 from karat.errors import InputError
 from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset, lookup
 from karat.matching.inputs import as_corpus, as_protocols, as_runs
-from karat.matching.passes import Pass, View
+from karat.matching.passes import Pass, View, look_at
 from karat.matching.sanity import has_texts, texts_needed
 from karat.metrics.base import Request, parse_request
 from karat.metrics.soft import ROUNDING, checked_threshold
@@ -31,7 +31,7 @@ from karat.protocol import Protocol, whole_number
 from karat.results import Displayed
 from karat.similarity import Similarity, Words, find, find_once
 from karat.similarity.classes import CLASSES, Classes, all_words, classify, is_word
-from karat.similarity.context import Contexts, sentences_in
+from karat.similarity.context import Contexts, sentences_look
 from karat.text.particles import PARTICLES
 
 CROSSED = "location"  # the kind that is told apart by direction
@@ -230,7 +230,7 @@ def in_pass(reading: Pass, listed: Sequence[str | Protocol], options: Options) -
         request,
         replace(options, progress=None, pairs=None),
         options.pairs is not None,
-        _sentences(corpus, options.similarity),
+        _sentences(corpus, options.similarity, reading.jobs),
     )
     if reading.jobs > 1:
         classify([("", "")])  # so that the tagger is there before the processes are forked, not made in each
@@ -260,11 +260,12 @@ def _checked(corpus: Corpus, runs: Sequence[Run], options: Options) -> Request:
     return request
 
 
-def _sentences(corpus: Corpus, similarity: str) -> Contexts | None:
+def _sentences(corpus: Corpus, similarity: str, jobs: int) -> Contexts | None:
     """All sentences of the corpus, for the one similarity that looks at them."""
     if "sentences" not in find(similarity).options:
         return None
-    return Contexts.of(sentences_in(corpus))
+    parts = look_at(corpus, partial(sentences_look, None), jobs=jobs)
+    return Contexts.of([sentence for part in parts for sentence in part])
 
 
 def _notes(found: Sequence[Found], options: Options) -> list[str]:

@@ -15,14 +15,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from karat.analyses.homogeneity import homogeneity
 from karat.analyses.homogeneity.result import Homogeneity
-from karat.analyses.score import prmu
+from karat.analyses.score import prmu_shares, reference_classes
 from karat.corpus import Batch, Corpus, Prediction, Run
 from karat.errors import InputError
 from karat.formats import read_run
 from karat.formats.files import stem
-from karat.matching.columns import PRMU
+from karat.matching.columns import PRMU, Ints
 from karat.matching.inputs import as_corpus, as_runs
 from karat.pairs.filter import ALL, LENGTH, Filtered, filter_reformulations
 from karat.pairs.mine import Pairs, mine_pairs
@@ -135,7 +137,7 @@ def _batches(runs: list[Run]) -> Iterator[Batch[Prediction]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class _Settings:
     """What is common to all three tables."""
 
     min: float = 0.5
@@ -143,6 +145,7 @@ class Asked:
     protocol: str | Protocol = "karat"
     references: str | None = None
     language: str | None = None
+    jobs: int = 1
 
 
 def study(
@@ -161,27 +164,27 @@ def study(
     `min` is the least Jaccard index of references that makes a pair, `length` by how much a reformulation's length may
     differ; the other keywords are those of `karat.homogeneity`.
     """
-    asked = Asked(min, length, protocol, references, language)
+    settings = _Settings(min, length, protocol, references, language, options.get("jobs", 1))
     given, systems = as_corpus(corpus), _systems(runs)
     if not systems:
         raise InputError("the tables are of one run or more; give at least one, or a folder of them")
     shared = options | {"protocol": protocol, "references": references, "language": language}
-    filtered = None if reformulations is None else _filtered(given, reformulations, asked)
+    filtered = None if reformulations is None else _filtered(given, reformulations, settings)
     judged = () if filtered is None else filtered.judged
     reformulated = None
     if filtered is not None and filtered.pairs():
         kept = Corpus.of(map(_document, filtered.kept()), name="reformulations")
         wanted = [run.without({each.id for each in judged if not each.kept}) for run in systems]
         reformulated = homogeneity(given, filtered.pairs(), *wanted, reformulations=kept, **shared)
-    mined = mine_pairs(given, min=min, references=references)
+    mined = mine_pairs(given, min=min, references=references, jobs=settings.jobs)
     sharing = None
     if len(mined):
         own = [run.without({each.id for each in judged}) for run in systems]
         sharing = homogeneity(given, mined, *own, **shared)
     measured = [each for each in (reformulated, sharing) if each is not None]
-    notes = [*_missing(filtered, mined, asked), *(note for each in measured for note in _told(each))]
+    notes = [*_missing(filtered, mined, settings), *(note for each in measured for note in _told(each))]
     signatures = {name: text for each in measured for name, text in each.signatures.items()}
-    versions = tuple(_versions(given, filtered, mined, asked))
+    versions = tuple(_versions(given, filtered, mined, settings))
     return Study(given.name, versions, filtered, mined, reformulated, sharing, signatures, tuple(dict.fromkeys(notes)))
 
 
@@ -192,14 +195,15 @@ def _systems(runs: Iterable[str | Path | Run]) -> tuple[Run, ...]:
     return tuple(as_runs(given))
 
 
-def _filtered(corpus: Corpus, reformulations: str | Path | Sequence[str | Path], asked: Asked) -> Filtered:
+def _filtered(corpus: Corpus, reformulations: str | Path | Sequence[str | Path], settings: _Settings) -> Filtered:
     return filter_reformulations(
         corpus,
         reformulations,
-        length=asked.length,
-        protocol=asked.protocol,
-        references=asked.references,
-        language=asked.language,
+        length=settings.length,
+        protocol=settings.protocol,
+        references=settings.references,
+        language=settings.language,
+        jobs=settings.jobs,
     )
 
 
@@ -208,7 +212,7 @@ def _document(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: record.get(name) for name in ("id", "title", "text")}
 
 
-def _missing(filtered: Filtered | None, mined: Pairs, asked: Asked) -> Iterator[str]:
+def _missing(filtered: Filtered | None, mined: Pairs, settings: _Settings) -> Iterator[str]:
     """Why a table is not there."""
     if filtered is None:
         yield "no reformulations were given, so there is no second table; see `karat pairs reformulate`"
@@ -217,8 +221,8 @@ def _missing(filtered: Filtered | None, mined: Pairs, asked: Asked) -> Iterator[
     lower = mined.notes[-1] if mined.lower else "--min lowers that"
     if not len(mined):
         yield (
-            f"no two documents of {mined.corpus} share {asked.min:g} of their references, so there is no third table; "
-            f"{lower}"
+            f"no two documents of {mined.corpus} share {settings.min:g} of their references, so there is no third "
+            f"table; {lower}"
         )
     elif mined.lower:
         yield f"{mined.notes[0]}; {lower}"
@@ -230,9 +234,13 @@ def _told(found: Homogeneity) -> Iterator[str]:
     return (note for note in found.notes if note not in compared)
 
 
-def _versions(corpus: Corpus, filtered: Filtered | None, mined: Pairs, asked: Asked) -> Iterator[Version]:
+def _versions(corpus: Corpus, filtered: Filtered | None, mined: Pairs, settings: _Settings) -> Iterator[Version]:
+    if filtered is not None and settings.language is None:
+        classes = np.array(filtered.original, dtype=np.int64)
+    elif filtered is None or len(mined):
+        classes = reference_classes(corpus, settings.protocol, settings.references, settings.jobs)
     if filtered is None:
-        yield _version("original", corpus, asked)
+        yield _version("original", classes, corpus)
     else:
         original, *others = filtered.prmu()
         yield Version("original", original["documents"], {name: original[name] for name in PRMU})
@@ -240,12 +248,10 @@ def _versions(corpus: Corpus, filtered: Filtered | None, mined: Pairs, asked: As
             if row["version"] == "kept" and (row["method"] != ALL or len(filtered.methods()) > 1):
                 yield Version(row["method"], row["documents"], {name: row[name] for name in PRMU})
     if len(mined):
-        paired = {mined.ids[n] for n in {*mined.alike.a.tolist(), *mined.alike.b.tolist()}}
-        names = zip(mined.ids, corpus, strict=True)
-        some = Corpus.of((document for name, document in names if name in paired), name=corpus.name)
-        yield _version(f"CP {100 * asked.min:g} %", some, asked)
+        paired = np.unique(np.concatenate([mined.alike.a, mined.alike.b]))
+        yield _version(f"CP {100 * settings.min:g} %", classes[paired], corpus)
 
 
-def _version(name: str, corpus: Corpus, asked: Asked) -> Version:
-    shares = prmu(corpus, asked.protocol, asked.references)
-    return Version(name, len(corpus), dict(shares["documents"]))
+def _version(name: str, classes: Ints, corpus: Corpus) -> Version:
+    """A line of the first table, of documents with so many references of each class."""
+    return Version(name, len(classes), dict(prmu_shares(classes, corpus)["documents"]))
