@@ -155,7 +155,13 @@ class LookAhead(Generic[R]):
             if at == len(self._kept) and not self._keep_next():
                 return
             yield self._kept[at]
-        yield from islice(self(), AHEAD, None)
+        further = islice(self(), AHEAD, None)
+        batch = next(further, None)
+        if batch is None:
+            self._ended = True
+            return
+        yield batch
+        yield from further
 
     def _keep_next(self) -> bool:
         if self._ended:
@@ -186,6 +192,11 @@ class _Records(Generic[R]):
         """The batches, as far as they are asked for: to look at the first ones without reading them twice."""
         assert isinstance(self.batches, LookAhead)
         return self.batches.ahead()
+
+    def records_ahead(self) -> Iterator[R]:
+        """The records, as far as they are asked for, likewise."""
+        for batch in self.ahead():
+            yield from batch.records()
 
     def __iter__(self) -> Iterator[R]:
         for batch in self.batches():

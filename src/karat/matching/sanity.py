@@ -44,7 +44,7 @@ def has_texts(corpus: Corpus, runs: Sequence[Run] = ()) -> bool:
 
     Raises InputError if none has, but records of a run have: then the two are in the wrong order.
     """
-    if any(document.title or document.text for batch in corpus.ahead() for document in batch.records()):
+    if any(document.title or document.text for document in corpus.records_ahead()):
         return True
     for run in runs:
         if _looks_like_corpus(run):

@@ -369,7 +369,7 @@ def _near(vectors: NDArray[np.float32], least: float) -> Alike:
 
 def _text_shares(corpus: Corpus, alike: Alike, options: Options) -> tuple[Floats, list[str]]:
     """(the Jaccard index of the words of both texts, NaN where one has none; what to say of these)."""
-    if not any(map(text_of, chain.from_iterable(batch.records() for batch in corpus.ahead()))):
+    if not any(map(text_of, corpus.records_ahead())):
         raise no_texts(corpus, "--text-max cannot compare them")
     wanted = frozenset(np.concatenate([alike.a, alike.b]).tolist())
     _, sets = _sets(corpus, options, partial(_look_at_words, options.stemmer, wanted))

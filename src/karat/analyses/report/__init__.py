@@ -205,7 +205,7 @@ def _part(corpus: Corpus, runs: Sequence[Run], asked: _Asked) -> Part:
         raise InputError("a page is of one run or more; give at least one")
     options = asked.options
     both, runs = runs, [run.without(_reformulated(options)) for run in runs]
-    referred = any(references_of(each, options.references) for batch in corpus.ahead() for each in batch.records())
+    referred = any(references_of(each, options.references) for each in corpus.records_ahead())
     has_text = has_texts(corpus, runs)
     reading = reading_of(corpus, runs, asked.protocols(), options.scoring)
     # First, since what is wrong with the files or with what is asked shows itself here.
@@ -382,12 +382,16 @@ def _reformulated(options: Options) -> frozenset[str]:
 
 def _sure(runs: Sequence[Run]) -> list[int]:
     """The runs that tell how sure they are: by probabilities of tokens, or if no run does, by scores from 0 to 1."""
-    by_tokens = [n for n, run in enumerate(runs) if any(each.token_probs or each.token_logprobs for each in run)]
+    by_tokens = [n for n, run in enumerate(runs) if _has_probabilities(run)]
     return by_tokens or [n for n, run in enumerate(runs) if _has_shares(run)]
 
 
+def _has_probabilities(run: Run) -> bool:
+    return any(each.token_probs or each.token_logprobs for each in run.records_ahead())
+
+
 def _has_shares(run: Run) -> bool:
-    scores = [score for each in run for score in each.scores or () if score is not None]
+    scores = [score for each in run.records_ahead() for score in each.scores or () if score is not None]
     return bool(scores) and all(0 <= score <= 1 for score in scores)
 
 
