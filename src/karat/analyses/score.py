@@ -13,10 +13,9 @@ import numpy as np
 
 import karat.metrics  # noqa: F401  registers the metrics
 from karat import __version__
-from karat.corpus import Corpus, Prediction, Run
+from karat.corpus import Corpus, Run
 from karat.errors import InputError
 from karat.formats.reviews import NONE_ACCEPTED, Accepted, read_accepted
-from karat.matching.align import align
 from karat.matching.columns import PRMU, Aligned, Ints
 from karat.matching.inputs import (
     as_corpus,
@@ -450,6 +449,5 @@ def prmu_shares(counts: Ints, corpus: Corpus) -> dict[str, dict[str, float]]:
 
 
 def _count_classes(protocol: Protocol, view: View) -> Ints:
-    prepared = view.prepared(protocol.matching)
-    aligned = align(prepared, [Prediction()] * len(view), protocol.counting)
+    aligned = view.unpredicted(protocol)
     return np.stack([aligned.count_references(subset) for subset in ("P", "R", "M", "U")], axis=1)
