@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 
 from karat import __version__
-from karat.corpus import Corpus, Prediction, Run
+from karat.corpus import Corpus, Run
 from karat.errors import InputError
 from karat.formats.reviews import NONE_ACCEPTED, Accepted, read_accepted
-from karat.matching.align import align, part_options, text_options
+from karat.matching.align import part_options, text_options
 from karat.matching.columns import PRMU, Aligned, Ints
 from karat.matching.inputs import (
     CorpusLike,
@@ -493,6 +493,5 @@ def prmu_shares(counts: Ints, corpus: Corpus) -> dict[str, dict[str, float]]:
 
 
 def _count_classes(protocol: Protocol, view: View) -> Ints:
-    prepared = view.prepared(protocol.matching)
-    aligned = align(prepared, [Prediction()] * len(view), protocol.counting)
+    aligned = view.unpredicted(protocol)
     return np.stack([aligned.count_references(subset) for subset in ("P", "R", "M", "U")], axis=1)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from karat.corpus import Corpus, Document, Prediction, Run
+from karat.corpus import NO_PREDICTIONS, Corpus, Document, Prediction, Run
 from karat.errors import InputError
 from karat.formats.reviews import NONE_ACCEPTED, Accepted
 from karat.matching.align import (
@@ -133,6 +133,10 @@ class View:
                 first = align(self.prepared(matching), self.predictions(system), protocol.counting)
             known[system, protocol.counting] = replace(first, counting=protocol.counting, _known={})
         return known[system, protocol.counting]
+
+    def unpredicted(self, protocol: Protocol) -> Aligned:
+        """The columns of the documents and their references alone, nothing being predicted."""
+        return align(self.prepared(protocol.matching), [NO_PREDICTIONS] * len(self), protocol.counting)
 
 
 def hash_look(view: View) -> int:

@@ -22,13 +22,12 @@ import msgspec
 import numpy as np
 
 from karat import __version__
-from karat.corpus import Batch, Corpus, Document, Prediction, in_batches
+from karat.corpus import Batch, Corpus, Document, in_batches
 from karat.errors import InputError
 from karat.formats import jsonl
 from karat.formats.base import brief, quoted
 from karat.formats.pairs import write_pairs
 from karat.formats.reviews import near
-from karat.matching.align import align
 from karat.matching.columns import PRMU, Bools, Floats, Ints
 from karat.matching.inputs import (
     CorpusLike,
@@ -413,9 +412,8 @@ class _References:
     @classmethod
     def of(cls, view: View, protocol: Protocol) -> _References:
         """The references of the documents of a view, looked up in them."""
-        prepared = view.prepared(protocol.matching)
-        aligned = align(prepared, [Prediction()] * len(view), protocol.counting)
-        found, surfaces = aligned.references, [surface.strip() for surface in prepared.surfaces]
+        aligned = view.unpredicted(protocol)
+        found, surfaces = aligned.references, [surface.strip() for surface in aligned.prepared.surfaces]
         first = np.unique(found.variant_reference, return_index=True)[1]
         shown = [surfaces[number] for number in found.variant_surface[first].tolist()]
         return cls(found.document, shown, found.phrase, found.present, aligned.reference_prmu())
