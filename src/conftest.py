@@ -2,4 +2,4 @@
 
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("torch") else ["karat/generators/*"]
+collect_ignore_glob = [] if find_spec("torch") else ["karat/models/generators/*"]

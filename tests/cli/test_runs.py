@@ -160,18 +160,16 @@ Bees
 
 A «swarm» of bees, and the «swarm»'s «queen».
 
+     references       a         b
 present
-  references                 a                          b
-+ swarm / horde            + Swarms                   + swarm
-  queen                                               - swarm
-
+  1  swarm / horde +  Swarms +  swarm +
+  2  queen                      swarm -
 absent
-  references                 a                          b
-+ zoology                    beehive                    beehives
-                             zoo                      + zoology
+  1  zoology +        beehive   beehives
+  2                   zoo       zoology +
 
-«» a present reference; + a prediction that is a reference, and a reference that
-  is found; - a prediction that the protocol drops
+«in the text»: a present reference; phrase +: a prediction that is a reference,
+  and a reference that is found; phrase -: a prediction that the protocol drops
 """
     )
 
@@ -187,13 +185,14 @@ Wasps
 
 A **nest**.
 
-|  | present | absent |
-|:--|:--|:--|
-| references | **nest** | – |
-| a | **nest** | paper nest |
-| b | – | paper nests |
+|  | references | a | b |
+|:--|:--|:--|:--|
+| present |  |  |  |
+|   1 | **nest** | **nest** | – |
+| absent |  |  |  |
+|   1 | – | paper nest | paper nests |
 
-Bold: references in the text, and predictions that are references.
+**in the text**: a present reference; **phrase**: a prediction that is a reference, and a reference that is found
 """
     )
 
@@ -216,8 +215,9 @@ def test_many_systems_go_on_below_and_no_line_is_too_wide(folder: Path) -> None:
     systems = [f"system-number-{n}-with-a-long-name-that-goes-on={name}.jsonl" for n, name in enumerate("abab")]
     shown, _ = done(folder, "run", "show", "--id", "d1", "corpus.jsonl", *systems)
     assert [line for line in shown.splitlines() if len(line) > 80] == []
-    assert shown.count("references  ") == 4
+    assert shown.count("references") == 1
     assert shown.count("present\n") == 2
+    assert [shown.count(f"system-number-{n}") for n in range(4)] == [1] * 4
 
 
 def test_what_could_move_the_cursor_is_not_printed(folder: Path) -> None:
@@ -280,7 +280,7 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(folder: Path, arguments: lis
 def test_what_other_documents_lack_does_not_matter(folder: Path) -> None:
     (folder / "short.jsonl").write_text(A.splitlines()[1] + "\n")
     shown, _ = done(folder, "run", "show", "--id", "d2", "corpus.jsonl", "short.jsonl")
-    assert "+ nest" in shown
+    assert "nest +      nest +" in shown
     shown, _ = done(folder, "run", "show", "--id", "d1", "corpus.jsonl", "short.jsonl", "--missing", "empty")
     assert "note: short: no predictions" in shown
 
