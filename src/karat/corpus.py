@@ -155,7 +155,13 @@ class LookAhead(Generic[R]):
             if at == len(self._kept) and not self._keep_next():
                 return
             yield self._kept[at]
-        yield from islice(self(), AHEAD, None)
+        further = islice(self(), AHEAD, None)
+        batch = next(further, None)
+        if batch is None:
+            self._ended = True
+            return
+        yield batch
+        yield from further
 
     def _keep_next(self) -> bool:
         if self._ended:
@@ -187,17 +193,22 @@ class _Records(Generic[R]):
         assert isinstance(self.batches, LookAhead)
         return self.batches.ahead()
 
+    def records_ahead(self) -> Iterator[R]:
+        """The records, as far as they are asked for, likewise."""
+        for batch in self.ahead():
+            yield from batch.records()
+
     def __iter__(self) -> Iterator[R]:
         for batch in self.batches():
             yield from batch.records()
 
     def __len__(self) -> int:
-        return sum(map(len, self.batches()))
+        return sum(map(len, self.ahead()))
 
     @property
     def ids(self) -> list[str | None]:
         """The ids in order; None where a record has none."""
-        return [identifier for batch in self.batches() for identifier in batch.ids]
+        return [identifier for batch in self.ahead() for identifier in batch.ids]
 
 
 class Corpus(_Records[Document]):

@@ -15,7 +15,7 @@ import karat
 from karat.corpus import Batch, Corpus, Document, Prediction, Run
 from karat.errors import InputError
 from karat.formats import files, read, read_run
-from karat.matching.join import Chunk, Join, Shard, chunks, matched_by
+from karat.matching.join import Chunk, Join, Restricted, Shard, chunks, matched_by
 from karat.options import By, Missing
 
 untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -414,3 +414,51 @@ def test_a_shard_still_checks_the_documents_of_the_others() -> None:
     message = message_of(corpus_of(SIX), run_of([*SIX, "x"]), Join(shard=Shard(1, 3)))
 
     assert message.startswith("run.jsonl:7: document 'x' is not in corpus.jsonl")
+
+
+# ---------------------------------------------------------------------------------------------- places and restrictions
+
+
+def test_a_chunk_knows_where_its_documents_stand_in_the_corpus() -> None:
+    whole = [list(chunk.numbers) for chunk in chunks(corpus_of(SIX, 4), [run_of(SIX)], AS_USUAL)]
+    second = [list(chunk.numbers) for chunk in chunks(corpus_of(SIX, 4), [run_of(SIX)], Join(shard=Shard(2, 3)))]
+    assert whole == [[0, 1, 2, 3], [4, 5]]
+    assert second == [[1], [4]]
+
+
+def test_some_documents_of_a_chunk_keep_what_they_have() -> None:
+    [chunk] = chunks(corpus_of(SIX, 6), [run_of(["d1", "d3", "d5"])], Join(missing="empty"))
+    some = chunk.pick([4, 1, 2])
+    assert (some.ids, list(some.numbers), some.missing) == (["d5", "d2", "d3"], [4, 1, 2], [[1]])
+    assert [record.text for record in some.documents.records()] == ["text of d5", "text of d2", "text of d3"]
+    assert [record.keyphrases for record in some.predictions[0].records()] == [["run on d5"], [], ["run on d3"]]
+
+
+def test_documents_need_no_distinct_ids_where_that_does_not_matter() -> None:
+    corpus = corpus_of(["d1", None, "d1"])
+    found = [chunk.ids for chunk in chunks(corpus, [], Join(distinct=False))]
+    assert found == [["d1", "2"], ["d1"]]
+
+
+def test_a_restricted_run_has_known_documents_alone_and_counts_the_others() -> None:
+    run = run_of(["x", "d2", "y", "d1", "z"])
+    restricted = Restricted(run, {"d1", "d2"})
+    known = Run(run.name, restricted, run.origin)
+
+    assert joined(corpus_of(["d1", "d2"]), [known]) == expected(["d1", "d2"])
+    assert restricted.strangers == 3
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        (["x", "d1", "x"], r"^run\.jsonl: id 'x' is on line 1 and on line 3$"),
+        (["d1", "x", "d1"], r"^run\.jsonl: id 'd1' is on line 1 and on line 3$"),
+        (["x", None], r"^run\.jsonl:2: no id, though earlier lines have one$"),
+    ],
+)
+def test_what_is_wrong_with_a_restricted_run_is_said_all_the_same(ids: list[str | None], said: str) -> None:
+    run = run_of(ids)
+    known = Run(run.name, Restricted(run, {"d1"}), run.origin)
+    with pytest.raises(InputError, match=said):
+        list(chunks(corpus_of(["d1"]), [known], Join(missing="empty")))

@@ -148,7 +148,7 @@ def test_documents_without_ids_go_by_their_place(wordnet: Path) -> None:
     ("documents", "why"),
     [
         ([{"id": "1", "keyphrases": ["x"]}], "no document has a title or a text"),
-        ([{"id": "1", "text": "a"}, {"id": 1, "text": "b"}], "two documents have the id '1'"),
+        ([{"id": "1", "text": "a"}, {"id": 1, "text": "b"}], "id '1' is on line 1 and on line 2"),
         ([{"id": "1", "text": "a"}, {"id": "1~synonyms", "text": "b"}], "has a document '1~synonyms' already"),
     ],
 )

@@ -12,12 +12,11 @@ import numpy as np
 from karat.corpus import Batch, Corpus, Document, Prediction, Run
 from karat.errors import InputError
 from karat.formats.base import quoted
-from karat.matching.align import align, prepare
 from karat.matching.columns import Aligned, Bools
 from karat.matching.fusing import By, Fused, K, checked_k, checked_votes, fuse
 from karat.matching.inputs import CorpusLike, OneRun, ProtocolLike, RunLike, as_corpus, as_protocols, as_runs
-from karat.matching.join import Chunk, Join, chunks, has_id
-from karat.matching.workers import ordered_map
+from karat.matching.join import Join, has_id
+from karat.matching.passes import Pass, View
 from karat.options import (
     Progress,
     WorkOptions,
@@ -89,28 +88,27 @@ def ensemble(
 
 def make(runs: Sequence[RunLike], options: EnsembleOptions) -> Made:
     """The ensemble, with notes."""
-    systems = as_runs(_asked(runs, options))
+    systems = as_runs(_runs_of(runs, options))
     checked_k(options.k)
     checked_votes(options.at_least, len(systems))
-    _check_documents(systems)
-    corpus = _documents(systems[0]) if options.corpus is None else as_corpus(options.corpus)
-    protocol = as_protocols([options.protocol], options.language)[0]
-    plan = _Plan(protocol, corpus.semeval, options.by, options.k, options.at_least, options.present is not None)
-    made: list[tuple[str, Prediction]] = []
-    dropped = np.zeros(len(systems), dtype=np.int64)
-    parts = chunks(corpus, systems, Join(None, "skip"))
-    for found, invalid in ordered_map(partial(_chunk, plan), parts, options.work.jobs):
-        made += found
-        dropped += invalid
-        if options.work.progress is not None:
-            options.work.progress(len(found))
-    ordered = _in_order(made, systems[0])
+    listed = [(batch.ids, batch.places) for batch in systems[0].ahead()]
+    ids = [identifier for some, _ in listed for identifier in some]
+    _check_documents(systems, ids)
+    corpus = _documents(systems[0], listed) if options.corpus is None else as_corpus(options.corpus)
+    [protocol] = as_protocols([options.protocol], options.language)
+    plan = _Plan(protocol, options.by, options.k, options.at_least, options.present is not None)
+    reading = Pass(corpus, systems, Join(None, "skip"), jobs=options.work.jobs, progress=options.work.progress)
+    answers = reading.look(partial(_look, plan))
+    reading.run()
+    made = [entry for part in answers.parts for entry in part.made]
+    dropped = [sum(part.dropped[s] for part in answers.parts) for s in range(len(systems))]
+    ordered = _in_order(made, ids) if has_id(systems[0]) else [prediction for _, prediction in made]
     origin = f"the ensemble of {', '.join(run.name for run in systems)}"
     run = replace(Run.of(ordered, options.name), origin=origin)
-    return Made(run, tuple(_notes(systems, dropped.tolist(), ordered)))
+    return Made(run, tuple(_notes(systems, dropped, ordered)))
 
 
-def _asked(runs: Sequence[RunLike], options: EnsembleOptions) -> Sequence[RunLike]:
+def _runs_of(runs: Sequence[RunLike], options: EnsembleOptions) -> Sequence[RunLike]:
     """The runs of the ensemble; says so if what is given does not go together."""
     of_kinds = [each for each in (options.present, options.absent) if each is not None]
     if not of_kinds:
@@ -132,11 +130,10 @@ def _asked(runs: Sequence[RunLike], options: EnsembleOptions) -> Sequence[RunLik
 # ---------------------------------------------------------------------------------------------- documents
 
 
-def _check_documents(runs: Sequence[Run]) -> None:
-    """Says so if runs are not over the same documents."""
+def _check_documents(runs: Sequence[Run], ids: Sequence[str | None]) -> None:
+    """Raises InputError if runs are not over the same documents; `ids` are those of the first."""
     first = runs[0]
     by_id = all(map(has_id, runs))
-    ids = first.ids
     for run in runs[1:]:
         if not by_id:
             if len(run) != len(ids):
@@ -156,22 +153,23 @@ def _check_documents(runs: Sequence[Run]) -> None:
                 )
 
 
-def _documents(run: Run) -> Corpus:
+Listed = list[tuple[list[str | None], Sequence[int]]]  # the ids and places of each batch
+
+
+def _documents(run: Run, listed: Listed) -> Corpus:
     """The run's documents, of which nothing but the ids is known."""
-
-    def batches() -> Iterator[Batch[Document]]:
-        for batch in run.batches():
-            yield Batch(batch.ids, [Document(id=identifier) for identifier in batch.ids], batch.places)
-
-    return Corpus(run.name, batches, run.origin)
+    return Corpus(run.name, partial(_bare_documents, listed), run.origin)
 
 
-def _in_order(made: Sequence[tuple[str, Prediction]], first: Run) -> list[Prediction]:
-    """The predictions in the order of the first run, which a corpus may not have."""
-    if not has_id(first):
-        return [prediction for _, prediction in made]
+def _bare_documents(listed: Listed) -> Iterator[Batch[Document]]:
+    for ids, places in listed:
+        yield Batch(ids, [Document(id=identifier) for identifier in ids], places)
+
+
+def _in_order(made: Sequence[tuple[str, Prediction]], ids: Sequence[str | None]) -> list[Prediction]:
+    """The predictions in the order of the first run's ids, which a corpus may not have."""
     found = dict(made)
-    return [found[identifier] for identifier in first.ids if identifier in found]
+    return [found[identifier] for identifier in ids if identifier is not None and identifier in found]
 
 
 def _notes(runs: Sequence[Run], dropped: Sequence[int], made: Sequence[Prediction]) -> Iterator[str]:
@@ -190,42 +188,48 @@ def _notes(runs: Sequence[Run], dropped: Sequence[int], made: Sequence[Predictio
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How every chunk is fused."""
+    """What is done with every chunk."""
 
     protocol: Protocol
-    semeval: bool
     by: By
     k: float
     at_least: int
-    of_kinds: bool  # whether present phrases are those of the first run, and absent ones those of the second
+    split: bool  # whether present phrases are those of the first run and absent ones those of the second
 
 
-def _chunk(plan: _Plan, chunk: Chunk) -> tuple[list[tuple[str, Prediction]], list[int]]:
-    """(the predictions of a chunk, how many of each run are invalid)."""
-    prepared = prepare(chunk.documents.records(), plan.protocol.matching, plan.semeval)
-    columns = [align(prepared, batch.records(), plan.protocol.counting) for batch in chunk.predictions]
-    return list(_predictions(plan, chunk, columns)), [int((~each.predictions.valid).sum()) for each in columns]
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a chunk gives back."""
+
+    made: list[tuple[str, Prediction]]  # (id, what the ensemble predicts)
+    dropped: list[int]  # by run, predictions that are invalid
 
 
-def _predictions(plan: _Plan, chunk: Chunk, columns: Sequence[Aligned]) -> Iterator[tuple[str, Prediction]]:
+def _look(plan: _Plan, view: View) -> _Part:
+    columns = [view.aligned(s, plan.protocol) for s in range(len(view.setup.systems))]
+    dropped = [int((~each.predictions.valid).sum()) for each in columns]
+    return _Part(list(_predictions(view, columns, plan)), dropped)
+
+
+def _predictions(view: View, columns: Sequence[Aligned], plan: _Plan) -> Iterator[tuple[str, Prediction]]:
     """(id, what the ensemble predicts) of the documents that the runs have."""
     chosen: list[Bools] | None = None
-    if plan.of_kinds:
+    if plan.split:
         chosen = [columns[0].predictions.present, ~columns[1].predictions.present]
     fused = fuse(columns, plan.k, plan.by, chosen)
     fused = fused.take(fused.votes >= plan.at_least)
     surfaces = [surface.strip() for surface in columns[0].prepared.surfaces]
     phrases = [surfaces[n] for n in fused.of_each([each.predictions.surface for each in columns]).tolist()]
     scores = (fused.votes.astype(np.float64) if plan.by == "vote" else fused.score).tolist()
-    kinds = ["absent" if s else "present" for s in fused.system.tolist()] if chosen else _kinds(chunk, columns, fused)
-    ends = np.cumsum(np.bincount(fused.document, minlength=len(chunk.ids))).tolist()
-    missing = {position for lacking in chunk.missing for position in lacking}
-    given = chunk.documents.ids
+    kinds = ["absent" if s else "present" for s in fused.system.tolist()] if chosen else _kinds(view, columns, fused)
+    ends = np.cumsum(np.bincount(fused.document, minlength=len(view))).tolist()
+    missing = {position for lacking in view.chunk.missing for position in lacking}
+    given = view.chunk.documents.ids
     for d, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
         if d not in missing:
             part = slice(start, end)
             yield (
-                chunk.ids[d],
+                view.ids[d],
                 Prediction(
                     id=given[d],
                     keyphrases=phrases[part],
@@ -235,9 +239,9 @@ def _predictions(plan: _Plan, chunk: Chunk, columns: Sequence[Aligned]) -> Itera
             )
 
 
-def _kinds(chunk: Chunk, columns: Sequence[Aligned], fused: Fused) -> list[str | None]:
+def _kinds(view: View, columns: Sequence[Aligned], fused: Fused) -> list[str | None]:
     """What the first run that has a phrase says of its kind; None where it says nothing."""
-    told = [[prediction.kinds for prediction in batch.records()] for batch in chunk.predictions]
+    told = [[prediction.kinds for prediction in view.predictions(s)] for s in range(len(columns))]
     if not any(kinds for lists in told for kinds in lists):
         return [None] * len(fused.row)
     sources = fused.of_each([each.predictions.source for each in columns])

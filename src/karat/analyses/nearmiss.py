@@ -21,8 +21,8 @@ from karat.corpus import Corpus, Run
 from karat.errors import InputError
 from karat.matching.columns import SUBSETS, Aligned, Bools, Floats, Ints, Subset, lookup
 from karat.matching.inputs import CorpusLike, ProtocolsLike, RunLike, as_corpus, as_list, as_protocols, as_runs
-from karat.matching.passes import Pass, View
-from karat.matching.sanity import has_texts
+from karat.matching.passes import Pass, View, look_at
+from karat.matching.sanity import has_texts, texts_needed
 from karat.metrics.base import Request, parse_request
 from karat.metrics.soft import ROUNDING, checked_threshold
 from karat.options import (
@@ -42,7 +42,7 @@ from karat.protocol import Protocol, whole_number
 from karat.results import Displayed
 from karat.similarity import Similarity, Words, find, find_once
 from karat.similarity.classes import CLASSES, Classes, all_words, classify, is_word
-from karat.similarity.context import Contexts, sentences_in
+from karat.similarity.context import Contexts, sentences_look
 from karat.table import COUNT, Column, Row, Table, number
 from karat.table import Group as RowGroup
 from karat.text.particles import PARTICLES
@@ -374,7 +374,7 @@ def in_pass(reading: Pass, options: NearMissOptions) -> Callable[[], NearMisses]
         request,
         replace(options, work=WorkOptions(), pairs=None),
         options.pairs is not None,
-        _sentences(corpus, options.similarity),
+        _sentences(corpus, options.similarity, reading.jobs),
     )
     if reading.jobs > 1:
         classify([("", "")])  # so that the tagger is there before the processes are forked, not made in each
@@ -398,17 +398,16 @@ def _checked(corpus: Corpus, runs: Sequence[Run], options: NearMissOptions) -> R
         raise InputError(f"the cutoff of near misses is a number from 1 on, M, O or G, not {options.cutoff!r}")
     request = parse_request(f"r@{options.cutoff}:{options.subset}")
     if request.subset != "all" and not has_texts(corpus, runs):
-        raise InputError(
-            f"the subset {request.subset} needs the documents' title or text, and {corpus.origin} has none; use all"
-        )
+        raise texts_needed(corpus, f"the subset {request.subset}", "all")
     return request
 
 
-def _sentences(corpus: Corpus, similarity: str) -> Contexts | None:
+def _sentences(corpus: Corpus, similarity: str, jobs: int) -> Contexts | None:
     """All sentences of the corpus, for the one similarity that looks at them."""
     if "sentences" not in find(similarity).options:
         return None
-    return Contexts.of(sentences_in(corpus))
+    parts = look_at(corpus, partial(sentences_look, None), jobs=jobs)
+    return Contexts.of([sentence for part in parts for sentence in part])
 
 
 def _notes(found: Sequence[Found], options: NearMissOptions) -> list[str]:

@@ -24,7 +24,7 @@ from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset, lookup
 from karat.matching.fusing import Fused, K, as_aligned, checked_k, checked_votes, fuse
 from karat.matching.inputs import CorpusLike, ProtocolsLike, RunLike, as_corpus, as_list, as_protocols, as_runs
 from karat.matching.passes import Pass, View
-from karat.matching.sanity import has_texts
+from karat.matching.sanity import NO_SUBSETS, has_texts
 from karat.metrics.base import Request, Rows, divide, plan_requests
 from karat.options import (
     By,
@@ -47,7 +47,6 @@ HOW: tuple[How, ...] = ("union", "intersection", "majority")
 Empty = Literal["skip", "zero"]
 METRICS = ("p@M", "r@M", "f1@M")
 TENTHS = 10
-NO_TEXT = "the documents have no title and no text, so present and absent phrases cannot be told apart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,7 +425,7 @@ def _together(corpus: str, plan: _Plan, options: OverlapOptions, results: Result
         tuple(_scores(corpus, plan, parts)),
         results,
         tuple(lacked),
-        (*results.notes, *(() if "present" in plan.subsets else (NO_TEXT,))),
+        (*results.notes, *(() if "present" in plan.subsets else (NO_SUBSETS,))),
     )
 
 

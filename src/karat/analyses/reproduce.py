@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from karat.analyses.compare import sample_of
-from karat.analyses.score import ScoreOptions, score_with
+from karat.analyses.score import ScoreOptions, Value, reading_of, values_in_pass
+from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, MissingExtraError, unknown
 from karat.formats.reported import Figure, read_reported
@@ -31,7 +32,9 @@ from karat.matching.inputs import (
     RunLike,
     as_corpora,
     as_protocols,
+    uncollected,
 )
+from karat.matching.passes import Pass
 from karat.metrics.base import Request, parse_request
 from karat.options import (
     By,
@@ -53,7 +56,7 @@ from karat.options import (
     resamples_option,
     seed_option,
 )
-from karat.protocol import KARAT, Counting, Matching, Protocol, change, published, signature_facts
+from karat.protocol import KARAT, Counting, Matching, Protocol, change, published
 from karat.results import Displayed, Results, Score
 from karat.stats.resampling import estimate, interval_of
 from karat.table import FIGURE, FIXED2, INTERVAL, NONE, Column, Group, Kind, Row, Table, number, rows_of
@@ -64,7 +67,8 @@ Ring = Literal[0, 1, 2]  # how far a protocol is from a published one: itself, c
 HOWS: tuple[How, ...] = ("rounded", "truncated", "nearest")
 
 NEAREST = 3  # protocols that are told where none gives the printed digits
-AT_ONCE = 32  # protocols of one scoring: rows of all documents are held for each
+AT_ONCE = 32  # protocols of one pass at least: rows of all documents are held for each
+HELD = 1 << 23  # rows that are held, by which more protocols are tried in one pass
 ALIKE = 1e-12  # what only the order of additions sets apart
 
 
@@ -380,7 +384,7 @@ def coefficient_of_variation(values: Sequence[float]) -> float:
     return (1 + 1 / (4 * n)) * 100 * (s / c4) / mean
 
 
-# ---------------------------------------------------------------------------------------------- what is asked
+# ---------------------------------------------------------------------------------------------- what is computed again
 
 
 @public(ReproduceOptions)
@@ -410,14 +414,14 @@ def reproduce(
     Raises InputError if a figure cannot be one of its metric, or is of nothing that is given.
     """
     chosen = options_from(ReproduceOptions, locals())
-    asked = [_asked(figure, percent) for figure in read_reported(reported)]
+    targets = [_target(figure, percent) for figure in read_reported(reported)]
     given = as_corpora(corpus, runs)
     if development is not None and len(given) > 1:
         raise InputError("a development corpus is of one corpus: leave it out with several")
-    shares, notes = _shared_out(asked, given)
+    shares, notes = _shared_out(targets, given)
     [first] = as_protocols([protocol], language)
     usable, lacking = _usable([first, *as_protocols(published(), language)])
-    tries = list(_tries(usable, {parse_request(each.text).spec.name for each in asked}, budget))
+    tries = list(_tries(usable, {parse_request(each.text).spec.name for each in targets}, budget))
     found = [_Search(documents, systems, figures, chosen) for documents, systems, figures in shares]
     done = [search.reproduced(protocol, tries) for search in found]
     several = len(done) > 1
@@ -442,7 +446,7 @@ def _key(protocol: str, results: Results, several: bool) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Target:
     """A figure, understood: what to compute, and what to find."""
 
     figure: Figure
@@ -451,7 +455,7 @@ class _Asked:
     digits: int
 
 
-def _asked(figure: Figure, percent: bool) -> _Asked:
+def _target(figure: Figure, percent: bool) -> _Target:
     try:
         text = _with_subset(figure.metric, figure.subset)
         spec = parse_request(text).spec
@@ -466,7 +470,7 @@ def _asked(figure: Figure, percent: bool) -> _Asked:
             raise InputError(f"the value {figure.value:g} of {figure.metric} {least}{hint}")
     except InputError as error:
         raise InputError(f"{figure.place}: {error}") from None
-    return _Asked(figure, text, value, digits)
+    return _Target(figure, text, value, digits)
 
 
 def _with_subset(metric: str, subset: str | None) -> str:
@@ -486,10 +490,10 @@ def _with_subset(metric: str, subset: str | None) -> str:
     return f"{name}:{subset}{rest}"
 
 
-Share = tuple[Corpus, list[Run], list[_Asked]]  # a corpus, the runs that have figures, and these
+Share = tuple[Corpus, list[Run], list[_Target]]  # a corpus, the runs that have figures, and these
 
 
-def _shared_out(asked: Sequence[_Asked], given: Sequence[tuple[Corpus, list[Run]]]) -> tuple[list[Share], list[str]]:
+def _shared_out(targets: Sequence[_Target], given: Sequence[tuple[Corpus, list[Run]]]) -> tuple[list[Share], list[str]]:
     """(the figures of each corpus, notes on those that are of no run here)."""
     names = [corpus.name for corpus, _ in given]
     for name, (_, runs) in zip(names, given, strict=True):
@@ -499,7 +503,7 @@ def _shared_out(asked: Sequence[_Asked], given: Sequence[tuple[Corpus, list[Run]
     placed: set[int] = set()
     notes: list[str] = []
     for corpus, runs in given:
-        own = [(i, each) for i, each in enumerate(asked) if _named(each, "corpus", names) == corpus.name]
+        own = [(i, each) for i, each in enumerate(targets) if _named(each, "corpus", names) == corpus.name]
         systems = [run.name for run in runs]
         figures = [(i, replace(each, figure=_of(each, systems))) for i, each in own]
         figures = [(i, each) for i, each in figures if each.figure.system in systems]
@@ -509,31 +513,31 @@ def _shared_out(asked: Sequence[_Asked], given: Sequence[tuple[Corpus, list[Run]
         if figures:
             shares.append((corpus, [run for run in runs if run.name in there], [each for _, each in figures]))
     if not shares:
-        raise _none_placed(asked, given)
-    lost = [each.figure for i, each in enumerate(asked) if i not in placed]
+        raise _none_placed(targets, given)
+    lost = [each.figure for i, each in enumerate(targets) if i not in placed]
     if lost:
         whose = dict.fromkeys(" on ".join(filter(None, (figure.system, figure.corpus))) for figure in lost)
         notes.append(f"figures of what has no run here are left out: {', '.join(whose)}")
     return shares, notes
 
 
-def _named(asked: _Asked, field: Literal["corpus", "system"], names: Sequence[str]) -> str:
+def _named(target: _Target, field: Literal["corpus", "system"], names: Sequence[str]) -> str:
     """Which corpus or system a figure is of: the one that it names, or the only one."""
-    name: str | None = getattr(asked.figure, field)
+    name: str | None = getattr(target.figure, field)
     if name is None and len(names) > 1:
         there = ", ".join(names)
-        raise InputError(f'{asked.figure.place}: which {field} is it of? write "{field}", one of: {there}')
+        raise InputError(f'{target.figure.place}: which {field} is it of? write "{field}", one of: {there}')
     return names[0] if name is None and names else name or ""
 
 
-def _of(asked: _Asked, systems: Sequence[str]) -> Figure:
-    return replace(asked.figure, system=_named(asked, "system", systems))
+def _of(target: _Target, systems: Sequence[str]) -> Figure:
+    return replace(target.figure, system=_named(target, "system", systems))
 
 
-def _none_placed(asked: Sequence[_Asked], given: Sequence[tuple[Corpus, list[Run]]]) -> InputError:
+def _none_placed(targets: Sequence[_Target], given: Sequence[tuple[Corpus, list[Run]]]) -> InputError:
     """Why no figure is of any of the runs."""
     corpora = [corpus.name for corpus, _ in given]
-    figure = asked[0].figure
+    figure = targets[0].figure
     if figure.corpus is not None and figure.corpus not in corpora:
         return InputError(f"{figure.place}: {unknown('corpus', figure.corpus, corpora)}")
     systems = {run.name for _, runs in given for run in runs}
@@ -630,8 +634,7 @@ def _other_averages(text: str) -> list[tuple[str, str]]:
 
 # ---------------------------------------------------------------------------------------------- one corpus
 
-Key = tuple[str, str, str]  # a protocol, a system and a metric as it was asked for
-Value = tuple[float, str]  # with its average
+Key = tuple[str, str, str]  # a protocol, a system and a metric as it is given
 
 
 @dataclass(frozen=True, slots=True)
@@ -640,23 +643,23 @@ class _Search:
 
     corpus: Corpus
     runs: list[Run]
-    figures: list[_Asked]
+    figures: list[_Target]
     options: ReproduceOptions
 
     @property
     def metrics(self) -> list[str]:
-        """What is asked of every protocol."""
+        """What is computed under every protocol."""
         return list(dict.fromkeys(each.text for each in self.figures))
 
     def reproduced(self, protocol: str | Protocol, tries: Sequence[_Try]) -> tuple[list[Reproduced], Results]:
         """(each figure, the results under the protocol that was chosen)."""
-        results = score_with(self.corpus, self.runs, self.options.scoring(protocol, self.metrics))
+        with uncollected():
+            results, values = self._scored(protocol, tries)
         own = _by_key(results, self.metrics)
         [name] = results.signatures
         scores = [own[name, each.figure.system or "", each.text] for each in self.figures]
         found = estimate([sample_of(s, len(results.ids)) for s in scores], self.options.resamples, self.options.seed)
         ends = [interval_of(each, self.options.level, self.options.interval) for each in found]
-        values = self._tried(tries, signature_facts(results.signatures[name])["set"])
         figures = [
             Reproduced(
                 self.corpus.name,
@@ -672,28 +675,40 @@ class _Search:
         ]
         return figures, results
 
-    def _tried(self, tries: Sequence[_Try], references: str) -> dict[Key, Value]:
-        """What every protocol gives; published ones also in the averages that no option leads to."""
-        chosen = None if references == "keyphrases" else references
-        join = replace(self.options.join, language=None, references=chosen)
-        more = [other for text in self.metrics for _, other in _other_averages(text)]
-        found: dict[Key, Value] = {}
-        for rings, metrics in (((0,), [*self.metrics, *more]), ((1, 2), self.metrics)):
-            # Protocols that match alike stand together: what is aligned for one does for all.
-            listed = sorted((each.protocol for each in tries if each.ring in rings), key=lambda p: str(p.matching))
-            for start in range(0, len(listed), AT_ONCE):
-                some = listed[start : start + AT_ONCE]
-                results = score_with(self.corpus, self.runs, replace(self.options.scoring(some, metrics), join=join))
-                found |= {key: (s.value, s.request.average or "") for key, s in _by_key(results, metrics).items()}
-        return found
+    def _scored(self, protocol: str | Protocol, tries: Sequence[_Try]) -> tuple[Results, dict[Key, Value]]:
+        """(the results under the protocol that was chosen, what every protocol gives), from as few passes as can be.
 
-    def _candidates(self, asked: _Asked, tries: Sequence[_Try], values: Mapping[Key, Value]) -> Iterator[Candidate]:
+        Published protocols are also tried in the averages that no option leads to.
+        """
+        options = self.options.scoring(protocol, self.metrics)
+        more = [other for text in self.metrics for _, other in _other_averages(text)]
+        # Protocols that match alike stand together: what is aligned for one does for all.
+        order = sorted(tries, key=lambda each: str(each.protocol.matching))
+        tried = [(each.protocol, self.metrics if each.ring else [*self.metrics, *more]) for each in order]
+        first = self._reading(protocol)
+        finish = scores_in_pass(first, options)
+        step = max(AT_ONCE, HELD // max(len(self.corpus) * len(self.runs) * len(self.metrics), 1))
+        values = values_in_pass(first, tried[:step], options.development)
+        first.run()
+        results, found = finish(), values()
+        for start in range(step, len(tried), step):
+            reading = self._reading(protocol)
+            values = values_in_pass(reading, tried[start : start + step], options.development)
+            reading.run()
+            found |= values()
+        return results, found
+
+    def _reading(self, protocol: str | Protocol) -> Pass:
+        """A pass over the corpus and the runs, whose references are those of the protocol that was chosen."""
+        return reading_of(self.corpus, self.runs, protocol, self.options.join, self.options.work)
+
+    def _candidates(self, target: _Target, tries: Sequence[_Try], values: Mapping[Key, Value]) -> Iterator[Candidate]:
         """What every protocol gives for a figure, without changes that change nothing."""
-        system = asked.figure.system or ""
-        others = _other_averages(asked.text)
+        system = target.figure.system or ""
+        others = _other_averages(target.text)
         for each in tries:
-            value, average = values[str(each.protocol), system, asked.text]
-            own, _ = values[str(each.base), system, asked.text]
+            value, average = values[str(each.protocol), system, target.text]
+            own, _ = values[str(each.base), system, target.text]
             if each.ring == 0 or not abs(value - own) <= ALIKE:
                 yield Candidate(each.protocol, average, value, "nearest", each.ring)
             for other, text in others if each.ring == 0 else ():
@@ -702,9 +717,9 @@ class _Search:
 
 
 def _by_key(results: Results, metrics: Sequence[str]) -> dict[Key, Score]:
-    """The scores by protocol, system and the metric as it was asked for."""
-    asked = [metrics[i % len(metrics)] for i in range(len(results.scores))]
-    return {(each.protocol, each.system, text): each for each, text in zip(results.scores, asked, strict=True)}
+    """The scores by protocol, system and the metric as it is given."""
+    given = [metrics[i % len(metrics)] for i in range(len(results.scores))]
+    return {(each.protocol, each.system, text): each for each, text in zip(results.scores, given, strict=True)}
 
 
 def candidates(reported: float, digits: int, tried: Iterable[Candidate]) -> list[Candidate]:

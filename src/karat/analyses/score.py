@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 
 from karat import __version__
-from karat.corpus import Corpus, Prediction, Run
+from karat.corpus import Corpus, Run
 from karat.errors import InputError
 from karat.formats.reviews import NONE_ACCEPTED, Accepted, read_accepted
-from karat.matching.align import align, part_options, text_options
+from karat.matching.align import part_options, text_options
 from karat.matching.columns import PRMU, Aligned, Ints
 from karat.matching.inputs import (
     CorpusLike,
@@ -38,7 +38,7 @@ from karat.matching.inputs import (
 )
 from karat.matching.join import Join, Shard, has_id
 from karat.matching.passes import Pass, View, hash_look
-from karat.matching.sanity import has_texts, sanity_warnings
+from karat.matching.sanity import NO_SUBSETS, has_texts, sanity_warnings, texts_needed
 from karat.matching.spellings import merged_spellings
 from karat.metrics.base import DEFAULT_METRICS, Request, Rows, parse_request, plan_requests
 from karat.options import (
@@ -196,6 +196,36 @@ def in_pass(reading: Pass, options: ScoreOptions) -> Callable[[], Results]:
     return finish
 
 
+Value = tuple[float, str]  # with its average
+
+
+def values_in_pass(
+    reading: Pass, tried: Sequence[tuple[Protocol, Sequence[str]]], development: Development | None
+) -> Callable[[], dict[tuple[str, str, str], Value]]:
+    """Registers many protocols, each with its metrics; what comes back gives values, once the pass has run.
+
+    They are by protocol, system and metric, as `in_pass` would give them. Rows that protocols have in common are held
+    once, and all are dropped in the end.
+    """
+    protocols = tuple(protocol for protocol, _ in tried)
+    requests = tuple(tuple(plan_requests(metrics, protocol.counting)) for protocol, metrics in tried)
+    plan, _ = _fitted(Plan(protocols, (requests,) * len(reading.runs)), reading, development)
+    answers = reading.look(partial(_shared_rows, plan))
+
+    def finish() -> dict[tuple[str, str, str], Value]:
+        parts = answers.parts
+        documents = [part.documents for part in parts]
+        found: dict[tuple[str, str, str], Value] = {}
+        for s, system in enumerate(reading.setup.systems):
+            for p, (protocol, metrics) in enumerate(tried):
+                for m, (metric, request) in enumerate(zip(metrics, plan.requests[s][p], strict=True)):
+                    rows = _concatenate([part.rows[s * len(tried) + p][m] for part in parts], documents)
+                    found[str(protocol), system, metric] = request.value(rows), request.average or ""
+        return found
+
+    return finish
+
+
 # ---------------------------------------------------------------------------------------------- what is asked
 
 
@@ -212,11 +242,10 @@ def wanted_metrics(
     if has_texts(corpus, runs):
         return chosen, []
     if metrics is None:
-        remark = "the documents have no title and no text, so present and absent phrases cannot be told apart"
-        return [text for text in chosen if parse_request(text).subset == "all"], [remark]
+        return [text for text in chosen if parse_request(text).subset == "all"], [NO_SUBSETS]
     for text in chosen:
         if parse_request(text).subset != "all":
-            raise InputError(f"{text} needs the documents' title or text, and {corpus.origin} has none; use :all")
+            raise texts_needed(corpus, text, ":all")
     return chosen, []
 
 
@@ -224,7 +253,7 @@ def _extra(corpus: Corpus, review: str | Path | None) -> Accepted:
     if review is None:
         return NONE_ACCEPTED
     has_ids = has_id(corpus)
-    known = (i if has_ids else str(at) for b in corpus.batches() for i, at in zip(b.ids, b.places, strict=True))
+    known = (i if has_ids else str(at) for b in corpus.ahead() for i, at in zip(b.ids, b.places, strict=True))
     return read_accepted(review, set(filter(None, known)), corpus.origin)
 
 
@@ -266,6 +295,24 @@ def _score_chunk(plan: Plan, view: View) -> Scored:
                 tallies[s, p] = msgspec.structs.replace(tally, protocol=str(plan.protocols[p]))
     order = sorted(rows)
     return Scored(len(view), [rows[key] for key in order], [tallies[key] for key in order])
+
+
+def _shared_rows(plan: Plan, view: View) -> Scored:
+    """The rows of a chunk without tallies; equal ones are one object."""
+    known: dict[tuple[Any, ...], Rows] = {}
+    rows: dict[tuple[int, int], list[Rows]] = {}
+    for _, protocols in plan.matchings():
+        for s in range(len(plan.requests)):
+            for p in protocols:
+                aligned = view.aligned(s, plan.protocols[p])
+                found = [_without(request.rows(aligned), view.left_out(s)) for request in plan.requests[s][p]]
+                rows[s, p] = [known.setdefault(_content(each), each) for each in found]
+    return Scored(len(view), [rows[key] for key in sorted(rows)], [])
+
+
+def _content(rows: Rows) -> tuple[Any, ...]:
+    """What rows hold, to be looked up by."""
+    return rows.values.shape, rows.values.tobytes(), None if rows.units is None else rows.units.tobytes()
 
 
 def _without(rows: Rows, documents: list[int]) -> Rows:
@@ -416,14 +463,27 @@ def prmu(
 
     The references are taken as they are given, repeats included.
     """
+    given = as_corpus(corpus)
+    return prmu_shares(reference_classes(given, protocol, references), given)
+
+
+def reference_classes(corpus: Corpus, protocol: str | Protocol, references: str | None, jobs: int = 1) -> Ints:
+    """How many references of each class the documents of a corpus have: int[documents, 4]."""
     [chosen] = as_protocols([protocol])
-    reading = Pass(as_corpus(corpus), [], reference_set=references)
+    reading = Pass(corpus, [], reference_set=references, jobs=jobs)
     counts = reading.look(partial(_count_classes, change(chosen, reference_duplicates="keep")))
     reading.run()
-    each = np.concatenate(counts.parts) if counts.parts else np.zeros((0, len(PRMU)))
-    each = each[each.sum(axis=1) > 0]
+    return np.concatenate([np.zeros((0, len(PRMU)), dtype=np.int64), *counts.parts])
+
+
+def prmu_shares(counts: Ints, corpus: Corpus) -> dict[str, dict[str, float]]:
+    """The shares of the classes in documents with so many references of each.
+
+    Raises InputError if none has references.
+    """
+    each = counts[counts.sum(axis=1) > 0]
     if not len(each):
-        raise InputError(f"{reading.corpus.origin}: no document has references")
+        raise InputError(f"{corpus.origin}: no document has references")
     means = (each / each.sum(axis=1, keepdims=True)).mean(axis=0)
     shares = each.sum(axis=0) / each.sum()
     return {
@@ -433,6 +493,5 @@ def prmu(
 
 
 def _count_classes(protocol: Protocol, view: View) -> Ints:
-    prepared = view.prepared(protocol.matching)
-    aligned = align(prepared, [Prediction()] * len(view), protocol.counting)
+    aligned = view.unpredicted(protocol)
     return np.stack([aligned.count_references(subset) for subset in ("P", "R", "M", "U")], axis=1)

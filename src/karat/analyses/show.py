@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import accumulate, zip_longest
 from typing import Any, Literal
 
@@ -14,20 +15,12 @@ from karat.corpus import Corpus, Document, Run
 from karat.errors import InputError
 from karat.formats.base import quoted
 from karat.formats.reviews import near
-from karat.matching.align import align, prepare
 from karat.matching.columns import Aligned, Prepared
 from karat.matching.inputs import CorpusLike, ProtocolLike, RunLike, as_corpus, as_protocols, as_runs
-from karat.matching.join import Chunk, Join, chunks
-from karat.options import (
-    By,
-    JoinOptions,
-    Missing,
-    group,
-    options_from,
-    protocol_option,
-    public,
-    required,
-)
+from karat.matching.join import Join
+from karat.matching.passes import Pass, View
+from karat.options import By, JoinOptions, Missing, group, option, options_from, protocol_option, public, required
+from karat.protocol import Protocol
 from karat.results import Displayed
 from karat.table import NONE, TEXT, Cell, Column, Group, Marked, Row, Table
 from karat.text.places import Span, occurrences, stems_at
@@ -42,6 +35,7 @@ class ShowOptions:
     id: str = required("The document (its line, where there are no ids).", metavar="ID")
     protocol: ProtocolLike = protocol_option("Convention by which phrases are equal, and present.")
     join: JoinOptions = group(JoinOptions)
+    jobs: int = option(1, "Processes.", least=1, command=False)  # looking for an id is too little work for a flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +118,7 @@ def show(
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    jobs: int = 1,
 ) -> Shown:
     """One document with its references and what each run predicts.
 
@@ -134,22 +129,54 @@ def show(
     >>> [(each.phrase, each.hit) for each in shown.predictions], shown.text_marks
     ([('bees', True), ('nest', False)], ((10, 14),))
     """
-    join = options_from(ShowOptions, locals()).join
+    options = options_from(ShowOptions, locals())
     given, systems = as_corpus(corpus), as_runs(runs)
     [convention] = as_protocols([protocol], language)
-    chunk, at = _find(given, systems, str(id), join)
-    documents = chunk.documents.pick([at]).records()
-    _check_set(documents[0], references, given.origin)
-    prepared = prepare(documents, convention.matching, given.semeval, references)
-    records = [batch.pick([at]).records() for batch in chunk.predictions]
-    names = tuple(run.name for run in systems)
-    aligned = {name: align(prepared, each, convention.counting) for name, each in zip(names, records, strict=True)}
+    # What other documents a run lacks does not matter.
+    reading = Pass(given, systems, Join(by, "empty"), reference_set=references, jobs=jobs)
+    found: list[View] = []
+
+    def take(view: View | None) -> None:
+        if view is not None:
+            found.append(view)
+            reading.stop()
+
+    reading.look(partial(_find, str(id)), take=take)
+    reading.run()
+    if not found:
+        raise InputError(f"{given.origin}: there is no document {quoted(str(id))}{near(str(id), reading.ids)}")
+    [view] = found
+    _check_predicted(view, given, systems, options.join.missing)
+    _check_set(view.given[0], references, given.origin)
+    return _shown(view, convention)
+
+
+def _find(id: str, view: View) -> View | None:
+    """A look: the view of the document alone, where the chunk has it."""
+    return view.pick([view.ids.index(id)]) if id in view.ids else None
+
+
+def _check_predicted(view: View, corpus: Corpus, runs: Sequence[Run], missing: Missing) -> None:
+    """Raises InputError if a run has nothing for the document, and that matters."""
+    for run, lacking in zip(runs, view.chunk.missing, strict=True):
+        if lacking and missing == "error":
+            raise InputError(
+                f"{run.origin}: no predictions for document {quoted(view.ids[0])} of {corpus.origin}; "
+                "show it all the same with --missing empty"
+            )
+
+
+def _shown(view: View, protocol: Protocol) -> Shown:
+    """The document of a view that has no other."""
+    names, prepared = view.setup.systems, view.prepared(protocol.matching)
+    aligned = {name: view.aligned(s, protocol) for s, name in enumerate(names)}
     predictions = {name: tuple(_predicted(name, each)) for name, each in aligned.items()}
-    title, text = documents[0].title or "", documents[0].text or ""
+    [document] = view.given
+    title, text = document.title or "", document.text or ""
     return Shown(
-        given.name,
-        str(id),
-        str(convention),
+        view.setup.corpus,
+        view.ids[0],
+        str(protocol),
         title,
         text,
         _marks(title, prepared),
@@ -157,26 +184,9 @@ def show(
         tuple(_wanted(prepared, aligned)),
         names,
         tuple(each for of_system in predictions.values() for each in of_system),
-        {str(convention): convention.signature(set=references or "keyphrases", karat=__version__)},
+        {str(protocol): protocol.signature(set=view.setup.reference_set or "keyphrases", karat=__version__)},
         tuple(f"{name}: no predictions" for name, each in predictions.items() if not each),
     )
-
-
-def _find(corpus: Corpus, runs: Sequence[Run], id: str, join: JoinOptions) -> tuple[Chunk, int]:
-    """The chunk that holds the document, and where in it; what other documents a run lacks does not matter."""
-    known: list[str] = []
-    for chunk in chunks(corpus, runs, Join(join.by, "empty")):
-        if id in chunk.ids:
-            at = chunk.ids.index(id)
-            for run, lacking in zip(runs, chunk.missing, strict=True):
-                if at in lacking and join.missing == "error":
-                    raise InputError(
-                        f"{run.origin}: no predictions for document {quoted(id)} of {corpus.origin}; "
-                        "show it all the same with --missing empty"
-                    )
-            return chunk, at
-        known += chunk.ids
-    raise InputError(f"{corpus.origin}: there is no document {quoted(id)}{near(id, known)}")
 
 
 def _check_set(document: Document, name: str | None, origin: str) -> None:

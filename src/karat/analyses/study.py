@@ -15,15 +15,17 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from karat.analyses.homogeneity import homogeneity
 from karat.analyses.homogeneity.result import Figure, Homogeneity, Row
 from karat.analyses.homogeneity.tables import CEILINGS, MARKED, agreement, intervals, with_low_and_high
-from karat.analyses.score import prmu
+from karat.analyses.score import prmu_shares, reference_classes
 from karat.corpus import Batch, Corpus, Prediction, Run
 from karat.errors import InputError
 from karat.formats import read_run
 from karat.formats.files import stem
-from karat.matching.columns import PRMU
+from karat.matching.columns import PRMU, Ints
 from karat.matching.inputs import CorpusLike, ProtocolLike, RunLike, as_corpus, as_runs
 from karat.options import (
     By,
@@ -31,6 +33,7 @@ from karat.options import (
     JoinOptions,
     Missing,
     Progress,
+    WorkOptions,
     cutoff_option,
     flat,
     group,
@@ -38,7 +41,6 @@ from karat.options import (
     level_option,
     option,
     options_from,
-    progress_option,
     protocol_option,
     public,
     resamples_option,
@@ -253,7 +255,7 @@ class StudyOptions:
     level: float = level_option()
     interval: Interval = interval_option()
     join: JoinOptions = group(JoinOptions)
-    progress: Progress | None = progress_option()
+    work: WorkOptions = group(WorkOptions)
 
 
 @public(StudyOptions)
@@ -273,6 +275,7 @@ def study(
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    jobs: int = 1,
     progress: Progress | None = None,
 ) -> Study:
     """The three tables of a corpus, its reformulations (or None) and runs that predict for both, or folders of runs.
@@ -280,27 +283,27 @@ def study(
     `min` is the least Jaccard index of references that makes a pair, `length` by how much a reformulation's length may
     differ. Raises InputError if there is no run, or if one does not fit the corpus.
     """
-    asked = options_from(StudyOptions, locals())
+    options = options_from(StudyOptions, locals())
     given, systems = as_corpus(corpus), _systems(runs)
     if not systems:
         raise InputError("the tables are of one run or more; give at least one, or a folder of them")
-    own = {name: value for name, value in flat(asked).items() if name not in ("min", "length")}
-    filtered = None if reformulations is None else _filtered(given, reformulations, asked)
+    own = {name: value for name, value in flat(options).items() if name not in ("min", "length")}
+    filtered = None if reformulations is None else _filtered(given, reformulations, options)
     judged = () if filtered is None else filtered.judged
     reformulated = None
     if filtered is not None and filtered.pairs():
         kept = Corpus.of(map(_document, filtered.kept()), name="reformulations")
         wanted = [run.without({each.id for each in judged if not each.kept}) for run in systems]
         reformulated = homogeneity(given, filtered.pairs(), *wanted, reformulations=kept, **own)
-    mined = mine_pairs(given, min=min, references=references)
+    mined = mine_pairs(given, min=min, references=references, jobs=jobs)
     sharing = None
     if len(mined):
         wanted = [run.without({each.id for each in judged}) for run in systems]
         sharing = homogeneity(given, mined, *wanted, **own)
     measured = [each for each in (reformulated, sharing) if each is not None]
-    notes = [*_missing(filtered, mined, asked), *(note for each in measured for note in _told(each))]
+    notes = [*_missing(filtered, mined, options), *(note for each in measured for note in _told(each))]
     signatures = {name: text for each in measured for name, text in each.signatures.items()}
-    versions = tuple(_versions(given, filtered, mined, asked))
+    versions = tuple(_versions(given, filtered, mined, options))
     return Study(given.name, versions, filtered, mined, reformulated, sharing, signatures, tuple(dict.fromkeys(notes)))
 
 
@@ -311,14 +314,15 @@ def _systems(runs: Iterable[RunLike]) -> tuple[Run, ...]:
     return tuple(as_runs(given))
 
 
-def _filtered(corpus: Corpus, reformulations: str | Path | Sequence[str | Path], asked: StudyOptions) -> Filtered:
+def _filtered(corpus: Corpus, reformulations: str | Path | Sequence[str | Path], options: StudyOptions) -> Filtered:
     return filter_reformulations(
         corpus,
         reformulations,
-        length=asked.length,
-        protocol=asked.protocol,
-        references=asked.join.references,
-        language=asked.join.language,
+        length=options.length,
+        protocol=options.protocol,
+        references=options.join.references,
+        language=options.join.language,
+        jobs=options.work.jobs,
     )
 
 
@@ -327,7 +331,7 @@ def _document(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: record.get(name) for name in ("id", "title", "text")}
 
 
-def _missing(filtered: Filtered | None, mined: Pairs, asked: StudyOptions) -> Iterator[str]:
+def _missing(filtered: Filtered | None, mined: Pairs, options: StudyOptions) -> Iterator[str]:
     """Why a table is not there."""
     if filtered is None:
         yield "no reformulations were given, so there is no second table; see `karat pairs reformulate`"
@@ -336,8 +340,8 @@ def _missing(filtered: Filtered | None, mined: Pairs, asked: StudyOptions) -> It
     lower = mined.notes[-1] if mined.lower else "--min lowers that"
     if not len(mined):
         yield (
-            f"no two documents of {mined.corpus} share {asked.min:g} of their references, so there is no third table; "
-            f"{lower}"
+            f"no two documents of {mined.corpus} share {options.min:g} of their references, so there is no third "
+            f"table; {lower}"
         )
     elif mined.lower:
         yield f"{mined.notes[0]}; {lower}"
@@ -349,9 +353,13 @@ def _told(found: Homogeneity) -> Iterator[str]:
     return (note for note in found.notes if note not in compared)
 
 
-def _versions(corpus: Corpus, filtered: Filtered | None, mined: Pairs, asked: StudyOptions) -> Iterator[Version]:
+def _versions(corpus: Corpus, filtered: Filtered | None, mined: Pairs, options: StudyOptions) -> Iterator[Version]:
+    if filtered is not None and options.join.language is None:
+        classes = np.array(filtered.original, dtype=np.int64)
+    elif filtered is None or len(mined):
+        classes = reference_classes(corpus, options.protocol, options.join.references, options.work.jobs)
     if filtered is None:
-        yield _version("original", corpus, asked)
+        yield _version("original", classes, corpus)
     else:
         original, *others = filtered.prmu()
         yield Version("original", original["documents"], {name: original[name] for name in PRMU})
@@ -359,12 +367,10 @@ def _versions(corpus: Corpus, filtered: Filtered | None, mined: Pairs, asked: St
             if row["version"] == "kept" and (row["method"] != ALL or len(filtered.methods()) > 1):
                 yield Version(row["method"], row["documents"], {name: row[name] for name in PRMU})
     if len(mined):
-        paired = {mined.ids[n] for n in {*mined.alike.a.tolist(), *mined.alike.b.tolist()}}
-        names = zip(mined.ids, corpus, strict=True)
-        some = Corpus.of((document for name, document in names if name in paired), name=corpus.name)
-        yield _version(f"CP {100 * asked.min:g} %", some, asked)
+        paired = np.unique(np.concatenate([mined.alike.a, mined.alike.b]))
+        yield _version(f"CP {100 * options.min:g} %", classes[paired], corpus)
 
 
-def _version(name: str, corpus: Corpus, asked: StudyOptions) -> Version:
-    shares = prmu(corpus, asked.protocol, asked.join.references)
-    return Version(name, len(corpus), dict(shares["documents"]))
+def _version(name: str, classes: Ints, corpus: Corpus) -> Version:
+    """A line of the first table, of documents with so many references of each class."""
+    return Version(name, len(classes), dict(prmu_shares(classes, corpus)["documents"]))

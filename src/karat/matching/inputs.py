@@ -206,18 +206,6 @@ def by_name_notes(corpus: Corpus, protocols: Iterable[Protocol]) -> list[str]:
     ]
 
 
-# ---------------------------------------------------------------------------------------------- references
-
-
-def references_hash(corpus: Corpus, reference_set: str | None = None) -> str:
-    """The hash of a corpus's references, as signatures show it."""
-    total = 0
-    for batch in corpus.batches():
-        ids = [str(place) if name is None else name for name, place in zip(batch.ids, batch.places, strict=True)]
-        total += hash_of_references(ids, batch.records(), reference_set)
-    return hash_text(total)
-
-
 def hash_text(value: int) -> str:
     """How a hash of references is written."""
     return f"{value % (1 << 64):016x}"

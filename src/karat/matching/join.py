@@ -7,7 +7,7 @@ process that reads can feed several that compute.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,18 @@ class Chunk:
     documents: Batch[Document]
     predictions: list[Batch[Prediction]]
     missing: list[list[int]]  # by run, the positions here of documents that the run lacks
+    numbers: Sequence[int]  # where the documents stand in the corpus, from 0
+
+    def pick(self, keep: Sequence[int]) -> Chunk:
+        """The chunk of some of the documents."""
+        at = {position: n for n, position in enumerate(keep)}
+        return Chunk(
+            [self.ids[i] for i in keep],
+            self.documents.pick(keep),
+            [batch.pick(keep) for batch in self.predictions],
+            [[at[i] for i in lacking if i in at] for lacking in self.missing],
+            [self.numbers[i] for i in keep],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +57,7 @@ class Join:
     by: By | None = None  # None: by id where both have ids, else by line
     missing: Missing = "error"
     shard: Shard = Shard()
+    distinct: bool = True  # whether it is an error if a document has no id, others having one, or that of another
 
 
 def matched_by(corpus: Corpus, run: Run, by: By | None) -> By:
@@ -72,9 +85,9 @@ def chunks(corpus: Corpus, runs: Sequence[Run], join: Join) -> Iterator[Chunk]:
     cursors = [_cursor(run, matched_by(corpus, run, join.by), join.missing) for run in runs]
     places: dict[str, int] = {}
     has_ids = has_id(corpus)
+    start = 0  # of the batch, in the corpus
     for batch in corpus.batches():
-        ids = _corpus_ids(corpus, batch, has_ids, places)
-        start = len(places) - len(ids)
+        ids = _corpus_ids(corpus, batch, has_ids, places) if join.distinct else _any_ids(batch)
         taken = [cursor.take(ids, corpus) for cursor in cursors]
         keep = join.shard.positions(start, len(ids))
         if keep:
@@ -83,7 +96,9 @@ def chunks(corpus: Corpus, runs: Sequence[Run], join: Join) -> Iterator[Chunk]:
                 batch.pick(keep),
                 [found.pick(keep) for found, _ in taken],
                 [[n for n, i in enumerate(keep) if i in lacking] if lacking else [] for _, lacking in taken],
+                range(start + keep.start, start + keep.stop, keep.step),
             )
+        start += len(ids)
     for cursor in cursors:
         cursor.finish(corpus)
 
@@ -96,6 +111,11 @@ def _corpus_ids(corpus: Corpus, batch: Batch[Document], has_ids: bool, places: d
         ids = _all_ids(batch, corpus.origin)
     _note_places(ids, batch.places, places, corpus.origin)
     return ids
+
+
+def _any_ids(batch: Batch[Document]) -> list[str]:
+    """The batch's ids, the line number where there is none."""
+    return [identifier or str(place) for identifier, place in zip(batch.ids, batch.places, strict=True)]
 
 
 def _all_ids(batch: Batch[Any], origin: str) -> list[str]:
@@ -117,6 +137,28 @@ def _note_places(ids: list[str], at: Sequence[int], places: dict[str, int], orig
             first = places[identifier]
             raise InputError(f"{origin}: id {identifier!r} is on line {first} and on line {place}")
         places[identifier] = place
+
+
+class Restricted:
+    """The batches of a run without its predictions for documents that are not known, which are counted."""
+
+    def __init__(self, run: Run, known: Set[str]) -> None:
+        self.run = run
+        self.known = known
+        self.strangers = 0  # documents that are not known, once the run has been read
+
+    def __call__(self) -> Iterator[Batch[Prediction]]:
+        """The batches. Raises InputError if a prediction has no id, or if two that are left out have the same."""
+        places: dict[str, int] = {}
+        for batch in self.run.batches():
+            ids = _all_ids(batch, self.run.origin)
+            keep = [n for n, identifier in enumerate(ids) if identifier in self.known]
+            if len(keep) < len(ids):
+                others = [n for n, identifier in enumerate(ids) if identifier not in self.known]
+                _note_places([ids[n] for n in others], [batch.places[n] for n in others], places, self.run.origin)
+            self.strangers = len(places)
+            if keep:
+                yield batch.pick(keep)
 
 
 class _ById:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from karat.corpus import Corpus, Document, Prediction, Run
+from karat.corpus import NO_PREDICTIONS, Corpus, Document, Prediction, Run
 from karat.errors import InputError
 from karat.formats.reviews import NONE_ACCEPTED, Accepted
 from karat.matching.align import (
@@ -57,8 +57,8 @@ class View:
         self.setup = setup
         self.chunk = chunk
         self.ids = chunk.ids
-        self.given: list[Document] = chunk.documents.records()  # as they stand in the corpus
-        self.documents = setup.extra.added_to(chunk.ids, self.given, setup.reference_set)
+        self._given: list[Document] | None = None
+        self._documents: Sequence[Document] | None = None
         self._predictions: dict[int, list[Prediction]] = {}
         self._parts: dict[tuple[str, ...], Parts] = {}
         self._texts: dict[tuple[str, ...], Texts] = {}
@@ -67,6 +67,30 @@ class View:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def given(self) -> list[Document]:
+        """The documents as they stand in the corpus."""
+        if self._given is None:
+            self._given = self.chunk.documents.records()
+        return self._given
+
+    @property
+    def documents(self) -> Sequence[Document]:
+        """The documents as they are matched: with the references that a review adds, or those that `replaced` gave."""
+        if self._documents is None:
+            self._documents = self.setup.extra.added_to(self.ids, self.given, self.setup.reference_set)
+        return self._documents
+
+    def pick(self, keep: Sequence[int]) -> View:
+        """A view of some of the documents, by their positions here, with columns of its own."""
+        return View(self.setup, self.chunk.pick(keep))
+
+    def replaced(self, documents: Sequence[Document]) -> View:
+        """A view of the same chunk with other documents in the place of those of the corpus."""
+        found = View(self.setup, self.chunk)
+        found._documents = documents
+        return found
 
     def predictions(self, system: int) -> list[Prediction]:
         """What a run predicts for the documents."""
@@ -110,10 +134,25 @@ class View:
             known[system, protocol.counting] = replace(first, counting=protocol.counting, _known={})
         return known[system, protocol.counting]
 
+    def unpredicted(self, protocol: Protocol) -> Aligned:
+        """The columns of the documents and their references alone, nothing being predicted."""
+        return align(self.prepared(protocol.matching), [NO_PREDICTIONS] * len(self), protocol.counting)
+
 
 def hash_look(view: View) -> int:
     """A look: the sum of the hashes of the references as they stand in the corpus."""
     return hash_of_references(view.ids, view.given, view.setup.reference_set)
+
+
+def look_at(corpus: Corpus, function: Callable[[View], T], *, jobs: int = 1, distinct: bool = True) -> list[T]:
+    """The answers of one look at a corpus without runs, from a pass of its own.
+
+    With `distinct=False` documents may have no id, or that of another one.
+    """
+    reading = Pass(corpus, [], Join(distinct=distinct), jobs=jobs)
+    answers = reading.look(function)
+    reading.run()
+    return answers.parts
 
 
 def _make_room(kept: dict[Any, Any]) -> None:
@@ -188,6 +227,7 @@ class Pass:
         self._looks: list[tuple[Callable[[View], Any], bool, Answers[Any]]] = []
         self._systems: tuple[int, ...] | None = None  # those that looks see, where not all
         self._optional = False
+        self._stopped = False
 
     def look(self, function: Callable[[View], T], *, take: Callable[[T], None] | None = None) -> Answers[T]:
         """Registers a look; its answers are there once the pass has run, or go to `take` as they come."""
@@ -209,6 +249,10 @@ class Pass:
             found.setup = replace(self.setup, systems=tuple(self.setup.systems[s] for s in systems))
         return found
 
+    def stop(self) -> None:
+        """Ends the reading behind the chunk whose answers are being taken: what follows is of no interest."""
+        self._stopped = True
+
     def run(self) -> None:
         """Reads the files once and answers all looks."""
         looks = [(function, optional) for function, optional, _ in self._looks]
@@ -219,6 +263,8 @@ class Pass:
                 answers.add(part)
             if self.progress is not None:
                 self.progress(len(ids))
+            if self._stopped:
+                return
 
 
 class _Some(View):
@@ -232,7 +278,17 @@ class _Some(View):
             predictions=[whole.chunk.predictions[s] for s in systems],
             missing=[whole.chunk.missing[s] for s in systems],
         )
-        self.ids, self.given, self.documents = whole.ids, whole.given, whole.documents
+        self.ids = whole.ids
+
+    @property
+    def given(self) -> list[Document]:
+        """The documents as they stand in the corpus."""
+        return self.whole.given
+
+    @property
+    def documents(self) -> Sequence[Document]:
+        """The documents as they are matched."""
+        return self.whole.documents
 
     def predictions(self, system: int) -> list[Prediction]:
         """What a run predicts for the documents."""

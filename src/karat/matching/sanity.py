@@ -35,6 +35,8 @@ FEWEST = 5  # documents by which a run is judged
 FOREIGN = 0.2  # of what ties references to their texts: a run of the same documents has more
 TIED = 0.2  # how much oftener words of references are in their own text than in others, at least
 SHARE = 0.1  # of the documents, that must lack spaces
+NO_TEXTS = "the documents have no title and no text, so {}"
+NO_SUBSETS = NO_TEXTS.format("present and absent phrases cannot be told apart")
 
 
 def has_texts(corpus: Corpus, runs: Sequence[Run] = ()) -> bool:
@@ -42,7 +44,7 @@ def has_texts(corpus: Corpus, runs: Sequence[Run] = ()) -> bool:
 
     Raises InputError if none has, but records of a run have: then the two are in the wrong order.
     """
-    if any(document.title or document.text for batch in corpus.ahead() for document in batch.records()):
+    if any(document.title or document.text for document in corpus.records_ahead()):
         return True
     for run in runs:
         if _looks_like_corpus(run):
@@ -51,6 +53,16 @@ def has_texts(corpus: Corpus, runs: Sequence[Run] = ()) -> bool:
                 "comes first, then its runs; if that is the order, `karat run convert` makes a run without texts"
             )
     return False
+
+
+def no_texts(corpus: Corpus, so: str) -> InputError:
+    """What to raise where no document has a title or a text; `so` says what cannot be done."""
+    return InputError(f"{corpus.origin}: no document has a title or a text, so {so}")
+
+
+def texts_needed(corpus: Corpus, what: str, instead: str) -> InputError:
+    """What to raise where something is asked for that texts would tell, and there are none."""
+    return InputError(f"{what} needs the documents' title or text, and {corpus.origin} has none; use {instead}")
 
 
 def _looks_like_corpus(run: Run) -> bool:

@@ -178,7 +178,7 @@ def _tells(run: Run, source: str) -> bool:
     """Whether a run tells how sure it is of some prediction, or has none; looks no further than it must."""
     predictions = False
     seen: dict[str, list[float]] = {}  # the lowest and the highest number of each source
-    for record in run:
+    for record in run.records_ahead():
         predictions = predictions or bool(record.keyphrases)
         name = told_by(record, source)
         for phrase, numbers in zip(record.keyphrases or (), _numbers(record, name), strict=True):

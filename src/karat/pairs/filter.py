@@ -22,16 +22,23 @@ import msgspec
 import numpy as np
 
 from karat import __version__
-from karat.corpus import Corpus, Document, Prediction
-from karat.errors import InputError, unknown
+from karat.corpus import Batch, Corpus, Document, in_batches
+from karat.errors import InputError
 from karat.formats import jsonl
 from karat.formats.base import brief, quoted
 from karat.formats.pairs import write_pairs
 from karat.formats.reviews import near
-from karat.matching.align import align, prepare
 from karat.matching.columns import PRMU, Bools, Floats, Ints
-from karat.matching.inputs import CorpusLike, ProtocolLike, as_corpus, as_protocols, by_name_notes, references_hash
-from karat.matching.workers import ordered_map
+from karat.matching.inputs import (
+    CorpusLike,
+    ProtocolLike,
+    as_corpus,
+    as_protocols,
+    by_name_notes,
+    chosen_set,
+    hash_text,
+)
+from karat.matching.passes import Pass, View, hash_look
 from karat.options import Progress, WorkOptions, group, language_option, option, options_from, protocol_option, public
 from karat.pairs.reformulate import Reformulation
 from karat.protocol import Protocol, change
@@ -46,7 +53,6 @@ REASONS = {
     "length": "it has too many or too few words",
 }
 ALL = "all"
-AT_ONCE = 1000  # reformulations that are looked at together
 FORM = 'a line is {"id": "d1~paraphrase", "source": "d1", "method": "paraphrase", "title": "...", "text": "..."}'
 
 
@@ -353,24 +359,23 @@ def filter_reformulations(
     if not 0 <= length < 1:
         raise InputError(f"the length may change by a share from 0 to 1, as 0.1, not {length:g}")
     given, [chosen] = as_corpus(corpus), as_protocols([protocol], language)
-    _check_set(given, references)
+    kept = change(chosen, reference_duplicates="keep")
+    reading = Pass(given, [], reference_set=chosen_set(given, references), jobs=work.jobs)
     texts = list(_read(reformulations))
     if not texts:
         raise InputError("there is no reformulation to look at")
-    look = partial(_look, change(chosen, reference_duplicates="keep"), given.semeval, references)
-    sources, original = _sources(given, {found.source for _, found, _ in texts}, look)
+    wanted = frozenset(found.source for _, found, _ in texts)
+    answers, hashes = reading.look(partial(_look_at_sources, kept, wanted)), reading.look(hash_look)
+    reading.run()
+    original = [tuple(row) for part in answers.parts for row in part.classes.tolist()]
+    sources = {each.id: each for part in answers.parts for each in part.sources}
     for where, found, _ in texts:
         if found.source not in sources:
             hint = near(found.source, sources)
             raise InputError(f"{where}: there is no document {quoted(found.source)} in {given.origin}{hint}")
-    pairs = [(found, sources[found.source]) for _, found, _ in texts]
-    judged: list[Judged] = []
-    parts = [pairs[start : start + AT_ONCE] for start in range(0, len(pairs), AT_ONCE)]
-    for some in ordered_map(partial(_judged, length, look), parts, jobs):
-        judged += some
-        if work.progress is not None:
-            work.progress(len(some))
-    facts = {"set": references or "keyphrases", "hash": references_hash(given, references)}
+    pairs = {found.id: (found, sources[found.source]) for _, found, _ in texts}
+    judged = _judged(reading, pairs, partial(_look_at_made, kept, length, pairs), work.progress)
+    facts = {"set": references or "keyphrases", "hash": hash_text(sum(hashes.parts))}
     return Filtered(
         given.name,
         len(original),
@@ -383,13 +388,6 @@ def filter_reformulations(
     )
 
 
-def _check_set(corpus: Corpus, name: str | None) -> None:
-    if name is not None:
-        known = {there for document in corpus for there in document.reference_sets or ()}
-        if name not in known:
-            raise unknown("reference set", name, known)
-
-
 def _notes(judged: Sequence[Judged], original: Sequence[Sequence[int]]) -> Iterator[str]:
     if not any(map(sum, original)):
         yield "the documents have no references, so only the lengths are judged"
@@ -398,8 +396,11 @@ def _notes(judged: Sequence[Judged], original: Sequence[Sequence[int]]) -> Itera
         yield f"{without:,} documents have no word, so their reformulations have no WER and no ROUGE-1"
 
 
+# ---------------------------------------------------------------------------------------------- references in texts
+
+
 @dataclass(frozen=True, slots=True)
-class _Looked:
+class _References:
     """The references of some documents: whose they are, as they are given, present or not, and of which class."""
 
     document: Ints
@@ -408,72 +409,116 @@ class _Looked:
     present: Bools
     prmu: Ints
 
+    @classmethod
+    def of(cls, view: View, protocol: Protocol) -> _References:
+        """The references of the documents of a view, looked up in them."""
+        aligned = view.unpredicted(protocol)
+        found, surfaces = aligned.references, [surface.strip() for surface in aligned.prepared.surfaces]
+        first = np.unique(found.variant_reference, return_index=True)[1]
+        shown = [surfaces[number] for number in found.variant_surface[first].tolist()]
+        return cls(found.document, shown, found.phrase, found.present, aligned.reference_prmu())
+
     def counts(self, documents: int) -> Ints:
         """References of each class, int[documents, 4]."""
         keys = np.bincount(self.document * len(PRMU) + self.prmu, minlength=documents * len(PRMU))
         return keys.reshape(documents, len(PRMU))
 
 
-Look = Callable[[Sequence[Document]], _Looked]
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A document of the corpus that was reformulated, and which of its references are present in it."""
+
+    id: str
+    document: Document
+    present: Bools
+    prmu: tuple[int, ...]  # references of each class
 
 
-def _look(protocol: Protocol, semeval: bool, reference_set: str | None, documents: Sequence[Document]) -> _Looked:
-    """The references of documents, looked up in them."""
-    prepared = prepare(documents, protocol.matching, semeval, reference_set)
-    aligned = align(prepared, [Prediction()] * len(documents), protocol.counting)
-    found, surfaces = aligned.references, [surface.strip() for surface in prepared.surfaces]
-    first = np.unique(found.variant_reference, return_index=True)[1]
-    shown = [surfaces[number] for number in found.variant_surface[first].tolist()]
-    return _Looked(found.document, shown, found.phrase, found.present, aligned.reference_prmu())
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a chunk of the corpus gives back."""
+
+    classes: Ints  # [documents, 4], references of each class
+    sources: list[_Source]
 
 
-def _sources(corpus: Corpus, wanted: set[str], look: Look) -> tuple[dict[str, Document], list[tuple[int, ...]]]:
-    """(the documents that are wanted, by id; the references of every document by class)."""
-    found: dict[str, Document] = {}
-    counts: list[tuple[int, ...]] = []
-    for batch in corpus.batches():
-        documents = batch.records()
-        counts += map(tuple, look(documents).counts(len(documents)).tolist())
-        for identifier, place, document in zip(batch.ids, batch.places, documents, strict=True):
-            name = str(place) if identifier is None else identifier
-            if name in found:
-                raise InputError(f"{corpus.origin}: two documents have the id {quoted(name)}; ids are to be different")
-            if name in wanted:
-                found[name] = document
-    return found, counts
+def _look_at_sources(protocol: Protocol, wanted: frozenset[str], view: View) -> _Part:
+    """A look at the corpus: the classes of all references, and the documents that are wanted."""
+    found = _References.of(view, protocol)
+    classes = found.counts(len(view))
+    starts = np.searchsorted(found.document, np.arange(len(view) + 1))
+    sources = [
+        _Source(name, document, found.present[starts[d] : starts[d + 1]], tuple(classes[d].tolist()))
+        for d, (name, document) in enumerate(zip(view.ids, view.given, strict=True))
+        if name in wanted
+    ]
+    return _Part(classes, sources)
 
 
-def _judged(length: float, look: Look, pairs: Sequence[tuple[Reformulation, Document]]) -> list[Judged]:
-    """Each reformulation beside its document; both have the same references, so their rows go together."""
-    sources = [document for _, document in pairs]
-    made = [msgspec.structs.replace(document, title=found.title, text=found.text) for found, document in pairs]
-    a, b = look(sources), look(made)
-    counts = a.counts(len(pairs)).tolist(), b.counts(len(pairs)).tolist()
-    lost = np.flatnonzero(a.present & (b.prmu > PRMU.index("R")))
-    gone: Mapping[int, list[str]] = _by_document(a.document[lost], [a.surface[row] for row in lost.tolist()])
-    ceilings = _ceilings(a, b, len(pairs))
-    judged: list[Judged] = []
-    for i, (found, document) in enumerate(pairs):
-        one, other = words_of(document.title, document.text), words_of(found.title, found.text)
-        near_enough = abs(len(other) - len(one)) <= length * len(one) + ROUNDING
-        reasons = [*(["references"] if i in gone else []), *([] if near_enough else ["length"])]
-        judged.append(
-            Judged(
-                found.id,
-                found.source,
-                found.method,
-                tuple(reasons),
-                tuple(gone.get(i, ())),
-                len(one),
-                len(other),
-                wer(one, other),
-                rouge1(one, other),
-                ceilings[i],
-                tuple(counts[0][i]),
-                tuple(counts[1][i]),
-            )
-        )
-    return judged
+# ---------------------------------------------------------------------------------------------- judging
+
+Pairs = Mapping[str, tuple[Reformulation, _Source]]  # by the id of the reformulation
+
+
+def _judged(
+    sources: Pass, pairs: Pairs, look: Callable[[View], list[Judged]], progress: Progress | None
+) -> list[Judged]:
+    """What a look says of each reformulation: all are read as a corpus that is called like that of their sources."""
+    corpus = Corpus(sources.corpus.name, partial(_batches, pairs), sources.corpus.origin)
+    reading = Pass(corpus, [], reference_set=sources.setup.reference_set, jobs=sources.jobs, progress=progress)
+    answers = reading.look(look)
+    reading.run()
+    return [each for part in answers.parts for each in part]
+
+
+def _batches(pairs: Pairs) -> Iterator[Batch[Document]]:
+    """The reformulations as documents, with the references of their sources."""
+    return in_batches(
+        (place, msgspec.structs.replace(source.document, id=made.id, title=made.title, text=made.text))
+        for place, (made, source) in enumerate(pairs.values(), 1)
+    )
+
+
+def _look_at_made(protocol: Protocol, length: float, pairs: Pairs, view: View) -> list[Judged]:
+    """A look at reformulations: each beside its source. Both have the same references, so their rows go together."""
+    here = [pairs[name] for name in view.ids]
+    found = _References.of(view, protocol)
+    present = np.concatenate([source.present for _, source in here])
+    classes = found.counts(len(view)).tolist()
+    lost = np.flatnonzero(present & (found.prmu > PRMU.index("R")))
+    gone = _by_document(found.document[lost], [found.surface[row] for row in lost.tolist()])
+    ceilings = _ceilings(found, present, len(view))
+    return [
+        _judge(made, source, length, tuple(gone.get(d, ())), ceilings[d], tuple(classes[d]))
+        for d, (made, source) in enumerate(here)
+    ]
+
+
+def _judge(
+    made: Reformulation,
+    source: _Source,
+    length: float,
+    lost: tuple[str, ...],
+    ceiling: float | None,
+    prmu: tuple[int, ...],
+) -> Judged:
+    one, other = words_of(source.document.title, source.document.text), words_of(made.title, made.text)
+    near_enough = abs(len(other) - len(one)) <= length * len(one) + ROUNDING
+    reasons = [*(["references"] if lost else []), *([] if near_enough else ["length"])]
+    return Judged(
+        made.id,
+        made.source,
+        made.method,
+        tuple(reasons),
+        lost,
+        len(one),
+        len(other),
+        wer(one, other),
+        rouge1(one, other),
+        ceiling,
+        source.prmu,
+        prmu,
+    )
 
 
 def _by_document(document: Ints, surfaces: Sequence[str]) -> dict[int, list[str]]:
@@ -483,14 +528,14 @@ def _by_document(document: Ints, surfaces: Sequence[str]) -> dict[int, list[str]
     return found
 
 
-def _ceilings(a: _Looked, b: _Looked, documents: int) -> list[float | None]:
-    """|A∩B| / |A∪B| of the references present in each of two documents, None where there are none."""
-    width = int(a.form.max(initial=0)) + 1
-    keys = a.document * width + a.form  # a repeated reference counts once
-    both, either = (np.unique(keys[mask]) // width for mask in (a.present & b.present, a.present | b.present))
+def _ceilings(found: _References, source: Bools, documents: int) -> list[float | None]:
+    """|A∩B| / |A∪B| of the references present in a source and in what was made of it, None where there are none."""
+    width = int(found.form.max(initial=0)) + 1
+    keys = found.document * width + found.form  # a repeated reference counts once
+    both, either = (np.unique(keys[mask]) // width for mask in (source & found.present, source | found.present))
     shared, there = (np.bincount(each, minlength=documents) for each in (both, either))
-    found: Floats = np.divide(shared, there, out=np.full(documents, np.nan), where=there > 0)
-    return [None if value != value else value for value in found.tolist()]
+    shares: Floats = np.divide(shared, there, out=np.full(documents, np.nan), where=there > 0)
+    return [None if value != value else value for value in shares.tolist()]
 
 
 # ---------------------------------------------------------------------------------------------- words

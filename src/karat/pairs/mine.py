@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import count, pairwise
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.corpus import Batch, Corpus, Document
+from karat.corpus import Corpus, Document
 from karat.embed import embedder
 from karat.errors import InputError, unknown
 from karat.formats.base import first_variant
 from karat.formats.pairs import write_pairs
 from karat.matching.align import references_of
 from karat.matching.columns import Numbers, position
-from karat.matching.inputs import CorpusLike, as_corpus
-from karat.matching.join import has_id
-from karat.options import (
-    Progress,
-    language_option,
-    option,
-    options_from,
-    progress_option,
-    public,
-)
+from karat.matching.inputs import CorpusLike, as_corpus, chosen_set
+from karat.matching.passes import Pass, View
+from karat.matching.sanity import no_texts
+from karat.options import Progress, WorkOptions, group, language_option, option, options_from, public
 from karat.pairs.sets import ROUNDING, Alike, Floats, Ints, Measure, Sets, join, most_of, shares
 from karat.protocol import LANGUAGES
 from karat.text.normalise import normaliser
@@ -75,7 +70,7 @@ class MineOptions:
     )
     references: str | None = option(None, "Compare a named reference set.", metavar="NAME")
     language: str | None = language_option()
-    progress: Progress | None = progress_option()
+    work: WorkOptions = group(WorkOptions)
 
     def __post_init__(self) -> None:
         """Raises InputError if options do not go together."""
@@ -161,6 +156,7 @@ def mine_pairs(
     model: str = "hash",
     references: str | None = None,
     language: str | None = None,
+    jobs: int = 1,
     progress: Progress | None = None,
 ) -> Pairs:
     """The pairs of alike documents of a corpus, in its order.
@@ -246,65 +242,61 @@ class _Search:
     rounding: float  # by which a score may fall short
 
 
-def _batches(corpus: Corpus, progress: Progress | None) -> Iterator[tuple[list[str], Batch[Document]]]:
-    """(ids, batch) of a corpus; where there are no ids, the lines stand for them."""
-    has_ids, known = has_id(corpus), dict[str, int]()
-    for batch in corpus.batches():
-        ids = list(batch.ids) if has_ids else list(map(str, batch.places))
-        for identifier, place in zip(ids, batch.places, strict=True):
-            if identifier is None:
-                raise InputError(f"{corpus.origin}:{place}: no id, though earlier lines have one")
-            if known.setdefault(identifier, place) != place:
-                raise InputError(
-                    f"{corpus.origin}: id {identifier!r} is on line {known[identifier]} and on line {place}"
-                )
-        yield ids, batch  # type: ignore[misc]
-        if progress is not None:
-            progress(len(ids))
+@dataclass(frozen=True, slots=True)
+class _Items:
+    """The items of the documents of a chunk: which there are, the number of each one, and how many a document has."""
 
+    distinct: list[str]
+    item: Ints
+    counts: list[int]
 
-Items = tuple[list[str], list[int]]  # the items of some documents one after the other, and how many each has
+    @classmethod
+    def of(cls, flat: Sequence[str], counts: list[int]) -> _Items:
+        """The items of all documents, one after the other, and how many each has."""
+        numbers = Numbers()
+        item = numbers.of(flat)
+        return cls(list(numbers), item, counts)
 
 
 def _sets(
-    corpus: Corpus, options: MineOptions, items: Callable[[Sequence[Document]], Items]
+    corpus: Corpus, options: MineOptions, look: Callable[[View], _Items], progress: Progress | None = None
 ) -> tuple[tuple[str, ...], Sets]:
     """The ids, and the set of each document's items, which are numbered as they are met; the empty string is none."""
-    ids: list[str] = []
-    numbers, counts, found = Numbers(), list[int](), list[Ints]()
-    for some, batch in _batches(corpus, options.progress):
-        flat, each = items(batch.records())
-        ids += some
-        counts += each
-        found.append(numbers.of(flat))
+    reading = Pass(corpus, [], reference_set=options.references, jobs=options.work.jobs, progress=progress)
+    answers = reading.look(look)
+    reading.run()
+    numbers = Numbers()
+    found = [numbers.of(part.distinct)[part.item] for part in answers.parts]
     item = np.concatenate([*found, np.zeros(0, dtype=np.int64)])
-    owner = np.repeat(np.arange(len(ids)), np.array(counts, dtype=np.int64))
+    counts = [count for part in answers.parts for count in part.counts]
+    owner = np.repeat(np.arange(len(counts)), np.array(counts, dtype=np.int64))
     real = item != numbers.get("", -1)
-    return tuple(ids), Sets.of(owner[real], item[real], len(ids))
+    return tuple(reading.ids), Sets.of(owner[real], item[real], len(counts))
 
 
-def _phrases(options: MineOptions) -> Callable[[Sequence[Document]], Items]:
-    """What gives the references of documents, lower-cased and stemmed if asked for, of variants the first."""
-    normal = normaliser("split", options.stemmer, "lower")
-
-    def phrases(documents: Sequence[Document]) -> Items:
-        normal.forget()
-        given = [references_of(document, options.references) for document in documents]
-        return normal.many([first_variant(phrase) for each in given for phrase in each]), list(map(len, given))
-
-    return phrases
+def _look_at_references(stemmer: str, view: View) -> _Items:
+    """A look: the references of documents, lower-cased and stemmed if asked for, of variants the first."""
+    normal = normaliser("split", stemmer, "lower")
+    normal.forget()
+    given = [references_of(document, view.setup.reference_set) for document in view.given]
+    return _Items.of(normal.many([first_variant(phrase) for each in given for phrase in each]), list(map(len, given)))
 
 
-def _words(options: MineOptions) -> Callable[[Sequence[Document]], Items]:
-    """What gives the words of titles and texts; a mark is none."""
-    normal = normaliser("marks", options.stemmer, "lower")
+def _look_at_words(stemmer: str, wanted: frozenset[int] | None, view: View) -> _Items:
+    """A look: the words of titles and texts, of all documents or of those with some numbers; a mark is none."""
+    normal = normaliser("marks", stemmer, "lower")
+    normal.forget()
+    texts = [
+        text_of(document) if wanted is None or n in wanted else ""
+        for n, document in zip(view.chunk.numbers, view.given, strict=True)
+    ]
+    lists = [list(filter(is_word, normal(text).split(" "))) for text in texts]
+    return _Items.of(list(chain.from_iterable(lists)), list(map(len, lists)))
 
-    def words(documents: Sequence[Document]) -> Items:
-        normal.forget()
-        lists = [list(filter(is_word, normal(text_of(document)).split(" "))) for document in documents]
-        return [word for each in lists for word in each], list(map(len, lists))
 
-    return words
+def _look_at_texts(view: View) -> list[str]:
+    """A look: titles and texts."""
+    return list(map(text_of, view.given))
 
 
 def is_word(token: str) -> bool:
@@ -325,28 +317,17 @@ def text_of(document: Document) -> str:
 
 
 def _by_references(corpus: Corpus, options: MineOptions) -> _Search:
-    check_set(corpus, options.references)
-    ids, sets = _sets(corpus, options, _phrases(options))
+    chosen_set(corpus, options.references)
+    ids, sets = _sets(corpus, options, partial(_look_at_references, options.stemmer), options.work.progress)
     if not len(sets.items):
         raise InputError(f"{corpus.origin}: no document has references; --by text goes by the texts instead")
     return _of_sets(ids, sets, options)
 
 
-def check_set(corpus: Corpus, name: str | None) -> None:
-    """Says so if no document has a reference set of that name."""
-    known: set[str] = set()
-    for document in corpus if name is not None else ():
-        known.update(document.reference_sets or ())
-        if name in known:
-            return
-    if name is not None:
-        raise unknown("reference set", name, known)
-
-
 def _by_text(corpus: Corpus, options: MineOptions) -> _Search:
-    ids, sets = _sets(corpus, options, _words(options))
+    ids, sets = _sets(corpus, options, partial(_look_at_words, options.stemmer, None), options.work.progress)
     if not len(sets.items):
-        raise InputError(f"{corpus.origin}: no document has a title or a text, so --by text cannot compare them")
+        raise no_texts(corpus, "--by text cannot compare them")
     return _of_sets(ids, sets, options)
 
 
@@ -362,14 +343,13 @@ def _of_sets(ids: tuple[str, ...], sets: Sets, options: MineOptions) -> _Search:
 
 def _by_embedding(corpus: Corpus, options: MineOptions) -> _Search:
     """Pairs by the cosine of their texts' vectors; equal texts are identical."""
-    ids: list[str] = []
-    texts: list[str] = []
-    for some, batch in _batches(corpus, options.progress):
-        ids += some
-        texts += map(text_of, batch.records())
+    reading = Pass(corpus, [], jobs=options.work.jobs, progress=options.work.progress)
+    answers = reading.look(_look_at_texts)
+    reading.run()
+    texts = [text for part in answers.parts for text in part]
     there = np.flatnonzero([bool(text) for text in texts])
     if not len(there):
-        raise InputError(f"{corpus.origin}: no document has a title or a text, so --by embedding cannot compare them")
+        raise no_texts(corpus, "--by embedding cannot compare them")
     given = [texts[i] for i in there.tolist()]
     number = Numbers().of(given)
     vectors = np.array(embedder(options.model).embed(given), dtype=np.float32)
@@ -385,7 +365,7 @@ def _by_embedding(corpus: Corpus, options: MineOptions) -> _Search:
     def most(least: float) -> int:
         return len(there) * (len(there) - 1) // 2
 
-    return _Search(tuple(ids), len(texts) - len(there), find, most, SINGLE)
+    return _Search(tuple(reading.ids), len(texts) - len(there), find, most, SINGLE)
 
 
 def _near(vectors: NDArray[np.float32], least: float) -> Alike:
@@ -409,15 +389,10 @@ def _near(vectors: NDArray[np.float32], least: float) -> Alike:
 
 def _text_shares(corpus: Corpus, alike: Alike, options: MineOptions) -> tuple[Floats, list[str]]:
     """(the Jaccard index of the words of both texts, NaN where one has none; what to say of these)."""
-    wanted = set(np.concatenate([alike.a, alike.b]).tolist())
-    words, place = _words(options), count()
-
-    def of_pairs(documents: Sequence[Document]) -> Items:
-        return words([document if next(place) in wanted else Document() for document in documents])
-
-    if not any(map(text_of, corpus)):  # the first one that has a text settles it
-        raise InputError(f"{corpus.origin}: no document has a title or a text, so --text-max cannot compare them")
-    _, sets = _sets(corpus, replace(options, progress=None), of_pairs)
+    if not any(map(text_of, corpus.records_ahead())):
+        raise no_texts(corpus, "--text-max cannot compare them")
+    wanted = frozenset(np.concatenate([alike.a, alike.b]).tolist())
+    _, sets = _sets(corpus, options, partial(_look_at_words, options.stemmer, wanted))
     found = shares(alike.a, alike.b, sets, sets)
     empty = (sets.sizes[alike.a] == 0) | (sets.sizes[alike.b] == 0)
     found[empty] = np.nan

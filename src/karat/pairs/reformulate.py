@@ -21,14 +21,9 @@ from karat.llm.ask import Asked, Forecast, Step, Told, ask_all, count, spent_not
 from karat.llm.client import FREE, Answer, Endpoint, whole
 from karat.llm.store import MEMORY, NO_LIMITS, Limits, Question, Store
 from karat.matching.inputs import CorpusLike, as_corpus
-from karat.options import (
-    Progress,
-    option,
-    options_from,
-    path_option,
-    progress_option,
-    public,
-)
+from karat.matching.passes import Pass, View
+from karat.matching.sanity import no_texts
+from karat.options import Progress, option, options_from, path_option, progress_option, public
 
 Method = Literal["paraphrase", "back-translation", "marian", "synonyms"]
 METHODS = {
@@ -125,23 +120,24 @@ class Reformulated:
 
 
 def _texts(corpus: Corpus) -> tuple[dict[str, Document], list[str]]:
-    """(the documents that have a text, by id, in their order; notes); a document without an id goes by its place."""
-    found: dict[str, Document] = {}
-    empty = 0
-    taken: set[str] = set()
-    for batch in corpus.batches():
-        for identifier, place, document in zip(batch.ids, batch.places, batch.records(), strict=True):
-            name = str(place) if identifier is None else identifier
-            if name in taken:
-                raise InputError(f"{corpus.origin}: two documents have the id {quoted(name)}; ids are to be different")
-            taken.add(name)
-            if (document.title or "").strip() or (document.text or "").strip():
-                found[name] = document
-            else:
-                empty += 1
+    """(the documents that have a text, by id, in their order; notes); without ids they go by their places."""
+    reading = Pass(corpus, [])
+    answers = reading.look(_look_at_texts)
+    reading.run()
+    found = {name: document for part in answers.parts for name, document in part}
     if not found:
-        raise InputError(f"{corpus.origin}: no document has a title or a text, so there is nothing to reformulate")
+        raise no_texts(corpus, "there is nothing to reformulate")
+    empty = len(reading.ids) - len(found)
     return found, [f"{empty:,} documents without title and text are left out"] if empty else []
+
+
+def _look_at_texts(view: View) -> list[tuple[str, Document]]:
+    """A look: (id, document) of those that have a title or a text."""
+    return [
+        (name, document)
+        for name, document in zip(view.ids, view.given, strict=True)
+        if (document.title or "").strip() or (document.text or "").strip()
+    ]
 
 
 def _check_ids(documents: Mapping[str, Document], method: str, corpus: Corpus) -> None:

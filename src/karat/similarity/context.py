@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +14,11 @@ from karat.corpus import Document
 from karat.errors import InputError
 from karat.similarity.base import Floats, Ints, Words, similarity
 from karat.similarity.sparse import Matrix, matrix
-from karat.text.normalise import Normaliser, normaliser
+from karat.text.normalise import Normaliser, normaliser, normaliser_of
+
+if TYPE_CHECKING:
+    from karat.matching.passes import View
+    from karat.protocol import Matching
 
 _CELLS = 1 << 21  # numbers of dense rows, and entries looked up in them, at a time
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -34,6 +39,11 @@ def sentences_in(documents: Iterable[Document], stems: Normaliser | None = None)
     """The sentences of documents, titles and texts, as stems."""
     texts = chain.from_iterable((document.title, document.text) for document in documents)
     return sentences_of(filter(None, texts), stems)
+
+
+def sentences_look(matching: Matching | None, view: View) -> list[Words]:
+    """A look of a pass: the sentences of the documents of a chunk, as the stems of a way of matching or Porter's."""
+    return sentences_in(view.given, None if matching is None else normaliser_of(matching))
 
 
 @dataclass(frozen=True, slots=True)

@@ -574,7 +574,7 @@ def test_ids_of_a_run_are_checked() -> None:
         ({"correction": "hom"}, "unknown value of correction 'hom'"),
         ({"interval": "bcb"}, "unknown value of interval 'bcb'; did you mean 'bca'"),
         ({"missing": "drop"}, "unknown value of missing 'drop'"),
-        ({"references": "author"}, "unknown reference set 'author' (there are none)"),
+        ({"references": "author"}, "has no reference sets, so --references author cannot choose one"),
         ({"protocol": "chan2018"}, "unknown protocol 'chan2018'; did you mean 'chan2019'"),
     ],
 )

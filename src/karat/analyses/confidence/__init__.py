@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from karat.analyses.confidence.gather import NO_TEXT, POSITIONS, Gathered, Sure, gather
+from karat.analyses.confidence.gather import POSITIONS, Gathered, Sure, gather
 from karat.analyses.confidence.gather import in_pass as gathered_in_pass
 from karat.analyses.confidence.maps import Logistic, Map, Steps, Unfit, fit_isotonic, fit_platt, fit_temperature
 from karat.analyses.confidence.measures import bins_of, brier_parts, ece_by_chance, risk_coverage, risks, threshold_for
@@ -39,6 +39,7 @@ from karat.matching.inputs import (
     as_runs,
 )
 from karat.matching.passes import Pass
+from karat.matching.sanity import NO_SUBSETS
 from karat.metrics.confidence import (
     BINS,
     FAULTS,
@@ -368,7 +369,7 @@ def _notes(asked: _Asked, sure: Gathered, maps: Fitted, found: Sequence[Assessed
             who = f"{each_found.system}, {each_found.subset}"
             yield f"{who}: no threshold of confidence gives a precision of {each_found.threshold.wanted:g}"
     if sure and "present" not in next(iter(sure.values())).within:
-        yield NO_TEXT
+        yield NO_SUBSETS
 
 
 def _of_predictions(who: str, sure: Sure) -> Iterator[str]:

@@ -23,7 +23,6 @@ from karat.results import Results
 
 POSITIONS = 5  # of a phrase's tokens
 SHOWN = 3  # predictions with a fault that are named in a note
-NO_TEXT = "the documents have no title and no text, so present and absent phrases cannot be told apart"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from karat.analyses.consistency.names import Ints, Names, grouped
 from karat.corpus import Corpus
 from karat.embed import Embedder
+from karat.matching.passes import View, look_at
 from karat.text.abbreviations import LONGEST_SHORT, SHORT, SMALL, WORD, explanations
 
 SHORTEST_UNSEEN = 3  # letters of an abbreviation that no text explains
@@ -65,12 +67,16 @@ def _plain(text: str) -> str:
 def explained_in(corpus: Corpus) -> dict[str, set[str]]:
     """What each abbreviation stands for in the texts of a corpus, where one explains the other in parentheses."""
     found: dict[str, set[str]] = {}
-    for document in corpus:
-        for text in filter(None, (document.title, document.text)):
-            for short, long in explanations(text):
-                found.setdefault(short.lower().removesuffix("s"), set()).add(_plain(long))
-                found.setdefault(short.lower(), set()).add(_plain(long))
+    for short, long in chain.from_iterable(look_at(corpus, _look_at_explanations, distinct=False)):
+        found.setdefault(short.lower().removesuffix("s"), set()).add(_plain(long))
+        found.setdefault(short.lower(), set()).add(_plain(long))
     return found
+
+
+def _look_at_explanations(view: View) -> list[tuple[str, str]]:
+    """A look: (abbreviation, what it stands for) wherever a text explains one."""
+    texts = filter(None, chain.from_iterable((document.title, document.text) for document in view.given))
+    return [pair for text in texts for pair in explanations(text)]
 
 
 def near(names: Names, group: Ints, vectors: Embedder, least: float) -> Ints:

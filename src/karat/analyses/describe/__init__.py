@@ -13,14 +13,14 @@ from karat import __version__
 from karat.analyses.describe.counts import Counts, Phrases, Portrait, count, portrait, predictions, references
 from karat.analyses.describe.duplicates import Prints
 from karat.analyses.describe.grams import Grams, Vocabulary, in_slices
-from karat.analyses.describe.leaks import Training, duplicates_in, leaks_from, read_training
+from karat.analyses.describe.leaks import Own, Training, duplicates_and_leaks, read_training
 from karat.analyses.describe.notes import remarks_on, warnings_on
 from karat.analyses.describe.result import Description, Side, Texts
 from karat.analyses.describe.survey import Survey, survey
 from karat.analyses.describe.systems import Looked, look, looks
 from karat.analyses.score import reading_of
 from karat.corpus import Corpus, Run
-from karat.errors import InputError, unknown
+from karat.errors import InputError
 from karat.matching.align import align, repeated, with_set, without_repeats
 from karat.matching.columns import Bools, Ints, Prepared
 from karat.matching.inputs import (
@@ -105,8 +105,8 @@ def in_pass(reading: Pass, options: DescribeOptions) -> Callable[[], Description
     [own], references = as_protocols([options.protocol], options.join.language), options.join.references
     # What a corpus holds is told as it is given; an empty reference is none of it.
     as_given = change(own, reference_duplicates="keep", blank_references="drop")
-    surveyed = survey(corpus, as_given.matching, references)
-    _check(corpus, systems, surveyed, references)
+    surveyed = survey(corpus, as_given.matching, references, reading.jobs)
+    _check(corpus, systems, surveyed)
     vocabulary = surveyed.vocabulary() if surveyed.texts else Vocabulary.of([])
     plan = _Plan(own, as_given, _sets(surveyed, references), bool(surveyed.texts), vocabulary)
     answers, hashes = reading.look(partial(_look, plan)), reading.look(hash_look)
@@ -114,22 +114,18 @@ def in_pass(reading: Pass, options: DescribeOptions) -> Callable[[], Description
     def finish() -> Description:
         training = None
         if options.train is not None:
-            training = read_training(as_corpus(options.train), as_given.matching)
+            training = read_training(as_corpus(options.train), as_given.matching, reading.jobs)
         found = _Read(corpus, systems, surveyed, plan, answers.parts, training)
         return _together(found, reading.ids, hash_text(sum(hashes.parts)), options)
 
     return finish
 
 
-def _check(corpus: Corpus, systems: Sequence[Run], surveyed: Survey, references: str | None) -> None:
-    """Says so if there is nothing to describe."""
+def _check(corpus: Corpus, systems: Sequence[Run], surveyed: Survey) -> None:
+    """Raises InputError if there is nothing to describe."""
     has_texts(corpus, systems)  # says so if the corpus is not the first
     if not surveyed.documents:
         raise InputError(f"{corpus.origin}: it holds no document")
-    if references is not None and references not in surveyed.sets:
-        if not surveyed.sets:
-            raise InputError(f"{corpus.origin} has no reference sets, so --references {references} cannot choose one")
-        raise unknown("reference set", references, surveyed.sets)
     if not (surveyed.texts or surveyed.referred or surveyed.sets or systems):
         raise InputError(
             f"{corpus.origin}: no document has a title, a text or keyphrases, so there is nothing to describe; "
@@ -301,20 +297,17 @@ class _Read:
 def _together(read: _Read, ids: Sequence[str], references: str, options: DescribeOptions) -> Description:
     plan = read.plan
     prints = Prints.joined([part.prints for part in read.parts])
-    matching = plan.as_given.matching
-    duplicates = duplicates_in(read.corpus, prints, ids, matching) if plan.texts else None
     sides = tuple(read.sides())
-    leaks = None
-    if read.training is not None:
-        chosen = next((side.portrait for side in sides if side.system is None), None)
-        leaks = leaks_from(read.training, read.corpus, prints, ids, chosen, matching)
+    chosen = next((side.portrait for side in sides if side.system is None), None)
+    own = Own(read.corpus, ids, prints, plan.as_given.matching, options.work.jobs)
+    duplicates, leaks = duplicates_and_leaks(own, read.training, chosen)
     facts = {"set": plan.sets[0] or KEYPHRASES, "hash": references}
     found = Description(
         read.corpus.name,
         str(plan.protocol),
         read.texts(),
         sides,
-        duplicates,
+        duplicates if plan.texts else None,
         leaks,
         {str(plan.protocol): plan.protocol.signature(**facts, karat=__version__)},
         (),

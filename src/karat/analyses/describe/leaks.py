@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from karat.analyses.describe.counts import Portrait
 from karat.analyses.describe.duplicates import Prints, candidates, equal_groups, near_pairs
 from karat.analyses.describe.grams import Numbers64, in_slices
 from karat.analyses.describe.result import Duplicates, Leaks
-from karat.corpus import Corpus, Document
+from karat.corpus import Corpus
 from karat.errors import InputError
-from karat.matching.align import prepare
 from karat.matching.columns import Bools, Ints
+from karat.matching.join import Join
+from karat.matching.passes import Pass, View, look_at
 from karat.protocol import Matching
 
 
@@ -32,58 +34,91 @@ class Training:
         return np.fromiter((form in self.references for form in forms), dtype=bool, count=len(forms))
 
 
-def read_training(corpus: Corpus, matching: Matching) -> Training:
-    """What is needed of a training corpus."""
-    ids: list[str] = []
-    prints: list[Prints] = []
-    forms: set[str] = set()
-    for batch in corpus.batches():
-        prepared = prepare(batch.records(), matching, corpus.semeval)
-        grams = list(in_slices(prepared.texts))
-        prints.append(Prints.of(prepared.titles, prepared.bodies, grams))
-        forms.update(prepared.table)
-        ids += [identifier or str(place) for identifier, place in zip(batch.ids, batch.places, strict=True)]
-    if not ids:
+def read_training(corpus: Corpus, matching: Matching, jobs: int = 1) -> Training:
+    """What is needed of a training corpus, whose ids need not be distinct. Raises InputError if it is empty."""
+    reading = Pass(corpus, [], Join(distinct=False), jobs=jobs)
+    answers = reading.look(partial(_look_at_training, matching))
+    reading.run()
+    if not reading.ids:
         raise InputError(f"{corpus.origin}: the training corpus holds no document")
-    return Training(corpus, ids, Prints.joined(prints), frozenset(forms))
+    prints = Prints.joined([part for part, _ in answers.parts])
+    forms = frozenset(form for _, part in answers.parts for form in part)
+    return Training(corpus, reading.ids, prints, forms)
 
 
-def duplicates_in(corpus: Corpus, prints: Prints, ids: Sequence[str], matching: Matching) -> Duplicates:
-    """The documents of a corpus that are there twice."""
-    equal = tuple(tuple(ids[i] for i in group.tolist()) for group in equal_groups(prints.texts))
-    pairs = candidates(prints)
-    texts = _texts_of(corpus, set(np.concatenate(pairs).tolist()), matching)
-    return Duplicates(equal, tuple((ids[a], ids[b]) for a, b in near_pairs(pairs, texts)))
+def _look_at_training(matching: Matching, view: View) -> tuple[Prints, list[str]]:
+    """A look: the fingerprints of documents, and the stems of their references."""
+    prepared = view.prepared(matching)
+    return Prints.of(prepared.titles, prepared.bodies, list(in_slices(prepared.texts))), list(prepared.table)
 
 
-def _texts_of(corpus: Corpus, wanted: set[int], matching: Matching) -> dict[int, str]:
-    """The normalised texts of some documents, by their place in the corpus."""
-    found: dict[int, str] = {}
-    start = 0
-    for batch in corpus.batches() if wanted else ():
-        here = [i for i in range(len(batch)) if start + i in wanted]
-        documents: list[Document] = batch.pick(here).records() if here else []
-        found.update(zip((start + i for i in here), prepare(documents, matching).texts, strict=True))
-        start += len(batch)
-    return found
+@dataclass(frozen=True, slots=True)
+class Own:
+    """The documents of the corpus that is described: their ids and fingerprints, and how their texts are matched."""
+
+    corpus: Corpus
+    ids: Sequence[str]
+    prints: Prints
+    matching: Matching
+    jobs: int = 1
 
 
-def leaks_from(
-    training: Training, corpus: Corpus, prints: Prints, ids: Sequence[str], found: Portrait | None, matching: Matching
-) -> Leaks:
-    """What of a corpus is also in the training corpus."""
-    texts = _same(prints.texts, training.prints.texts)
+def duplicates_and_leaks(
+    own: Own, training: Training | None, references: Portrait | None
+) -> tuple[Duplicates, Leaks | None]:
+    """(the documents that are there twice, what of the corpus is also in a training corpus, if there is one)."""
+    within = candidates(own.prints)
+    across = None if training is None else _across(own.prints, training.prints)
+    wanted = set(np.concatenate(within).tolist()) | set([] if across is None else across[0].tolist())
+    texts = _texts_of(own.corpus, wanted, own.matching, own.jobs)
+    equal = tuple(tuple(own.ids[i] for i in group.tolist()) for group in equal_groups(own.prints.texts))
+    found = Duplicates(equal, tuple((own.ids[a], own.ids[b]) for a, b in near_pairs(within, texts)))
+    if training is None or across is None:
+        return found, None
+    there = _texts_of(training.corpus, set(across[1].tolist()), own.matching, own.jobs)
+    start = len(own.prints)
+    texts |= {start + n: text for n, text in there.items()}
+    near = [(a, b - start) for a, b in near_pairs((across[0], across[1] + start), texts)]
+    return found, _leaks(own, training, near, references)
+
+
+def _across(own: Prints, others: Prints) -> tuple[Ints, Ints]:
+    """(document, training document) whose texts may be nearly the same."""
+    a, b = candidates(Prints.joined([own, others]))
+    across = (a < len(own)) & (b >= len(own))
+    return a[across], b[across] - len(own)
+
+
+def _texts_of(corpus: Corpus, wanted: set[int], matching: Matching, jobs: int) -> dict[int, str]:
+    """The normalised texts of some documents, by their place in the corpus, which is read if there are any."""
+    if not wanted:
+        return {}
+    parts = look_at(corpus, partial(_look_at_texts, frozenset(wanted), matching), jobs=jobs, distinct=False)
+    return {number: text for part in parts for number, text in part.items()}
+
+
+def _look_at_texts(wanted: frozenset[int], matching: Matching, view: View) -> dict[int, str]:
+    """A look: the normalised texts of the documents with some numbers."""
+    here = [position for position, number in enumerate(view.chunk.numbers) if number in wanted]
+    if not here:
+        return {}
+    some = view.pick(here)
+    return dict(zip(some.chunk.numbers, some.prepared(matching).texts, strict=True))
+
+
+def _leaks(own: Own, training: Training, near: Sequence[tuple[int, int]], references: Portrait | None) -> Leaks:
+    """What of the corpus is also in the training corpus; `near` are documents with nearly the same text."""
+    texts = _same(own.prints.texts, training.prints.texts)
     whole = {document for document, _ in texts}
-    titles = [pair for pair in _same(prints.titles, training.prints.titles) if pair[0] not in whole]
-    near = _near(training, corpus, prints, matching)
+    titles = [pair for pair in _same(own.prints.titles, training.prints.titles) if pair[0] not in whole]
     seen: Bools = np.zeros(0, dtype=bool)
     occurrences: Ints = np.zeros(0, dtype=np.int64)
-    if found is not None:
-        seen, occurrences = training.known(found.forms.names), found.forms.occurrences
+    if references is not None:
+        seen, occurrences = training.known(references.forms.names), references.forms.occurrences
     total = int(occurrences.sum())
 
     def named(pairs: Sequence[tuple[int, int]]) -> tuple[tuple[str, str], ...]:
-        return tuple((ids[a], training.ids[b]) for a, b in pairs)
+        return tuple((own.ids[a], training.ids[b]) for a, b in pairs)
 
     return Leaks(
         training.corpus.name,
@@ -101,15 +136,3 @@ def _same(own: Numbers64, others: Numbers64) -> list[tuple[int, int]]:
     """(document, the first training document with the same number)."""
     first = {value: n for n, value in reversed(list(enumerate(others.tolist())))}
     return [(n, first[value]) for n, value in enumerate(own.tolist()) if value and value in first]
-
-
-def _near(training: Training, corpus: Corpus, prints: Prints, matching: Matching) -> list[tuple[int, int]]:
-    """(document, training document) with nearly the same text."""
-    own = len(prints)
-    a, b = candidates(Prints.joined([prints, training.prints]))
-    across = (a < own) & (b >= own)
-    pairs = a[across], b[across]
-    texts = _texts_of(corpus, set(pairs[0].tolist()), matching)
-    there = _texts_of(training.corpus, {n - own for n in pairs[1].tolist()}, matching)
-    texts |= {own + n: text for n, text in there.items()}
-    return [(one, other - own) for one, other in near_pairs(pairs, texts)]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from karat.analyses.describe.result import Description
 from karat.analyses.describe.survey import Survey
 from karat.errors import counted
+from karat.matching.sanity import NO_TEXTS
 from karat.protocol import Protocol
 
 SHOWN = 3  # examples
@@ -60,10 +61,8 @@ def remarks_on(found: Description, surveyed: Survey) -> Iterator[str]:
     """What is missing, and what that switches off."""
     texts = found.texts
     if not texts.with_text:
-        yield (
-            "the documents have no title and no text, so present and absent phrases, their classes and positions, the "
-            "language and duplicates cannot be told"
-        )
+        so = "present and absent phrases, their classes and positions, the language and duplicates cannot be told"
+        yield NO_TEXTS.format(so)
     elif texts.with_text < texts.documents:
         yield (
             f"{counted(texts.documents - texts.with_text, 'document')} without title and text, left out of present, "

@@ -6,12 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 
 from karat.analyses.describe.grams import Vocabulary
 from karat.corpus import Corpus, Document, Reference
 from karat.formats.base import first_variant
 from karat.matching.align import reference_stems, references_of
+from karat.matching.passes import Pass, View
 from karat.protocol import Matching
 from karat.text.languages import language_of
 from karat.text.normalise import normaliser
@@ -22,7 +24,7 @@ SEPARATORS = {";": re.compile(";"), ",": re.compile(r",\s")}  # no comma within 
 
 @dataclass(slots=True)
 class Survey:
-    """What a first reading finds; it is added to batch by batch."""
+    """What a first reading finds; it is added to chunk by chunk."""
 
     documents: int = 0
     texts: int = 0  # documents with a title or a text
@@ -49,27 +51,56 @@ class Survey:
         return Vocabulary.of(list(self.forms))
 
 
-def survey(corpus: Corpus, matching: Matching, reference_set: str | None) -> Survey:
-    """What a first reading of a corpus finds."""
+def survey(corpus: Corpus, matching: Matching, reference_set: str | None, jobs: int = 1) -> Survey:
+    """What a first reading of a corpus finds, on one process or several."""
     found = Survey()
-    names: dict[str, None] = {}
-    for batch in corpus.batches():
-        documents = batch.records()
-        given = _first_variants([references_of(document, reference_set) for document in documents])
-        found.documents += len(documents)
-        found.texts += sum(bool(document.title or document.text) for document in documents)
-        found.titles += sum(bool(document.title) for document in documents)
-        found.referred += sum(map(any, given))
-        names.update(dict.fromkeys(name for document in documents for name in document.reference_sets or ()))
-        phrases = dict.fromkeys(filter(None, chain.from_iterable(given)))
-        _note_separators(found, phrases)
-        found.forms.update(dict.fromkeys(reference_stems(list(phrases), matching, corpus.semeval)))
-        left = min(SAMPLE - found.languages.total(), OF_BATCH)
-        for document, each in zip(documents[:left], given[:left], strict=True):
-            _look_closely(found, document, each)
+    _look_at_sample(found, corpus, reference_set)
+    reading = Pass(corpus, [], reference_set=reference_set, jobs=jobs)
+    answers = reading.look(partial(_look_at_all, matching))
+    reading.run()
+    sets: dict[str, None] = {}
+    for part in answers.parts:
+        _add(found, part)
+        sets.update(dict.fromkeys(part.sets))
     found.forms.pop("", None)
-    found.sets = list(names)
+    found.sets = list(sets)
     return found
+
+
+def _look_at_sample(found: Survey, corpus: Corpus, reference_set: str | None) -> None:
+    """Adds what only some documents are looked at for, from the beginning of the corpus."""
+    for batch in corpus.ahead():
+        left = min(SAMPLE - found.languages.total(), OF_BATCH)
+        if left == 0:
+            break
+        documents = batch.pick(range(min(left, len(batch)))).records()
+        given = _first_variants([references_of(document, reference_set) for document in documents])
+        for document, each in zip(documents, given, strict=True):
+            _look_closely(found, document, each)
+
+
+def _look_at_all(matching: Matching, view: View) -> Survey:
+    """A look: what is counted of all documents."""
+    found, documents = Survey(), view.given
+    given = _first_variants([references_of(document, view.setup.reference_set) for document in documents])
+    found.documents = len(documents)
+    found.texts = sum(bool(document.title or document.text) for document in documents)
+    found.titles = sum(bool(document.title) for document in documents)
+    found.referred = sum(map(any, given))
+    found.sets = list(dict.fromkeys(name for document in documents for name in document.reference_sets or ()))
+    phrases = dict.fromkeys(filter(None, chain.from_iterable(given)))
+    _note_separators(found, phrases)
+    found.forms = dict.fromkeys(reference_stems(list(phrases), matching, view.setup.semeval))
+    return found
+
+
+def _add(found: Survey, part: Survey) -> None:
+    """Adds what was counted in a chunk."""
+    for name in ("documents", "texts", "titles", "referred"):
+        setattr(found, name, getattr(found, name) + getattr(part, name))
+    for mark, phrases in part.separators.items():
+        found.separators.setdefault(mark, []).extend(phrases)
+    found.forms.update(part.forms)
 
 
 def _first_variants(given: list[list[Reference]]) -> list[list[str]]:

@@ -16,18 +16,18 @@ from karat import __version__
 from karat.analyses.homogeneity.genericness import Genericness, genericness
 from karat.analyses.homogeneity.measures import Soft, rouge, soft_agreement, word_sets
 from karat.analyses.homogeneity.phrases import (
-    Asked,
     Columns,
     Documents,
     Phrases,
     System,
-    find_documents,
+    check_predicted,
+    known_run,
     read_columns,
-    read_system,
-    read_texts,
+    read_documents,
 )
 from karat.analyses.homogeneity.result import Difference, Figure, Homogeneity, HomogeneityOptions, Row
 from karat.analyses.homogeneity.samples import Units, mean_of, pearson_of, spearman_of
+from karat.corpus import Run
 from karat.errors import InputError
 from karat.formats.pairs import PairsLike, read_pairs
 from karat.matching.columns import Bools
@@ -40,16 +40,19 @@ from karat.matching.inputs import (
     as_protocols,
     as_runs,
     by_name_notes,
-    references_hash,
+    chosen_set,
 )
+from karat.matching.join import Join
+from karat.matching.passes import Pass
+from karat.matching.sanity import NO_TEXTS
 from karat.metrics.base import divide
 from karat.metrics.soft import hash_remark
 from karat.options import By, Correction, Interval, Missing, Progress, options_from, public
-from karat.pairs.mine import Pairs, check_set, pairs_said
+from karat.pairs.mine import Pairs, pairs_said
 from karat.pairs.sets import Floats, Measure, Sets, shares
-from karat.protocol import Protocol, change
+from karat.protocol import Matching, Protocol, change
 from karat.similarity import find
-from karat.similarity.context import Contexts, sentences_in
+from karat.similarity.context import Contexts
 from karat.stats.corrections import adjusted
 from karat.stats.correlation import bootstrap_p
 from karat.stats.resampling import Estimate, Sample, difference, estimate, interval_of
@@ -60,7 +63,7 @@ from karat.text.stems import stemmer
 TESTS = ("randomisation", "bootstrap")
 CORRELATIONS = ("pearson", "spearman")
 FEWEST = 3  # pairs that can be correlated: two are always in line
-NO_TEXT = "the documents have no title and no text, so what is generated, the extractors' ceiling and ROUGE-1 are open"
+WITHOUT_TEXTS = NO_TEXTS.format("what is generated, the extractors' ceiling and ROUGE-1 are open")
 FEW = 30  # pairs, below which resamples are too alike
 TOO_FEW = 10  # pairs, below which there is no p by the bootstrap
 FEW_PAIRS = "only {0}: intervals, and p by the bootstrap, are surer than they should be"
@@ -100,6 +103,7 @@ def homogeneity(
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    jobs: int = 1,
     progress: Progress | None = None,
 ) -> Homogeneity:
     """How homogeneous runs are on pairs of alike documents.
@@ -119,26 +123,25 @@ def homogeneity(
     given, systems = as_corpus(corpus), as_runs(runs)
     if not systems:
         raise InputError("homogeneity is of one run or more; give at least one")
-    check_set(given, references)
+    chosen_set(given, references)
     if similarity is not None:
         find(similarity)  # says at once if there is none of that name
     other = None if reformulations is None else as_corpus(reformulations)
     paired = read_pairs(pairs)
-    documents = find_documents(given, other, paired)
     protocols = as_protocols(as_list(protocol), language)
     if not stem:
         protocols = tuple(change(each, stemmer="none") for each in protocols)
-    read = [read_system(run, documents, by, missing) for run in systems]
-    work = _Work.of(documents, read, options)
-    parts = [_under(work, each) for each in protocols]
+    documents = read_documents(given, other, paired, references, sentences=_split(protocols, options), jobs=jobs)
+    data, columns = _read(documents, systems, protocols, options)
+    parts = [_under(data, each, convention) for convention, each in zip(protocols, columns, strict=True)]
     as_written = pairs.options.stemmer == "none" if isinstance(pairs, Pairs) else True
     unlike = paired.mined and as_written and any(each.matching.stemmer != "none" for each in protocols)
-    facts = {"set": references or "keyphrases", "hash": references_hash(given, references)}
+    facts = {"set": references or "keyphrases", "hash": documents.hash}
     return Homogeneity(
         given.name,
         len(documents.a),
         len(documents.in_pairs),
-        work.figure(estimate([mean_of(work.rouge, work.units)], resamples, seed)[0]),
+        data.figure(estimate([mean_of(data.rouge, data.units)], resamples, seed)[0]),
         options,
         tuple(row for part in parts for row in part.systems),
         tuple(row for part in parts for row in part.ceilings),
@@ -147,37 +150,22 @@ def homogeneity(
         {str(each): each.signature(**facts, karat=__version__) for each in protocols},
         tuple(
             dict.fromkeys(
-                [*_notes(work), *([STEMMED] if unlike else []), *(note for part in parts for note in part.notes)]
+                [*_notes(data), *([STEMMED] if unlike else []), *(note for part in parts for note in part.notes)]
             )
         ),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _Data:
     """What all protocols share: the pairs, the runs, what is drawn again, and how alike the texts are."""
 
     documents: Documents
     systems: Sequence[System]
-    there: Sequence[Bools]  # by system, the pairs of which it has both documents
     has_text: bool
     rouge: Floats
     units: Units
     options: HomogeneityOptions
-
-    @classmethod
-    def of(cls, documents: Documents, systems: Sequence[System], options: HomogeneityOptions) -> _Work:
-        """The texts are read once."""
-        texts = read_texts(documents)
-        return cls(
-            documents,
-            systems,
-            [system.has(documents) for system in systems],
-            any(texts.values()),
-            rouge(documents.a, documents.b, texts),
-            Units.of(documents.a, documents.b, together=documents.reformulations is not None),
-            options,
-        )
 
     def sets(self, phrases: Phrases, some: Bools | None = None) -> Sets:
         """The phrases, or some of them, of the documents that are in a pair."""
@@ -192,18 +180,59 @@ class _Work:
         return Figure(found.value, interval_of(found, self.options.level, self.options.interval), p)
 
 
-def _notes(work: _Work) -> Iterator[str]:
-    if not work.has_text:
-        yield NO_TEXT
-    if len(work.rouge) < FEW:
-        yield (FEW_PAIRS if len(work.rouge) >= TOO_FEW else TOO_FEW_PAIRS).format(pairs_said(len(work.rouge)))
-    for system, there in zip(work.systems, work.there, strict=True):
+def _split(protocols: Sequence[Protocol], options: HomogeneityOptions) -> list[Matching]:
+    """The ways of matching as whose stems the sentences of the corpus are needed, if they are."""
+    if options.similarity is None or "sentences" not in find(options.similarity).options:
+        return []
+    return list(dict.fromkeys(protocol.matching for protocol in protocols))
+
+
+def _read(
+    documents: Documents, runs: Sequence[Run], protocols: Sequence[Protocol], options: HomogeneityOptions
+) -> tuple[_Data, list[Columns]]:
+    """(the data of all protocols, the columns of each), from one pass over the documents and all runs."""
+    known = [known_run(run, documents, options.join.by) for run in runs]
+    reading = Pass(
+        documents.joined,
+        [run for run, _ in known],
+        Join(None, "empty"),  # what a run lacks matters only in pairs
+        reference_set=options.join.references,
+        jobs=options.work.jobs,
+        progress=options.work.progress,
+    )
+    columns, lacking = read_columns(reading, documents, protocols, options.depth())
+    systems = [
+        System(
+            run.name,
+            check_predicted(run, documents, lacks, options.join.missing),
+            0 if restricted is None else restricted.strangers,
+        )
+        for run, (_, restricted), lacks in zip(runs, known, lacking, strict=True)
+    ]
+    together = options.reformulations is not None
+    data = _Data(
+        documents,
+        systems,
+        any(documents.texts.values()),
+        rouge(documents.a, documents.b, documents.texts),
+        Units.of(documents.a, documents.b, together=together),
+        options,
+    )
+    return data, columns
+
+
+def _notes(data: _Data) -> Iterator[str]:
+    if not data.has_text:
+        yield WITHOUT_TEXTS
+    if len(data.rouge) < FEW:
+        yield (FEW_PAIRS if len(data.rouge) >= TOO_FEW else TOO_FEW_PAIRS).format(pairs_said(len(data.rouge)))
+    for system in data.systems:
         if system.strangers:
             yield f"{system.name}: {system.strangers:,} documents of the run are in no corpus, and left out"
-        if not there.all():
-            yield SKIPPED.format(system.name, int((~there).sum()), len(there))
-    if work.options.similarity is not None:
-        found = find(work.options.similarity)
+        if not system.there.all():
+            yield SKIPPED.format(system.name, int((~system.there).sum()), len(system.there))
+    if data.options.similarity is not None:
+        found = find(data.options.similarity)
         remark = hash_remark({"score": found.name, **found.options})
         if remark is not None:
             yield remark
@@ -223,23 +252,21 @@ class _Part:
     notes: list[str]
 
 
-def _under(work: _Work, protocol: Protocol) -> _Part:
-    documents, options = work.documents, work.options
-    asked = Asked(protocol, options.depth(), options.join.references)
-    columns = read_columns(documents, work.systems, asked, options.progress)
-    names, soft = [system.name for system in work.systems], _soft(work, columns, protocol)
-    systems = [_measured(work, columns, n, str(protocol), soft) for n in range(len(names))]
+def _under(data: _Data, columns: Columns, protocol: Protocol) -> _Part:
+    documents = data.documents
+    names, soft = [system.name for system in data.systems], _soft(data, columns, protocol)
+    systems = [_measured(data, columns, n, str(protocol), soft) for n in range(len(names))]
     sides: list[tuple[str | None, Phrases]] = [(None, columns.references)]
     sides += zip(names, columns.systems, strict=True)
     notes = [] if len(columns.references.document) else [f"{documents.corpus.name}: no document has references"]
-    differences, rows = list(_differences(work, systems)), [_row(work, each) for each in systems]
+    differences, rows = list(_differences(data, systems)), [_row(data, each) for each in systems]
     notes += by_name_notes(documents.corpus, [protocol])
     if any(map(_lacks_p, rows)) or any(np.isnan(each.tests["bootstrap"]) for each in differences):
         notes.append(NO_P)
     notes += [note for each in differences for note in each.notes]
     return _Part(
         rows,
-        [_row(work, each) for each in _ceilings(work, columns, protocol)],
+        [_row(data, each) for each in _ceilings(data, columns, protocol)],
         differences,
         [genericness(phrases, documents, columns, (name, str(protocol))) for name, phrases in sides],
         notes,
@@ -268,60 +295,59 @@ class _Measured:
         return int((~np.isnan(self.values["hooper"]) & ~np.isnan(rouge)).sum())
 
 
-def _soft(work: _Work, columns: Columns, protocol: Protocol) -> Soft | None:
+def _soft(data: _Data, columns: Columns, protocol: Protocol) -> Soft | None:
     """The similarity that is asked for, and the words that it compares, as those of the metric `soft_f`."""
-    if work.options.similarity is None:
+    if data.options.similarity is None:
         return None
-    found, matching = find(work.options.similarity), protocol.matching
+    found, matching = find(data.options.similarity), protocol.matching
     if "sentences" in found.options:
-        normal = normaliser_of(matching)
-        sentences = Contexts.of(sentences_in(work.documents.corpus, normal))
-        found = find(work.options.similarity, sentences=sentences)
+        sentences = Contexts.of(data.documents.sentences[matching])
+        found = find(data.options.similarity, sentences=sentences)
     if found.form == "surface":
         plain = normaliser_of(matching, "none").many(columns.spelled)
-        return Soft([tuple(form.split()) for form in plain], found, work.options.threshold)
+        return Soft([tuple(form.split()) for form in plain], found, data.options.threshold)
     stem = stemmer(matching.stemmer) if protocol.counting.soft_stems == "twice" else str
-    return Soft([tuple(map(stem, form.split())) for form in columns.forms], found, work.options.threshold)
+    return Soft([tuple(map(stem, form.split())) for form in columns.forms], found, data.options.threshold)
 
 
-def _measured(work: _Work, columns: Columns, system: int, protocol: str, soft: Soft | None) -> _Measured:
+def _measured(data: _Data, columns: Columns, system: int, protocol: str, soft: Soft | None) -> _Measured:
     """A system's agreement on every pair, and how it goes with that of the texts."""
-    a, b, there, phrases = work.documents.a, work.documents.b, work.there[system], columns.systems[system]
-    sets = work.sets(phrases)
-    values = _agreements(work, sets, columns, there)
+    a, b, there, phrases = data.documents.a, data.documents.b, data.systems[system].there, columns.systems[system]
+    sets = data.sets(phrases)
+    values = _agreements(data, sets, columns, there)
     if soft is not None:
         scores = soft_agreement(a, b, sets, soft)
         values["soft"] = np.where(there, scores, np.nan)
-    samples = {name: mean_of(each, work.units) for name, each in values.items()}
-    both = ~np.isnan(values["hooper"]) & ~np.isnan(work.rouge)
-    texts = work.rouge if both.sum() >= FEWEST else np.full(len(a), np.nan)
-    samples["pearson"] = pearson_of(values["hooper"], texts, work.units)
-    samples["spearman"] = spearman_of(values["hooper"], texts, work.units)
-    name, generated = work.systems[system].name, _generated(work, phrases, there)
-    return _Measured(name, protocol, there, values, samples, _estimates(work, samples), generated)
+    samples = {name: mean_of(each, data.units) for name, each in values.items()}
+    both = ~np.isnan(values["hooper"]) & ~np.isnan(data.rouge)
+    texts = data.rouge if both.sum() >= FEWEST else np.full(len(a), np.nan)
+    samples["pearson"] = pearson_of(values["hooper"], texts, data.units)
+    samples["spearman"] = spearman_of(values["hooper"], texts, data.units)
+    name, generated = data.systems[system].name, _generated(data, phrases, there)
+    return _Measured(name, protocol, there, values, samples, _estimates(data, samples), generated)
 
 
-def _agreements(work: _Work, sets: Sets, columns: Columns, there: Bools) -> dict[str, Floats]:
+def _agreements(data: _Data, sets: Sets, columns: Columns, there: Bools) -> dict[str, Floats]:
     """Hooper and Rodgers of every pair that is looked at."""
     kinds = {"hooper": sets, "rodgers": word_sets(sets, columns.forms)}
-    a, b, measure = work.documents.a, work.documents.b, work.options.measure
+    a, b, measure = data.documents.a, data.documents.b, data.options.measure
     return {name: np.where(there, shares(a, b, each, each, measure), np.nan) for name, each in kinds.items()}
 
 
-def _estimates(work: _Work, samples: Mapping[str, Sample]) -> dict[str, Estimate]:
-    found = estimate(list(samples.values()), work.options.resamples, work.options.seed)
+def _estimates(data: _Data, samples: Mapping[str, Sample]) -> dict[str, Estimate]:
+    found = estimate(list(samples.values()), data.options.resamples, data.options.seed)
     return dict(zip(samples, found, strict=True))
 
 
-def _generated(work: _Work, phrases: Phrases, there: Bools) -> tuple[float, float]:
+def _generated(data: _Data, phrases: Phrases, there: Bools) -> tuple[float, float]:
     """The share of the predictions for documents of pairs that are not in their document; NaN without texts.
 
     Over all predictions (micro), and as the mean over the documents that have any, each document once.
     """
-    used = np.zeros(len(work.documents.ids), dtype=bool)
-    used[work.documents.a[there]] = used[work.documents.b[there]] = True
+    used = np.zeros(len(data.documents.ids), dtype=bool)
+    used[data.documents.a[there]] = used[data.documents.b[there]] = True
     own = used[phrases.document]
-    if not work.has_text or not own.any():
+    if not data.has_text or not own.any():
         return np.nan, np.nan
     document, absent = phrases.document[own], ~phrases.present[own]
     count = np.bincount(document)
@@ -329,27 +355,27 @@ def _generated(work: _Work, phrases: Phrases, there: Bools) -> tuple[float, floa
     return float(absent.mean()), float(shares.mean())
 
 
-def _ceilings(work: _Work, columns: Columns, protocol: Protocol) -> Iterator[_Measured]:
+def _ceilings(data: _Data, columns: Columns, protocol: Protocol) -> Iterator[_Measured]:
     """The references taken as predictions: all of them, and those that an extractor could find in the text."""
-    references, everywhere = columns.references, np.ones(len(work.documents.a), dtype=bool)
+    references, everywhere = columns.references, np.ones(len(data.documents.a), dtype=bool)
     for name, some in (("references", None), ("extractors", references.present)):
-        sets = work.sets(references, some)
-        usable = everywhere if some is None or work.has_text else ~everywhere
-        values = _agreements(work, sets, columns, usable)
-        samples = {measure: mean_of(each, work.units) for measure, each in values.items()}
-        yield _Measured(name, str(protocol), everywhere, values, samples, _estimates(work, samples))
+        sets = data.sets(references, some)
+        usable = everywhere if some is None or data.has_text else ~everywhere
+        values = _agreements(data, sets, columns, usable)
+        samples = {measure: mean_of(each, data.units) for measure, each in values.items()}
+        yield _Measured(name, str(protocol), everywhere, values, samples, _estimates(data, samples))
 
 
-def _row(work: _Work, each: _Measured) -> Row:
-    documents, there = work.documents, each.there
-    tested = dict.fromkeys(CORRELATIONS, each.correlated(work.rouge))
+def _row(data: _Data, each: _Measured) -> Row:
+    documents, there = data.documents, each.there
+    tested = dict.fromkeys(CORRELATIONS, each.correlated(data.rouge))
     return Row(
         each.system,
         each.protocol,
         int(there.sum()),
         len(np.unique(np.concatenate([documents.a[there], documents.b[there]]))),
         int(np.isnan(each.values["hooper"][there]).sum()),
-        {name: work.figure(found, tested.get(name, 0)) for name, found in each.estimates.items()},
+        {name: data.figure(found, tested.get(name, 0)) for name, found in each.estimates.items()},
         *each.generated,
     )
 
@@ -357,9 +383,9 @@ def _row(work: _Work, each: _Measured) -> Row:
 # ---------------------------------------------------------------------------------------------- comparing systems
 
 
-def _differences(work: _Work, systems: Sequence[_Measured]) -> Iterator[Difference]:
+def _differences(data: _Data, systems: Sequence[_Measured]) -> Iterator[Difference]:
     """Every two systems on every measure, by randomisation of what hangs together and by the bootstrap."""
-    options = work.options
+    options = data.options
     for metric in systems[0].values:
         pairs = list(combinations(systems, 2))
         swapped = randomisations(

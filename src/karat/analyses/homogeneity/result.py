@@ -17,7 +17,7 @@ from karat.options import (
     Correction,
     Interval,
     JoinOptions,
-    Progress,
+    WorkOptions,
     correction_option,
     cutoff_option,
     group,
@@ -25,7 +25,6 @@ from karat.options import (
     level_option,
     option,
     path_option,
-    progress_option,
     protocol_option,
     resamples_option,
     seed_option,
@@ -63,7 +62,7 @@ class HomogeneityOptions:
     level: float = level_option()
     interval: Interval = interval_option()
     join: JoinOptions = group(JoinOptions)
-    progress: Progress | None = progress_option()
+    work: WorkOptions = group(WorkOptions)
 
     def __post_init__(self) -> None:
         """Raises InputError if an option is none that homogeneity has."""

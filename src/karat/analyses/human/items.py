@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from karat import __version__
-from karat.analyses.score import ScoreOptions, score_with
+from karat.analyses.score import ScoreOptions, reading_of
+from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, MissingExtraError, unknown
 from karat.formats.human import Judged
-from karat.matching.inputs import CorpusLike, MetricsLike, ProtocolLike, RunLike, as_corpus
-from karat.matching.join import matched_by
+from karat.matching.inputs import CorpusLike, MetricsLike, ProtocolLike, RunLike, as_corpus, uncollected
+from karat.matching.passes import View, look_at
 from karat.metrics.base import parse_request
 from karat.metrics.soft import hash_remark
 from karat.options import (
@@ -34,7 +36,7 @@ from karat.results import Results
 from karat.similarity import Similarity, Words, find, words_of
 from karat.similarity.base import FILE
 from karat.similarity.classes import CLASSES, Classes, classify, is_word
-from karat.similarity.context import sentences_in
+from karat.similarity.context import sentences_look
 from karat.stats.base import Floats, Ints
 from karat.stats.correlation import COEFFICIENTS, Combination, Scale
 
@@ -160,14 +162,31 @@ def of_sets(
     missing = options.join.missing
     # What a run lacks matters only where people scored it, which is seen to below.
     join = replace(options.join, missing="skip" if missing == "error" else missing)
-    results = score_with(documents, systems, ScoreOptions(options.protocol, asked, join=join, work=options.work))
+    scoring = ScoreOptions(options.protocol, asked, join=join, work=options.work)
+    results, lacking = _scored(documents, systems, scoring)
     row = _documents(judged, results, documents)
     if missing == "error":
-        _check_predicted(judged, documents, systems, system, row, options)
+        _check_predicted(judged, systems, system, lacking)
     columns = [_column(name, results, m, len(names), system, row) for m, name in enumerate(names)]
     idle = [f"{run.name}: nobody scored it" for s, run in enumerate(systems) if not (system == s).any()]
     notes = [*results.remarks, *idle, *_column_notes(columns)]
     return Given(columns, {"all": np.ones(len(row), dtype=bool)}, row, results.signatures, notes)
+
+
+def _scored(corpus: Corpus, runs: Sequence[Run], options: ScoreOptions) -> tuple[Results, list[set[str]]]:
+    """(the scores of runs; by run, the ids of documents that it lacks), from one pass."""
+    with uncollected():
+        reading = reading_of(corpus, runs, options.protocol, options.join, options.work)
+        finish = scores_in_pass(reading, options)
+        missing = reading.look(_look_at_missing)
+        reading.run()
+        lacking = [{name for part in missing.parts for name in part[s]} for s in range(len(runs))]
+        return finish(), lacking
+
+
+def _look_at_missing(view: View) -> list[list[str]]:
+    """A look: by run, the ids of documents that it lacks."""
+    return [[view.ids[position] for position in lacking] for lacking in view.chunk.missing]
 
 
 def _systems(judged: Judged, names: list[str]) -> Ints:
@@ -219,16 +238,12 @@ def _documents(judged: Judged, results: Results, corpus: Corpus) -> Ints:
     return np.array([place[document] for document, _ in judged.items], dtype=np.int64)
 
 
-def _check_predicted(
-    judged: Judged, corpus: Corpus, runs: Sequence[Run], system: Ints, row: Ints, options: HumanOptions
-) -> None:
-    """Says so where a run has nothing for a document that people scored."""
+def _check_predicted(judged: Judged, runs: Sequence[Run], system: Ints, lacking: Sequence[set[str]]) -> None:
+    """Raises InputError if a run has nothing for a document that people scored; `lacking` has such by run."""
     for s, run in enumerate(runs):
-        ids = run.ids
-        known, by_line = set(ids), matched_by(corpus, run, options.join.by) == "line"
         for i in np.flatnonzero(system == s).tolist():
             document = judged.items[i][0]
-            if row[i] >= len(ids) if by_line else document not in known:
+            if document in lacking[s]:
                 raise InputError(
                     f"{judged.at(i)}: scores for an unknown document: {document!r} is not in {run.origin}; "
                     "take it as empty with --missing empty, or leave it out with --missing skip"
@@ -296,7 +311,8 @@ def _similarity(name: str, corpus: CorpusLike | None) -> Similarity:
         return find(name)
     if corpus is None:
         raise InputError("context compares the sentences that phrases stand in: give the documents with --corpus")
-    return find(name, sentences=sentences_in(as_corpus(corpus)))
+    parts = look_at(as_corpus(corpus), partial(sentences_look, None), distinct=False)
+    return find(name, sentences=[sentence for part in parts for sentence in part])
 
 
 def _pair_scores(found: Similarity, judged: Judged) -> Floats:

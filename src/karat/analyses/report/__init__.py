@@ -224,7 +224,7 @@ def _part(corpus: Corpus, runs: Sequence[Run], options: ReportOptions) -> Part:
     if not runs:
         raise InputError("a page is of one run or more; give at least one")
     both, runs = runs, [run.without(_reformulated(options)) for run in runs]
-    referred = any(references_of(each, options.join.references) for batch in corpus.ahead() for each in batch.records())
+    referred = any(references_of(each, options.join.references) for each in corpus.records_ahead())
     has_text = has_texts(corpus, runs)
     reading = reading_of(corpus, runs, options.protocol, options.join, options.work)
     # First, since what is wrong with the files or with what is asked shows itself here.
@@ -374,7 +374,7 @@ def _add_homogeneity(
     if not usable:
         missing["homogeneity"] = NO_PREDICTED_REFORMULATIONS
         return
-    joining = {name: scoring[name] for name in ("references", "language", "by", "missing", "progress")}
+    joining = {name: scoring[name] for name in ("references", "language", "by", "missing", "jobs", "progress")}
     measured = homogeneity(
         corpus,
         options.pairs,
@@ -399,12 +399,16 @@ def _reformulated(options: ReportOptions) -> frozenset[str]:
 
 def _sure(runs: Sequence[Run]) -> list[int]:
     """The runs that tell how sure they are: by probabilities of tokens, or if no run does, by scores from 0 to 1."""
-    by_tokens = [n for n, run in enumerate(runs) if any(each.token_probs or each.token_logprobs for each in run)]
+    by_tokens = [n for n, run in enumerate(runs) if _has_probabilities(run)]
     return by_tokens or [n for n, run in enumerate(runs) if _has_shares(run)]
 
 
+def _has_probabilities(run: Run) -> bool:
+    return any(each.token_probs or each.token_logprobs for each in run.records_ahead())
+
+
 def _has_shares(run: Run) -> bool:
-    scores = [score for each in run for score in each.scores or () if score is not None]
+    scores = [score for each in run.records_ahead() for score in each.scores or () if score is not None]
     return bool(scores) and all(0 <= score <= 1 for score in scores)
 
 
