@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from benchmarks.tables import percent, table
 from karat.metrics.base import f_of_means
 from karat.metrics.confidence import weighted_median
-from karat.stats.correlation import Floats
+from karat.stats.base import Floats
 from karat.stats.resampling import Sample
 from karat.stats.seeds import Seeds, seeds_of, two_level
 

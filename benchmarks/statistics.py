@@ -23,8 +23,8 @@ from benchmarks.__main__ import Stage, measure
 from benchmarks.seeds import seed_tables
 from benchmarks.tables import percent, table
 from karat.metrics.base import f_of_means, mean
+from karat.stats.base import Floats
 from karat.stats.corrections import CORRECTIONS
-from karat.stats.correlation import Floats
 from karat.stats.effects import detectable, power_of
 from karat.stats.ranks import critical_difference, friedman
 from karat.stats.resampling import METHODS, Sample, difference, estimate, interval_of

@@ -152,8 +152,10 @@ def test_a_call_that_needs_a_missing_library_names_the_command(
     if first := ASKED_FIRST.get(name):
         monkeypatch.setitem(sys.modules, first, ModuleType(first))
     from karat.text import tokens
+    from karat.text.normalise import normaliser
 
-    tokens._nltk_tokenizer.cache_clear()
+    for known in (tokens._nltk_tokenizer, tokens._nltk_words, normaliser):
+        known.cache_clear()
     with pytest.raises(InputError) as raised:
         CASES[name][2](folder)
     assert type(raised.value) is MissingExtraError

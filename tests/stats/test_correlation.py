@@ -12,18 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from karat.stats import correlation
-from karat.stats.correlation import (
-    Floats,
-    Scale,
-    bootstrap,
-    bootstrap_p,
-    correlate,
-    draws,
-    holm,
-    interval,
-    krippendorff,
-    williams,
-)
+from karat.stats.base import Floats, interval
+from karat.stats.correlation import Scale, bootstrap_p, correlate, holm, krippendorff, williams
+from karat.stats.resampling import block_size, bootstrap_of, draws
 from tests.examples import examples
 
 
@@ -104,7 +95,7 @@ def test_more_points_than_fit_into_a_matrix_have_the_tau_of_scipy() -> None:
 @pytest.mark.parametrize("levels", [None, 1, 3])
 def test_a_resample_is_as_if_its_items_were_correlated_anew(levels: int | None) -> None:
     x, y = made(3, 30, levels)
-    [weights] = draws(30, 50, seed=1)
+    weights = draws(30, 0, seed=1)[:50].astype(np.float64)
     found = correlate(x, y, weights)
     for resample, counts in enumerate(weights.astype(int)):
         again = by_scipy(np.repeat(x, counts), np.repeat(y, counts))
@@ -117,21 +108,19 @@ def test_a_resample_that_is_constant_or_empty_is_undefined() -> None:
     assert np.isnan(found).tolist() == [[True, True, True, False]] * 3
 
 
-def test_draws_are_of_all_items_with_replacement_and_depend_on_the_seed_alone() -> None:
-    [weights] = draws(40, 300, seed=5)
-    assert weights.shape == (300, 40)
-    assert set(weights.sum(axis=1)) == {40.0}
-    assert weights.var() == pytest.approx(1 - 1 / 40, abs=0.05)  # of a multinomial count: n · 1/n · (1 − 1/n)
-    assert np.array_equal(weights, next(draws(40, 300, seed=5)))
-    assert not np.array_equal(weights, next(draws(40, 300, seed=6)))
+def test_resamples_of_items_are_those_of_documents_and_go_over_blocks() -> None:
+    resamples = block_size(30) + 5
+    seen: list[Floats] = []
 
+    def counts(weights: Floats) -> Floats:
+        seen.append(weights)
+        return np.asarray(weights.sum(axis=1))
 
-def test_draws_come_in_parts_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(correlation, "CELLS", 100)
-    assert [len(part) for part in draws(30, 10, seed=0)] == [3, 3, 3, 1]
-    assert [part.shape for part in draws(300, 2, seed=0)] == [(1, 300), (1, 300)]
+    assert bootstrap_of(counts, 30, resamples, seed=5).tolist() == [30.0] * resamples
+    blocks = np.concatenate([draws(30, 0, seed=5), draws(30, 1, seed=5)[:5]])
+    assert np.array_equal(np.concatenate(seen), blocks)
     x, y = made(2, 30)
-    assert bootstrap(lambda weights: correlate(x, y, weights), 30, 10, seed=0).shape == (3, 10)
+    assert bootstrap_of(lambda weights: correlate(x, y, weights), 30, 10, seed=0).shape == (3, 10)
 
 
 def test_the_interval_is_that_of_percentiles_without_undefined_resamples() -> None:
@@ -146,7 +135,7 @@ def test_intervals_hold_the_true_correlation_about_as_often_as_they_say() -> Non
     for seed in range(200):
         x = generator.normal(size=80)
         y = x + generator.normal(size=80)  # the true Pearson is 1 / √2
-        low, high = interval(bootstrap(lambda w, x=x, y=y: correlate(x, y, w)[0], 80, 300, seed), 0.9)  # type: ignore[misc]
+        low, high = interval(bootstrap_of(lambda w, x=x, y=y: correlate(x, y, w)[0], 80, 300, seed), 0.9)  # type: ignore[misc]
         held += low <= 1 / sqrt(2) <= high
     assert 0.84 <= held / 200 <= 0.95
 
@@ -156,7 +145,7 @@ def test_intervals_hold_the_true_correlation_about_as_often_as_they_say() -> Non
 
 def test_a_column_against_itself_has_p_1() -> None:
     x, y = made(4, 50)
-    both = bootstrap(lambda w: correlate(x, y, w) - correlate(2 * x + 3, y, w), 50, 200, seed=0)
+    both = bootstrap_of(lambda w: correlate(x, y, w) - correlate(2 * x + 3, y, w), 50, 200, seed=0)
     assert [bootstrap_p(row) for row in both] == [1.0, 1.0, 1.0]
     r = float(correlate(x, y)[0, 0])
     assert williams(r, r, 1.0, 50) == (0.0, 1.0)
@@ -203,7 +192,7 @@ def test_both_tests_reject_a_true_null_in_about_5_percent() -> None:
             return np.asarray(correlate(a, people, weights)[0] - correlate(b, people, weights)[0])
 
         r12, r13, r23 = (float(correlate(*pair)[0, 0]) for pair in ((people, a), (people, b), (a, b)))
-        p = [bootstrap_p(bootstrap(difference, 60, 300, seed)), williams(r12, r13, r23, 60)[1]]
+        p = [bootstrap_p(bootstrap_of(difference, 60, 300, seed)), williams(r12, r13, r23, 60)[1]]
         rejected += np.array(p) < 0.05
     assert all(0.025 <= share <= 0.085 for share in rejected / 400), rejected / 400
 
@@ -212,7 +201,7 @@ def test_both_tests_see_a_metric_that_is_truly_better() -> None:
     generator = np.random.default_rng(8)
     people = generator.normal(size=200)
     near, far = people + 0.3 * generator.normal(size=200), people + 2 * generator.normal(size=200)
-    resampled = bootstrap(lambda w: correlate(near, people, w) - correlate(far, people, w), 200, 300, seed=0)
+    resampled = bootstrap_of(lambda w: correlate(near, people, w) - correlate(far, people, w), 200, 300, seed=0)
     assert max(bootstrap_p(row) for row in resampled) < 0.01
     r12, r13, r23 = (float(correlate(*pair)[0, 0]) for pair in ((people, near), (people, far), (near, far)))
     assert williams(r12, r13, r23, 200)[1] < 0.001

@@ -12,7 +12,7 @@ from scipy import stats
 
 from karat.errors import InputError
 from karat.stats import rank_sums
-from karat.stats.correlation import Floats
+from karat.stats.base import Floats
 from karat.stats.rank_sums import orders
 from karat.stats.ranks import cliques, critical_difference, friedman, nemenyi
 from tests.examples import examples

@@ -21,7 +21,7 @@ from scipy import stats
 from karat.errors import InputError
 from karat.metrics.base import f_of_means, mean
 from karat.stats import resampling
-from karat.stats.correlation import Floats
+from karat.stats.base import Floats
 from karat.stats.resampling import (
     Estimate,
     Sample,

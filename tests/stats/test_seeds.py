@@ -17,7 +17,7 @@ from benchmarks.seeds import SHIFTS, Cell, best_power, simulated
 from karat.errors import InputError
 from karat.metrics.base import f_of_means, mean
 from karat.metrics.confidence import weighted_median
-from karat.stats.correlation import Floats
+from karat.stats.base import Floats
 from karat.stats.effects import detectable, documents_needed
 from karat.stats.resampling import Sample, estimate, standard_error
 from karat.stats.seeds import ALTERNATIVES, ITEM_GROUPS, Seeds, TwoLevel, seeds_of, two_level

@@ -55,8 +55,8 @@ from karat.options import (
     seed_option,
 )
 from karat.results import Displayed, Results, Score, load
+from karat.stats.base import Floats
 from karat.stats.corrections import adjusted, bounded
-from karat.stats.correlation import Floats
 from karat.stats.effects import detectable, documents_needed, effect, spread
 from karat.stats.ranks import Friedman, cliques, friedman
 from karat.stats.resampling import RESAMPLES, Estimate, Sample, difference, estimate, interval_of

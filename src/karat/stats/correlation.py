@@ -7,7 +7,7 @@ each figure is exactly that of the coefficient computed anew on the resampled it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, Literal
@@ -15,10 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.stats.base import ALIKE, Floats, Ints
 from karat.stats.corrections import holm as holm  # where several correlations are compared
+from karat.stats.resampling import bootstrap_of
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Scale = Literal["nominal", "ordinal", "interval"]
 Combination = Literal["mean", "majority"]
 
@@ -26,9 +26,7 @@ COEFFICIENTS = ("pearson", "spearman", "kendall")
 SCALES: tuple[Scale, ...] = ("nominal", "ordinal", "interval")
 COMBINATIONS: tuple[Combination, ...] = ("mean", "majority")
 
-CELLS = 1 << 20  # numbers in one array: what is drawn and computed at a time
 LARGEST_MATRIX = 2000  # points whose pairs are held as one matrix
-ALIKE = 1e-12  # differences that rounding alone can make
 
 
 # ---------------------------------------------------------------------------------------------- coefficients
@@ -132,27 +130,6 @@ def _concordance_by_bits(at_x: Ints, at_y: Ints, weights: Floats) -> Floats:
 # ---------------------------------------------------------------------------------------------- resamples
 
 
-def draws(items: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """How often each item is drawn in each resample, [resamples, items], in parts of bounded size.
-
-    A resample is as many draws with replacement as there are items, so its counts are multinomial.
-    """
-    generator = np.random.default_rng(seed)
-    step = max(CELLS // max(items, 1), 1)
-    for start in range(0, resamples, step):
-        count = min(step, resamples - start)
-        drawn = generator.integers(items, size=(count, items)) + np.arange(count)[:, None] * items
-        yield np.bincount(drawn.ravel(), minlength=count * items).reshape(count, items).astype(np.float64)
-
-
-def bootstrap(statistic: Callable[[Floats], Floats], items: int, resamples: int, seed: int) -> Floats:
-    """The statistic of every resample, [..., resamples]; it gets weights[some resamples, items].
-
-    Whatever is bootstrapped with one seed over as many items sees the same resamples, and so can be compared.
-    """
-    return np.concatenate([statistic(weights) for weights in draws(items, resamples, seed)], axis=-1)
-
-
 @dataclass(frozen=True, slots=True)
 class Resampled:
     """The coefficients of pairs of columns, on the sample and on every resample."""
@@ -177,7 +154,7 @@ def resample(pairs: Sequence[tuple[Floats, Floats]], units: Ints, resamples: int
 
     values = statistic(np.ones((1, len(distinct))))[..., 0]
     counts = np.array([some.sum() for some in both], dtype=np.int64)
-    return Resampled(counts, values, bootstrap(statistic, len(distinct), resamples, seed))
+    return Resampled(counts, values, bootstrap_of(statistic, len(distinct), resamples, seed))
 
 
 def mean_of_defined(values: Floats) -> Floats:
@@ -189,19 +166,6 @@ def mean_of_defined(values: Floats) -> Floats:
     there = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(there, values, 0.0).sum(axis=0) / there.sum(axis=0))
-
-
-def interval(resampled: Floats, level: float = 0.95) -> tuple[float, float]:
-    """The percentile interval of a statistic from its resamples; those that are undefined are left out.
-
-    >>> interval(np.array([0.0, 1.0, 2.0, 3.0, 4.0, np.nan]), level=0.5)
-    (1.0, 3.0)
-    """
-    defined = resampled[~np.isnan(resampled)]
-    if not len(defined):
-        return np.nan, np.nan
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]).tolist()
-    return low, high
 
 
 # ---------------------------------------------------------------------------------------------- comparisons

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError
-from karat.stats.correlation import ALIKE, Floats
+from karat.stats.base import ALIKE, Floats
 from karat.stats.resampling import Estimate
 from karat.stats.tests import ALPHA, Alternative, check_alternative, differences
 

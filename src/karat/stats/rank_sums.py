@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.stats.correlation import Floats, Ints
+from karat.stats.base import Floats, Ints
 from karat.stats.resampling import CELLS, generator_of
 
 How = Literal["exact", "sampled", "asymptotic"]

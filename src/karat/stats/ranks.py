@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from karat.errors import InputError, unknown
-from karat.stats.correlation import ALIKE, Floats
+from karat.stats.base import ALIKE, Floats
 from karat.stats.rank_sums import UNKNOWN, How, RankSums, rank_sums
 from karat.stats.tests import ALPHA
 

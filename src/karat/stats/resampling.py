@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError, unknown
-from karat.stats.correlation import ALIKE, Floats, Ints, interval
+from karat.stats.base import ALIKE, Floats, Ints, interval
 
 Bytes = NDArray[np.uint8]
 Method = Literal["bca", "percentile"]
@@ -246,6 +246,15 @@ def bootstrap(samples: Sequence[Sample], resamples: int = RESAMPLES, seed: int =
         ]
         found.append(np.stack(each)[:, wanted])
     return np.concatenate(found, axis=1)
+
+
+def bootstrap_of(statistic: Callable[[Floats], Floats], items: int, resamples: int, seed: int) -> Floats:
+    """A statistic of weighted items on every resample, [..., resamples]; it gets weights[some resamples, items].
+
+    The resamples are those of `bootstrap` with this seed over as many documents.
+    """
+    parts = (draws(items, block, seed)[wanted] for block, wanted in blocks(items, resamples))
+    return np.concatenate([statistic(weights.astype(np.float64)) for weights in parts], axis=-1)
 
 
 def left_out(sample: Sample, most: int = LARGEST_JACKKNIFE) -> Floats:

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError, unknown
-from karat.stats.correlation import ALIKE, Floats
+from karat.stats.base import ALIKE, Floats
 from karat.stats.resampling import Sample, left_out, same_size
 
 Alternative = Literal["two-sided", "greater", "less"]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError, unknown
-from karat.stats.correlation import ALIKE, Floats, Ints
+from karat.stats.base import ALIKE, Floats, Ints
 from karat.stats.resampling import (
     CELLS,
     RESAMPLES,

@@ -50,6 +50,7 @@ def _stripped(piece: str) -> list[str]:
 def _nltk_words(text: str) -> list[str]:
     from karat.text.punkt import sentences
 
+    _nltk_tokenizer()  # says so at once where it is not installed, whatever the words are
     return [token for sentence in sentences(text) for token in _nltk_sentence(sentence)]
 
 

@@ -14,13 +14,11 @@ from karat.formats.human import HumanLike, Judged, read_judged
 from karat.matching.inputs import CorpusLike, MetricsLike, ProtocolLike, RunLike, as_metrics, as_runs
 from karat.options import By, Missing, Progress, options_from, public
 from karat.similarity.classes import CLASSES, Classes
+from karat.stats.base import ALIKE, Floats, Ints, interval
 from karat.stats.corrections import bounded
 from karat.stats.correlation import (
-    ALIKE,
     COEFFICIENTS,
     Combination,
-    Floats,
-    Ints,
     Resampled,
     Scale,
     bootstrap_p,
@@ -28,7 +26,6 @@ from karat.stats.correlation import (
     correlate,
     equal_shares,
     holm,
-    interval,
     krippendorff,
     mean_of_defined,
     on_floor,

@@ -37,7 +37,8 @@ from karat.similarity import Similarity, Words, find, words_of
 from karat.similarity.base import FILE
 from karat.similarity.classes import CLASSES, Classes, classify, is_word
 from karat.similarity.context import sentences_look
-from karat.stats.correlation import COEFFICIENTS, Combination, Floats, Ints, Scale
+from karat.stats.base import Floats, Ints
+from karat.stats.correlation import COEFFICIENTS, Combination, Scale
 
 Bools = NDArray[np.bool_]
 Coefficient = Literal["pearson", "spearman", "kendall"]
