@@ -282,12 +282,12 @@ def _look_at_references(stemmer: str, view: View) -> _Items:
     return _Items.of(normal.many([first_variant(phrase) for each in given for phrase in each]), list(map(len, given)))
 
 
-def _look_at_words(stemmer: str, wanted: frozenset[int] | None, view: View) -> _Items:
+def _look_at_words(stemmer: str, compared: frozenset[int] | None, view: View) -> _Items:
     """A look: the words of titles and texts, of all documents or of those with some numbers; a mark is none."""
     normal = normaliser("marks", stemmer, "lower")
     normal.forget()
     texts = [
-        text_of(document) if wanted is None or n in wanted else ""
+        text_of(document) if compared is None or n in compared else ""
         for n, document in zip(view.chunk.numbers, view.given, strict=True)
     ]
     lists = [list(filter(is_word, normal(text).split(" "))) for text in texts]
@@ -391,8 +391,8 @@ def _text_shares(corpus: Corpus, alike: Alike, options: MineOptions) -> tuple[Fl
     """(the Jaccard index of the words of both texts, NaN where one has none; what to say of these)."""
     if not any(map(text_of, corpus.records_ahead())):
         raise no_texts(corpus, "--text-max cannot compare them")
-    wanted = frozenset(np.concatenate([alike.a, alike.b]).tolist())
-    _, sets = _sets(corpus, options, partial(_look_at_words, options.stemmer, wanted))
+    compared = frozenset(np.concatenate([alike.a, alike.b]).tolist())
+    _, sets = _sets(corpus, options, partial(_look_at_words, options.stemmer, compared))
     found = shares(alike.a, alike.b, sets, sets)
     empty = (sets.sizes[alike.a] == 0) | (sets.sizes[alike.b] == 0)
     found[empty] = np.nan
