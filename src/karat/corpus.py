@@ -53,9 +53,9 @@ class Prediction(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defau
             return
         count = len(self.keyphrases or ())
         for name in ("scores", "token_probs", "token_logprobs", "kinds"):
-            told = getattr(self, name)
-            if told is not None and len(told) != count:
-                raise InputError(f"{len(told)} {name} for {count} keyphrases")
+            values = getattr(self, name)
+            if values is not None and len(values) != count:
+                raise InputError(f"{len(values)} {name} for {count} keyphrases")
         for kind in self.kinds or ():
             if kind not in ("present", "absent"):
                 raise InputError(f"a kind is `present` or `absent`, not {str(kind)[:40]!r}")

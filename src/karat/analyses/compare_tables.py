@@ -194,14 +194,14 @@ def intervals_by(found: Comparison, of: str = "") -> str:
     return "; ".join(how[name] for name in (options.interval, OVER_SEEDS) if name in used)
 
 
-def by_tests(asked: str, used: Iterable[str | None]) -> str:
+def by_tests(requested: str, used: Iterable[str | None]) -> str:
     """The names of the tests that were used, each but the first with where it stands in for the one asked for.
 
     >>> by_tests("t", ["two_level_t", "t", "two_level_t"])
     'paired t, and where a system has several seeds two-level t over seeds and documents'
     """
     there = set(used)
-    first, *others = (name for name in dict.fromkeys((asked, *WHERE)) if name in there)
+    first, *others = (name for name in dict.fromkeys((requested, *WHERE)) if name in there)
     return NAMES[first] + "".join(f", and {WHERE[name]} {NAMES[name]}" for name in others)
 
 

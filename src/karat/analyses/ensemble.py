@@ -241,9 +241,9 @@ def _predictions(view: View, columns: Sequence[Aligned], plan: _Plan) -> Iterato
 
 def _kinds(view: View, columns: Sequence[Aligned], fused: Fused) -> list[str | None]:
     """What the first run that has a phrase says of its kind; None where it says nothing."""
-    told = [[prediction.kinds for prediction in view.predictions(s)] for s in range(len(columns))]
-    if not any(kinds for lists in told for kinds in lists):
+    by_run = [[prediction.kinds for prediction in view.predictions(s)] for s in range(len(columns))]
+    if not any(kinds for lists in by_run for kinds in lists):
         return [None] * len(fused.row)
     sources = fused.of_each([each.predictions.source for each in columns])
     places = zip(fused.system.tolist(), fused.document.tolist(), sources.tolist(), strict=True)
-    return [kinds[i] if (kinds := told[s][d]) else None for s, d, i in places]
+    return [kinds[i] if (kinds := by_run[s][d]) else None for s, d, i in places]

@@ -725,9 +725,11 @@ def _by_key(results: Results, metrics: Sequence[str]) -> dict[Key, Score]:
 def candidates(reported: float, digits: int, tried: Iterable[Candidate]) -> list[Candidate]:
     """What gives the printed digits, published protocols first; where nothing does, the nearest values."""
     defined = [each for each in tried if each.value == each.value]
-    told = [replace(each, how=how) for each in defined if (how := gives(each.value, reported, digits))]
-    if told:
-        return sorted(told, key=lambda c: (c.ring, HOWS.index(c.how), c.protocol.experimental, abs(c.value - reported)))
+    exact = [replace(each, how=how) for each in defined if (how := gives(each.value, reported, digits))]
+    if exact:
+        return sorted(
+            exact, key=lambda c: (c.ring, HOWS.index(c.how), c.protocol.experimental, abs(c.value - reported))
+        )
     return sorted(defined, key=lambda c: (abs(c.value - reported), c.ring))[:NEAREST]
 
 

@@ -91,11 +91,11 @@ def similarities(_context: click.Context, _parameter: click.Parameter, incomplet
     return _starting(incomplete, {name: found.summary for name, found in SIMILARITIES.items()})
 
 
-def _cut(metric: Metric, asked: bool) -> Iterator[str]:
+def _cut(metric: Metric, requested: bool) -> Iterator[str]:
     """The metric's name, if it can stand alone, and with cutoffs, if they are needed or asked for."""
     if metric.cutoff != "required":
         yield metric.name
-    if metric.cutoff == "required" or (metric.cutoff == "optional" and asked):
+    if metric.cutoff == "required" or (metric.cutoff == "optional" and requested):
         yield from (f"{metric.name}@{cutoff}" for cutoff in CUTOFFS)
 
 

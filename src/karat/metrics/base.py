@@ -131,7 +131,7 @@ class Metric:
     remark: Callable[[Mapping[str, Any]], str | None] | None = None  # what readers should know, given the options
     needs: Callable[[Sequence[Run], Mapping[str, Any]], None] | None = None  # says so if runs lack what it reads
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    told: frozenset[str] = frozenset()  # which of TOLD its function wants to be told
+    request_keywords: frozenset[str] = frozenset()  # those of REQUEST_KEYWORDS that its function takes
 
     @property
     def summary(self) -> str:
@@ -184,7 +184,7 @@ class Metrics(Registry[Metric]):
 
 
 METRICS = Metrics()
-TOLD = frozenset({"average", "fitted"})  # keywords that are no options
+REQUEST_KEYWORDS = frozenset({"average", "fitted"})  # keywords that receive a field of the request, and are no options
 
 
 def metric(
@@ -230,8 +230,8 @@ def metric(
             read_options=read_options,
             remark=remark,
             needs=needs,
-            defaults={k: v for k, v in keywords.items() if k not in TOLD},
-            told=TOLD & keywords.keys(),
+            defaults={k: v for k, v in keywords.items() if k not in REQUEST_KEYWORDS},
+            request_keywords=REQUEST_KEYWORDS & keywords.keys(),
         )
         return function
 
@@ -282,7 +282,7 @@ class Request:
         """What a reader of the score should know, if anything."""
         return self.spec.remark(dict(self.spec.defaults) | dict(self.options)) if self.spec.remark else None
 
-    def as_asked(self) -> Request:
+    def without_fitted(self) -> Request:
         """The request without what was fitted."""
         fitted = self.cutoff is not None and self.cutoff.kind == "V"
         return replace(self, fitted=None, cutoff=Cutoff("V") if fitted else self.cutoff)
@@ -293,8 +293,8 @@ class Request:
 
     def rows(self, aligned: Aligned) -> Rows:
         """The metric's rows for these documents."""
-        told = {name: getattr(self, name) for name in self.spec.told}
-        return self.spec.function(aligned, self.cutoff or Cutoff("M"), self.subset, **dict(self.options), **told)
+        fields = {name: getattr(self, name) for name in self.spec.request_keywords}
+        return self.spec.function(aligned, self.cutoff or Cutoff("M"), self.subset, **dict(self.options), **fields)
 
     def finish(self, sums: Floats) -> Floats:
         """The printed number(s) of sums of rows."""

@@ -203,11 +203,11 @@ def _random(swaps: Sequence[_Swap], groups: int, resamples: int, seed: int) -> l
     """The differences of each pair after random swaps, which are the same for all."""
     stack, edges = stacked([swap.moves for swap in swaps], groups)
     found: list[list[Floats]] = [[] for _ in swaps]
-    for block, wanted in blocks(groups, resamples):
+    for block, part in blocks(groups, resamples):
         swapped = coins(groups, block, seed)
         moved = np.split(weighted_sums(swapped, stack), edges, axis=1)
         for i, swap in enumerate(swaps):
-            found[i].append((swap.by_items(swapped) if swap.moves is None else swap.by_sums(moved[i]))[wanted])
+            found[i].append((swap.by_items(swapped) if swap.moves is None else swap.by_sums(moved[i]))[part])
     return [np.concatenate(parts) for parts in found]
 
 

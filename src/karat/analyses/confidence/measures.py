@@ -35,7 +35,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CurvePoint:
     """What is kept at a threshold: the share of predictions, and the share of these that is wrong."""
 
     coverage: float
@@ -134,9 +134,9 @@ def risks(confidence: Floats, correct: Bools) -> Floats:
     return wrong
 
 
-def risk_coverage(confidence: Floats, correct: Bools) -> tuple[Kept, ...]:
+def risk_coverage(confidence: Floats, correct: Bools) -> tuple[CurvePoint, ...]:
     """The curve of risk by coverage at some shares of the predictions, the surest first."""
     risk, ordered = risks(confidence, correct), np.sort(confidence)[::-1]
     n = len(confidence)
     upto = sorted({-(-n * step // COVERAGES) for step in range(1, COVERAGES + 1)})
-    return tuple(Kept(k / n, float(ordered[k - 1]), float(risk[k - 1])) for k in upto)
+    return tuple(CurvePoint(k / n, float(ordered[k - 1]), float(risk[k - 1])) for k in upto)

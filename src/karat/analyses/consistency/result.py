@@ -206,12 +206,12 @@ class Consistency(Displayed):
 
     def as_dict(self) -> dict[str, Any]:
         """The whole as plain values: the envelope of `score`, the worst concepts, the vocabulary."""
-        asked = ("model", "near", "language", "nearest", "worst")
+        names = ("model", "near", "language", "nearest", "worst")
         return {
             "signatures": {},
             "rows": self.rows(),
             "notes": list(self.notes),
-            "options": {name: getattr(self.options, name) for name in asked} | {"corpus": self.corpus},
+            "options": {name: getattr(self.options, name) for name in names} | {"corpus": self.corpus},
             "worst": self.worst(),
             "vocabulary": self.listed(),
         }

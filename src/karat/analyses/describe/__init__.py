@@ -278,7 +278,7 @@ class _Read:
     def texts(self) -> Texts:
         """What the documents are like."""
         words = np.concatenate([part.words for part in self.parts])
-        told = words[words > 0]
+        nonzero = words[words > 0]
         s = self.surveyed
         languages = {name: n / s.languages.total() for name, n in s.languages.most_common()}
         return Texts(
@@ -286,9 +286,9 @@ class _Read:
             s.texts,
             s.titles,
             s.referred,
-            float(told.mean()) if len(told) else None,
-            int(told.min()) if len(told) else None,
-            int(told.max()) if len(told) else None,
+            float(nonzero.mean()) if len(nonzero) else None,
+            int(nonzero.min()) if len(nonzero) else None,
+            int(nonzero.max()) if len(nonzero) else None,
             main_language(s.languages),
             languages,
         )

@@ -169,10 +169,10 @@ class _Data:
 
     def sets(self, phrases: Phrases, some: Bools | None = None) -> Sets:
         """The phrases, or some of them, of the documents that are in a pair."""
-        wanted = np.zeros(len(self.documents.ids), dtype=bool)
-        wanted[self.documents.in_pairs] = True
-        used = wanted[phrases.document] if some is None else wanted[phrases.document] & some
-        return Sets.of(phrases.document[used], phrases.phrase[used], len(wanted))
+        in_pairs = np.zeros(len(self.documents.ids), dtype=bool)
+        in_pairs[self.documents.in_pairs] = True
+        used = in_pairs[phrases.document] if some is None else in_pairs[phrases.document] & some
+        return Sets.of(phrases.document[used], phrases.phrase[used], len(in_pairs))
 
     def figure(self, found: Estimate, pairs: int = 0) -> Figure:
         """An estimate with its interval, and the p of its being 0 if it is tested, on enough pairs."""

@@ -73,7 +73,7 @@ class Contents:
 
 def read_contents(
     corpus: Corpus,
-    wanted: frozenset[str],
+    ids: frozenset[str],
     reference_set: str | None,
     *,
     sentences: Sequence[Matching] = (),
@@ -84,7 +84,7 @@ def read_contents(
     Raises InputError if a document has no id, others having one, or if two have the same.
     """
     reading = Pass(corpus, [], reference_set=reference_set, jobs=jobs)
-    answers, hashes = reading.look(partial(_look_at_contents, wanted)), reading.look(hash_look)
+    answers, hashes = reading.look(partial(_look_at_contents, ids)), reading.look(hash_look)
     split = {matching: reading.look(partial(sentences_look, matching)) for matching in sentences}
     reading.run()
     found = [each for part in answers.parts for each in part]
@@ -97,12 +97,12 @@ def read_contents(
     )
 
 
-def _look_at_contents(wanted: frozenset[str], view: View) -> list[tuple[str, str, list[Reference]]]:
+def _look_at_contents(ids: frozenset[str], view: View) -> list[tuple[str, str, list[Reference]]]:
     """A look: (id, text, references) of the documents that are wanted."""
     return [
         (identifier, text_of(document), references_of(document, view.setup.reference_set))
         for identifier, document in zip(view.ids, view.given, strict=True)
-        if identifier in wanted
+        if identifier in ids
     ]
 
 

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from karat.analyses.report.result import Answer, Entry, Fate, Place, Predicted, Span, State, Wanted
+from karat.analyses.report.result import Answer, Entry, Fate, Place, Predicted, ReferenceEntry, Span, State
 from karat.matching.columns import PRMU, Aligned, Ints, Prepared, parts_of
 from karat.similarity.classes import all_words, is_word
 from karat.text.particles import PARTICLES
@@ -45,17 +45,17 @@ class _Chunk:
         """One document."""
         given, references = self.prepared.given[document], self.references[document]
         rows = [system.rows[document] for system in self.systems]
-        wanted = {self.variant_phrase[v] for reference in references for v in self.variants[reference]}
+        phrases = {self.variant_phrase[v] for reference in references for v in self.variants[reference]}
         for system, own in zip(self.systems, rows, strict=True):
-            wanted.update(system.phrase[row] for row in own)
+            phrases.update(system.phrase[row] for row in own)
         title, text = given.title or "", given.text or ""
-        numbers, places = self._places(document, title, text, sorted(wanted))
+        numbers, places = self._places(document, title, text, sorted(phrases))
         return Entry(
             identifier,
             title,
             text,
             places,
-            tuple(self._wanted(reference, numbers) for reference in references),
+            tuple(self._reference(reference, numbers) for reference in references),
             tuple(self._answer(s, own, references, numbers) for s, own in zip(self.systems, rows, strict=True)),
         )
 
@@ -75,10 +75,10 @@ class _Chunk:
                 places.append(place)
         return numbers, tuple(places)
 
-    def _wanted(self, reference: int, numbers: dict[int, int]) -> Wanted:
+    def _reference(self, reference: int, numbers: dict[int, int]) -> ReferenceEntry:
         variants = self.variants[reference]
         found = (numbers.get(self.variant_phrase[v], -1) for v in variants)
-        return Wanted(
+        return ReferenceEntry(
             tuple(self.surfaces[self.variant_surface[v]] for v in variants),
             self.reference_class[reference],
             self.part[reference],
