@@ -42,6 +42,9 @@ class Input:
     def isatty(self):
         return False
 
+    def close(self):  # by each process that is forked
+        self.source.close()
+
 sys.stdin = Input(sys.stdin.buffer)
 sys.addaudithook(note)
 atexit.register(lambda: print(dict(opened), file=sys.stderr))

@@ -32,7 +32,6 @@ from karat.matching.inputs import (
     RunLike,
     as_corpora,
     as_protocols,
-    uncollected,
 )
 from karat.matching.passes import Pass
 from karat.metrics.base import Request, parse_request
@@ -653,8 +652,7 @@ class _Search:
 
     def reproduced(self, protocol: str | Protocol, tries: Sequence[_Try]) -> tuple[list[Reproduced], Results]:
         """(each figure, the results under the protocol that was chosen)."""
-        with uncollected():
-            results, values = self._scored(protocol, tries)
+        results, values = self._scored(protocol, tries)
         own = _by_key(results, self.metrics)
         [name] = results.signatures
         scores = [own[name, each.figure.system or "", each.text] for each in self.figures]

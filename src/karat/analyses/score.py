@@ -34,7 +34,6 @@ from karat.matching.inputs import (
     chosen_set,
     hash_text,
     parse_shard,
-    uncollected,
 )
 from karat.matching.join import Join, Shard, has_id
 from karat.matching.passes import Pass, View, hash_look
@@ -124,19 +123,18 @@ def score(
 
 def score_with(corpus: CorpusLike, runs: Sequence[RunLike], options: ScoreOptions) -> Results:
     """The scores of runs, as `score` computes them."""
-    with uncollected():
-        reading = reading_of(
-            as_corpus(corpus),
-            as_runs(runs),
-            options.protocol,
-            options.join,
-            options.work,
-            shard=options.shard,
-            extra_references=options.extra_references,
-        )
-        finish = in_pass(reading, options)
-        reading.run()
-        return finish()
+    reading = reading_of(
+        as_corpus(corpus),
+        as_runs(runs),
+        options.protocol,
+        options.join,
+        options.work,
+        shard=options.shard,
+        extra_references=options.extra_references,
+    )
+    finish = in_pass(reading, options)
+    reading.run()
+    return finish()
 
 
 def reading_of(

@@ -6,10 +6,8 @@ A run is the same with Predictions; several runs are given one by one, as a list
 
 from __future__ import annotations
 
-import gc
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -218,18 +216,6 @@ def hash_of_references(ids: Sequence[str], documents: Sequence[Document], refere
         int.from_bytes(blake2b(pack((i, references_of(d, reference_set))), digest_size=8).digest(), "big")
         for i, d in zip(ids, documents, strict=True)
     )
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Work without the collector: it makes millions of small objects and no cycles, which would only be walked."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 def chosen_set(corpus: Corpus, name: str | None) -> str | None:

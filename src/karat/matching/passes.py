@@ -7,7 +7,9 @@ prepared once for each way of matching, and aligned once for each run, whoever a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -257,14 +259,27 @@ class Pass:
         """Reads the files once and answers all looks."""
         looks = [(function, optional) for function, optional, _ in self._looks]
         joined = chunks(self.corpus, self.runs, self.join)
-        for ids, parts in ordered_map(partial(_answers, self.setup, looks), joined, self.jobs):
-            self.ids += ids
-            for (_, _, answers), part in zip(self._looks, parts, strict=True):
-                answers.add(part)
-            if self.progress is not None:
-                self.progress(len(ids))
-            if self._stopped:
-                return
+        with uncollected():
+            for ids, parts in ordered_map(partial(_answers, self.setup, looks), joined, self.jobs):
+                self.ids += ids
+                for (_, _, answers), part in zip(self._looks, parts, strict=True):
+                    answers.add(part)
+                if self.progress is not None:
+                    self.progress(len(ids))
+                if self._stopped:
+                    return
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Work without the collector: it makes millions of small objects and no cycles, which would only be walked."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 class _Some(View):

@@ -33,7 +33,6 @@ from karat.matching.inputs import (
     by_line_notes,
     by_name_notes,
     hash_text,
-    uncollected,
 )
 from karat.matching.passes import Pass, View, hash_look
 from karat.matching.sanity import has_texts, sanity_warnings
@@ -92,11 +91,10 @@ def describe(
     [(None, 2.0, 1.0, 0.3333333333333333), ('run', 2.0, 1.0, 0.3333333333333333)]
     """
     options = options_from(DescribeOptions, locals())
-    with uncollected():
-        reading = reading_of(as_corpus(corpus), as_runs(runs), protocol, options.join, options.work)
-        finish = in_pass(reading, options)
-        reading.run()
-        return finish()
+    reading = reading_of(as_corpus(corpus), as_runs(runs), protocol, options.join, options.work)
+    finish = in_pass(reading, options)
+    reading.run()
+    return finish()
 
 
 def in_pass(reading: Pass, options: DescribeOptions) -> Callable[[], Description]:

@@ -16,7 +16,7 @@ from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, MissingExtraError, unknown
 from karat.formats.human import Judged
-from karat.matching.inputs import CorpusLike, MetricsLike, ProtocolLike, RunLike, as_corpus, uncollected
+from karat.matching.inputs import CorpusLike, MetricsLike, ProtocolLike, RunLike, as_corpus
 from karat.matching.passes import View, look_at
 from karat.metrics.base import parse_request
 from karat.metrics.soft import hash_remark
@@ -175,13 +175,12 @@ def of_sets(
 
 def _scored(corpus: Corpus, runs: Sequence[Run], options: ScoreOptions) -> tuple[Results, list[set[str]]]:
     """(the scores of runs; by run, the ids of documents that it lacks), from one pass."""
-    with uncollected():
-        reading = reading_of(corpus, runs, options.protocol, options.join, options.work)
-        finish = scores_in_pass(reading, options)
-        missing = reading.look(_look_at_missing)
-        reading.run()
-        lacking = [{name for part in missing.parts for name in part[s]} for s in range(len(runs))]
-        return finish(), lacking
+    reading = reading_of(corpus, runs, options.protocol, options.join, options.work)
+    finish = scores_in_pass(reading, options)
+    missing = reading.look(_look_at_missing)
+    reading.run()
+    lacking = [{name for part in missing.parts for name in part[s]} for s in range(len(runs))]
+    return finish(), lacking
 
 
 def _look_at_missing(view: View) -> list[list[str]]:
