@@ -29,7 +29,7 @@ Progress = Callable[[int], None]  # called with the number of documents just don
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is known of an option beyond its name, type and default."""
+    """The help, values, bounds and flags of an option: all but its name, type and default."""
 
     help: str
     values: Mapping[str, str] | Sequence[str] = ()  # the allowed values, with what each means
@@ -62,7 +62,7 @@ def group(kind: type[Any]) -> Any:
 
 
 def about(each: Field[Any]) -> About:
-    """What is known of the option that a field is."""
+    """The help, values, bounds and flags of the option in a field."""
     known: About = each.metadata["about"]
     return known
 

@@ -29,7 +29,7 @@ UNCHECKED = "results are of an older .karat file, which has no checksum, so that
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One number: who, under what, how it was asked for, and the rows it is made of."""
+    """One number: its system, protocol and request, and the rows it is made of."""
 
     corpus: str
     system: str
@@ -72,7 +72,7 @@ class Score:
 
 
 class Result(Protocol):
-    """What a verb finds, whichever it is: notes for its reader, and the whole as plain values."""
+    """The result of any verb: notes for its reader, and the whole as plain values."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class Result(Protocol):
 
 @runtime_checkable
 class Saveable(Result, Protocol):
-    """What can also be kept in a `.karat` file."""
+    """A result that can also be saved to a `.karat` file."""
 
     def save(self, path: str | Path) -> None:
         """Writes the file."""
@@ -93,8 +93,8 @@ class Saveable(Result, Protocol):
 class Displayed:
     """A result that shows itself: as its tables where it is printed, as HTML or Markdown in a notebook.
 
-    Results stand left of `karat.output` and know nothing of it. The package has `render` among its lazy names, and it
-    is the package, which stands outside the layers, that is asked here, when something is to be shown.
+    Results stand left of `karat.output` and know nothing of it. The package has `render` among its lazy names, and
+    since it stands outside the layers, `render` is taken from it when a result is shown.
     """
 
     __slots__ = ()

@@ -401,7 +401,7 @@ def _left_out(results: Results) -> list[str]:
 
 
 def _usable(listed: Sequence[str | Protocol], skip: bool) -> tuple[list[str | Protocol], list[str]]:
-    """The protocols that can be used here, and notes on those that cannot, unless these were asked for."""
+    """The protocols that can be used here, and notes on those that cannot, unless these were named."""
     usable, notes = [], []
     for given in listed:
         [protocol] = as_protocols([given])

@@ -197,7 +197,7 @@ def _tested(found: Check) -> Iterator[str]:
 
 
 def metric_text(request: Request) -> str:
-    """A metric as it is asked for, its average and options with it.
+    """A metric as a request writes it, its average and options with it.
 
     >>> metric_text(parse_request("f1@5:present/micro"))
     'f1@5:present/micro'
@@ -301,13 +301,13 @@ def _selected_scores(found: Results, options: CheckOptions, where: str) -> list[
 
 
 def is_of(score: Score, request: Request) -> bool:
-    """Whether a score is what is asked for; without an average, whether it is in its protocol's own."""
+    """Whether a score is that of a request; without an average, whether it is in its protocol's own."""
     average = request.average or request.spec.average_for(parse_protocol(score.protocol).counting)
     return score.request.without_fitted() == replace(request, average=average)
 
 
 def known_metrics(scores: Sequence[Score]) -> list[str]:
-    """The metrics of scores as they can be asked for."""
+    """The metrics of scores as requests write them."""
     return list(dict.fromkeys(metric_text(score.request) for score in scores))
 
 

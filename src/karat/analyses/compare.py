@@ -77,7 +77,7 @@ from karat.table import Table
 
 Test = Literal["randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact"]
 TESTS: tuple[Test, ...] = ("randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact")
-OVER_SEEDS = "two_level_t"  # the test of systems with several seeds, whatever is asked for
+OVER_SEEDS = "two_level_t"  # the test of systems with several seeds, whatever the options say
 NAMES = {
     "randomisation": "paired randomisation",
     "bootstrap": "paired bootstrap",
@@ -174,7 +174,7 @@ class Pair:
         return self.value_a - self.value_b
 
     def used(self, test: str) -> str:
-        """The test that p and letters go by: the one that is asked for, or what stands in where it does not apply."""
+        """The test that p and letters go by: the one of the options, or what stands in where it does not apply."""
         return next(name for name in (test, OVER_SEEDS, "bootstrap") if name in self.tests)
 
     def as_dict(self) -> dict[str, Any]:
@@ -210,7 +210,7 @@ class Ranking:
     """Systems over several corpora on one metric: mean ranks, Friedman's test, and which two of them differ.
 
     `critical` is how far apart two mean ranks must be at least, infinite where no ranks could be; systems of a clique
-    are not told apart.
+    do not differ.
     """
 
     protocol: str

@@ -109,7 +109,7 @@ def make(runs: Sequence[RunLike], options: EnsembleOptions) -> Made:
 
 
 def _runs_of(runs: Sequence[RunLike], options: EnsembleOptions) -> Sequence[RunLike]:
-    """The runs of the ensemble; says so if what is given does not go together."""
+    """The runs of the ensemble. Raises InputError if the runs and options do not go together."""
     of_kinds = [each for each in (options.present, options.absent) if each is not None]
     if not of_kinds:
         if len(runs) < 2:

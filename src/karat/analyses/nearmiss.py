@@ -47,7 +47,7 @@ from karat.table import COUNT, Column, Row, Table, number
 from karat.table import Group as RowGroup
 from karat.text.particles import PARTICLES
 
-CROSSED = "location"  # the kind that is told apart by direction
+CROSSED = "location"  # the kind that is split by direction
 
 Key = tuple[str, str, str | None]  # kind, class, and for a location the direction
 
@@ -121,7 +121,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class NearMissCounts:
-    """What one system almost got under one protocol."""
+    """The near misses of one system under one protocol, counted by class."""
 
     system: str
     protocol: str
@@ -212,7 +212,7 @@ class NearMisses(Displayed):
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole as plain values: the envelope of `score`, what was asked, and a summary."""
+        """The whole as plain values: the envelope of `score`, the options, and a summary."""
         names = ("similarity", "threshold", "subset", "cutoff", "every", "both")
         return {
             "signatures": self.signatures,
@@ -296,7 +296,7 @@ def _kinds(found: NearMissCounts, keys: Sequence[Key]) -> Iterator[RowGroup]:
 
 
 def _class_cells(found: NearMissCounts, keys: Sequence[Key]) -> list[Any]:
-    """The pairs by direction where these are told apart, all pairs, their share and their mean score."""
+    """The pairs by direction where the class is split, all pairs, their share and their mean score."""
     groups = [(key[2], found.groups.get(key, NOTHING)) for key in keys]
     pairs, total = sum(group.pairs for _, group in groups), sum(group.total for _, group in groups)
     crossed = keys[0][0] == CROSSED
@@ -390,7 +390,7 @@ def in_pass(reading: Pass, options: NearMissOptions) -> Callable[[], NearMisses]
 
 
 def _checked(corpus: Corpus, runs: Sequence[Run], options: NearMissOptions) -> Request:
-    """The cutoff and the subset that are asked for; says so if anything asked for cannot be."""
+    """The cutoff and the subset of the options. Raises InputError if an option has no such value."""
     find(options.similarity)
     if options.threshold is not None:
         checked_threshold(options.threshold)
@@ -427,12 +427,12 @@ def _notes(found: Sequence[NearMissCounts], options: NearMissOptions) -> list[st
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What every chunk is asked."""
+    """What is computed on every chunk."""
 
     protocols: tuple[Protocol, ...]
     request: Request
     options: NearMissOptions
-    all_pairs: bool  # whether each pair is wanted, not only what is counted
+    all_pairs: bool  # whether each pair is given, not only the counts
     sentences: Contexts | None
 
     def similarity(self) -> Similarity:
@@ -444,7 +444,7 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a chunk gives back: what was found, by system and protocol, and each pair if these are wanted."""
+    """The result of a chunk: the counts by system and protocol, and each pair if `all_pairs`."""
 
     found: list[NearMissCounts]
     pairs: list[NearMiss]

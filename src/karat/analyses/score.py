@@ -79,7 +79,7 @@ class ScoreOptions:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What every chunk is asked: the protocols, and for each system and protocol the requests."""
+    """What is computed on every chunk: the protocols, and for each system and protocol the requests."""
 
     protocols: tuple[Protocol, ...]
     requests: tuple[tuple[tuple[Request, ...], ...], ...]  # by system, by protocol
@@ -224,7 +224,7 @@ def values_in_pass(
     return finish
 
 
-# ---------------------------------------------------------------------------------------------- what is asked
+# ---------------------------------------------------------------------------------------------- protocols and metrics
 
 
 def _facts(listed: Sequence[str | Protocol]) -> dict[str, str]:

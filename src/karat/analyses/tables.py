@@ -159,7 +159,7 @@ def tables(kind: str, *results: str | Path | Results, metric: str | None = None,
 
 
 def _check_alike(found: Sequence[Results], places: Sequence[str]) -> None:
-    """Says so if results cannot stand in one table."""
+    """Raises InputError if results cannot stand in one table."""
     signatures: dict[tuple[str, str], tuple[str, str]] = {}
     known: dict[tuple[str, str, str, Request], str] = {}
     for results, place in zip(found, places, strict=True):
@@ -210,7 +210,7 @@ def _chosen(scores: Sequence[Score], request: Request, text: str, protocol: str)
 
 
 def _by_protocol(scores: Sequence[Score], text: str) -> Iterator[tuple[str, Request, Chosen]]:
-    """(protocol, the metric in its average, its scores), for each protocol that has any; it is an error if none has."""
+    """(protocol, metric in its average, its scores), for each protocol with scores. Raises InputError if none has any."""
     request = parse_request(text)
     protocols = list(dict.fromkeys(score.protocol for score in scores))
     found = {protocol: _chosen(scores, request, text, protocol) for protocol in protocols}
@@ -232,7 +232,7 @@ class _About:
 
     @property
     def description(self) -> str:
-        """The same in words."""
+        """The metric, the protocol and the average in words."""
         options = "".join(f",{name}={value}" for name, value in self.request.options)
         return f"{self.request.label}{options}, protocol {self.protocol}, average {self.request.average}"
 
@@ -256,7 +256,7 @@ def _systems(chosen: Chosen) -> list[str]:
 
 
 def _variants(chosen: Chosen) -> dict[str, list[str]]:
-    """The variants of each model, in the order in which they come; a system without one is not told."""
+    """The variants of each model, in the order in which they come; a system without one is left out."""
     found: dict[str, list[str]] = {}
     for system in _systems(chosen):
         model, mark, variant = system.rpartition(MARK)

@@ -143,7 +143,7 @@ def _check(kind: str, given: tuple[str, ...], options: dict[str, Any], format_: 
 
 
 def _deliver(found: Result, kind: str, format_: str | None, output: str | None, drawn: dict[str, Any]) -> None:
-    """Writes the charts to standard output, or to files whose names are told."""
+    """Writes the charts to standard output, or to files, and prints their names."""
     from karat.output.charts import content, drawable
 
     if output is None:

@@ -142,11 +142,11 @@ def predict(model: str, corpus: str, format_: str | None, output: str | None, qu
         raise InputError(found.failure + hint)
 
 
-# ---------------------------------------------------------------------------------------------- what is asked
+# ---------------------------------------------------------------------------------------------- options
 
 
 def _check_options(context: click.Context, chosen: ModelSpec) -> None:
-    """Says so if an option was given that the model does not have."""
+    """Raises InputError if an option was given that the model does not have."""
     wrong, whose = (_OF_OTHERS, "not for llm:") if chosen.asks_endpoint else (_OF_ENDPOINTS, "for llm: models only")
     for name in wrong:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -154,7 +154,7 @@ def _check_options(context: click.Context, chosen: ModelSpec) -> None:
 
 
 def _destinations(corpus: str, format_: str | None, output: str | None) -> tuple[str | None, str | None]:
-    """(the file of a run, what is shown or written beside it); says at once what could not be written."""
+    """(the file of a run, what is shown or written with it). Raises InputError if one could not be written."""
     check_file(output)
     run, view = _chosen(corpus, format_, output)
     if view == "xlsx":

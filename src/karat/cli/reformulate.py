@@ -165,7 +165,7 @@ def reformulate(corpus: str, via: Any, output: str, pairs: str | None, quiet: bo
 
 
 def _check_options(context: click.Context, via: str) -> None:
-    """Says so if an option was given that the method does not have."""
+    """Raises InputError if an option was given that the method does not have."""
     for name in {name for own in _OWN.values() for name in own} - set(_OWN[via]):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             others = " and ".join(method for method, own in _OWN.items() if name in own)
@@ -207,7 +207,7 @@ def endpoint_of(options: dict[str, Any], **settings: Any) -> Endpoint:
 
 
 def limits_of(options: dict[str, Any]) -> Limits:
-    """How much the options allow to be asked."""
+    """The limits of requests and costs that the options set."""
     from karat.llm.store import Limits
 
     return Limits(options["max_requests"], options["max_cost"], options["price_in"], options["price_out"])

@@ -165,7 +165,7 @@ class Files:
         return (listed,)
 
     def check(self) -> None:
-        """Says so if fields were given that no file has been read by."""
+        """Raises InputError if fields were given that no file was read by."""
         if self.unused:
             raise InputError(f"--fields {min(self.unused)}: no file has these columns")
 

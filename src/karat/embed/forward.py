@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-ROWS = 128  # measured: fewer cost speed, and with more a single text waits for rows that nobody asked for
+ROWS = 128  # measured: fewer cost speed, and with more a single text waits for rows that are not needed
 KIN = ("BertLayer", "RobertaLayer", "XLMRobertaLayer", "CamembertLayer")  # layers of one and the same form
 
 

@@ -94,7 +94,7 @@ def _side_by_side(work: Callable[[Item], Output], items: Iterable[Item], threads
     try:
         for item in items:
             waiting.append(pool.submit(work, item))
-            if len(waiting) > 2 * threads:  # what is done and not yet asked for takes memory
+            if len(waiting) > 2 * threads:  # what is done and not yet taken holds memory
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
@@ -173,7 +173,7 @@ def _tokenizer(path: str, **options: Any) -> Any:
 
 
 def _has_prefix_space(tokenizer: Any) -> bool:
-    """Whether words are told from the beginnings of texts by a space, as in RoBERTa (not in its multilingual kin)."""
+    """Whether the tokens of a word depend on a space before it, as in RoBERTa (not in its multilingual kin)."""
     from transformers import GPT2Tokenizer, RobertaTokenizer
 
     return isinstance(tokenizer, GPT2Tokenizer | RobertaTokenizer)
@@ -198,7 +198,7 @@ def _limit(config: Any, tokenizer: Any) -> int:
 
 @contextmanager
 def _offline_and_quiet(transformers: Any) -> Iterator[None]:
-    """Nothing is fetched, and nothing printed: what matters is raised."""
+    """A context in which nothing is fetched or printed; what matters is raised."""
     before = {name: os.environ.get(name) for name in OFFLINE}
     logging = transformers.utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

@@ -14,7 +14,7 @@ from karat.errors import InputError
 from karat.libraries import library
 
 EDGE = 2  # lines at the head and at the foot of a page that may be repeated on others
-FEWEST_PAGES = 3  # of a text that its running heads are told from
+FEWEST_PAGES = 3  # of a text whose running heads can be recognised
 SHORT = 0.6  # of the usual length of a line: a shorter one ends a paragraph
 LONGEST_TITLE = 250  # characters
 

@@ -129,7 +129,7 @@ class Metric:
     also: Mapping[str, str] = field(default_factory=dict)  # further names of averages
     read_options: Callable[[Mapping[str, str]], Mapping[str, Any]] | None = None  # where not by the defaults' types
     remark: Callable[[Mapping[str, Any]], str | None] | None = None  # what readers should know, given the options
-    needs: Callable[[Sequence[Run], Mapping[str, Any]], None] | None = None  # says so if runs lack what it reads
+    needs: Callable[[Sequence[Run], Mapping[str, Any]], None] | None = None  # raises if runs lack what it reads
     defaults: Mapping[str, Any] = field(default_factory=dict)
     request_keywords: frozenset[str] = frozenset()  # those of REQUEST_KEYWORDS that its function takes
 
@@ -150,7 +150,7 @@ _LIGHT = ("exact", "ranking", "approximate", "counts", "profile", "confidence") 
 
 
 class Metrics(Registry[Metric]):
-    """The metrics by name. A family of them is imported when a name is asked for that is not known without it."""
+    """The metrics by name. A family of them is imported when a name is looked up that is not known without it."""
 
     def __init__(self) -> None:
         super().__init__("metric", lambda found: found.function)
@@ -205,7 +205,7 @@ def metric(
     """Registers a metric; its keyword arguments with defaults become its options.
 
     The function is `f(aligned, cutoff, subset, *, option=default...) -> Rows`. A keyword `average` receives the average
-    that is wanted, `fitted` the constant that `fit` found. `read_options` turns written options into values and says
+    of the request, `fitted` the constant that `fit` found. `read_options` turns written options into values and says
     what is wrong with them; without it a value is of its default's type. `remark` gets the options and gives a note for
     those who read the score. `needs` gets the runs and the options before any work, and raises an error where a run
     lacks what the metric reads.
@@ -243,7 +243,7 @@ def metric(
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One number asked for: NAME[@CUTOFF][:SUBSET][/AVERAGE][,option=value...]."""
+    """One requested number: NAME[@CUTOFF][:SUBSET][/AVERAGE][,option=value...]."""
 
     metric: str
     cutoff: Cutoff | None = None
@@ -254,12 +254,12 @@ class Request:
 
     @property
     def label(self) -> str:
-        """The name and the cutoff as asked: f1@5, map."""
+        """The name and the cutoff as in the request: f1@5, map."""
         return self.metric if self.cutoff is None else f"{self.metric}@{self.cutoff}"
 
     @property
     def spec(self) -> Metric:
-        """The metric that is asked for."""
+        """The registered metric of the request."""
         return METRICS[self.metric]
 
     def needs_fit(self) -> Fit | None:

@@ -67,7 +67,7 @@ def _confidences(aligned: Aligned, source: str) -> Confidences:
 
 
 def source_of(record: Prediction, source: str = ANY) -> str | None:
-    """What a document's confidences are made of: the first of SOURCES that it has, or the one that is wanted."""
+    """The field that a document's confidences come from: `source` if it has that, or the first of SOURCES."""
     names = SOURCES if source == ANY else (source,)
     return next((name for name in names if getattr(record, name) is not None), None)
 
@@ -162,7 +162,7 @@ def totals(aligned: Aligned, subset: Subset) -> Ints | None:
 
 
 def check_confidences(runs: Sequence[Run], source: str = ANY) -> None:
-    """Nothing; it is an error if a run tells of no prediction how sure it is, or in numbers that cannot be that."""
+    """Raises InputError if a run has no confidence for any prediction, or numbers that cannot be confidences."""
     lacking = [run for run in runs if not _tells(run, source)]
     if lacking:
         fields = " or ".join(f'"{name}"' for name in (SOURCES if source == ANY else (source,)))

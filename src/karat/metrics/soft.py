@@ -168,7 +168,7 @@ class _SoftOptions:
 
 
 def _soft(aligned: Aligned, cutoff: Cutoff, subset: Subset, chosen: _SoftOptions) -> Nearest:
-    """The frame with the score that is asked for, computed once for precision, recall and F."""
+    """The frame with the chosen score, computed once for precision, recall and F."""
 
     def compute() -> Nearest:
         return nearest(aligned, cutoff, subset, pair_scores(aligned, subset, chosen.similarity()), chosen.threshold)

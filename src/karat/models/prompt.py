@@ -33,7 +33,7 @@ PHRASE_TOKENS = 5  # of a phrase in an answer, for an estimate
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How an endpoint is asked for keyphrases; the flags of the command say what each means."""
+    """How keyphrases are requested from an endpoint; the flags of the command say what each means."""
 
     endpoint: Endpoint
     prompt: str | Path | None = None

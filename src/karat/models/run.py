@@ -556,7 +556,7 @@ class _Texts:
 
 
 def _texts(corpus: Corpus) -> _Texts:
-    """The texts of a corpus; where no document can be read, an error says so."""
+    """The texts of a corpus. Raises InputError if no document can be read."""
     found = _Texts()
     for piece in _pieces(corpus, 0):
         for i, (document, place) in enumerate(zip(piece.records(), piece.places, strict=True)):

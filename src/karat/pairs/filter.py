@@ -443,7 +443,7 @@ class _Part:
 
 
 def _look_at_sources(protocol: Protocol, ids: frozenset[str], view: View) -> _Part:
-    """A look at the corpus: the classes of all references, and the documents that are wanted."""
+    """A look at the corpus: the classes of all references, and the documents with the given ids."""
     found = _References.of(view, protocol)
     classes = found.counts(len(view))
     starts = np.searchsorted(found.document, np.arange(len(view) + 1))

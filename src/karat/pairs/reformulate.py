@@ -80,7 +80,7 @@ class Reformulated:
     method: str
     records: tuple[Reformulation, ...] = field(repr=False)
     failures: tuple[tuple[str, str], ...] = ()  # document, sentence
-    stopped: str | None = None  # why the rest was not asked
+    stopped: str | None = None  # why no request was sent for the rest
     notes: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Reformulation]:
@@ -306,7 +306,7 @@ def checked_limits(limits: Limits) -> Limits:
 
 
 def forecast(corpus: CorpusLike, chosen: ReformulateOptions) -> Forecast:
-    """How many requests a reformulation takes, and about how many tokens; nothing is asked."""
+    """How many requests a reformulation takes, and about how many tokens; no request is sent."""
     given, via = as_corpus(corpus), chosen.via
     if via not in ENDPOINT_METHODS:
         methods = ", ".join(ENDPOINT_METHODS)

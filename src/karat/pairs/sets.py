@@ -132,7 +132,7 @@ class Alike:
 
 
 def join(sets: Sets, least: float, measure: Measure = "jaccard", equal: bool = False) -> Alike:
-    """Every two documents whose sets score `least` or more; those of equal sets only if asked for.
+    """Every two documents whose sets score `least` or more; those of equal sets only if `equal`.
 
     >>> sets = Sets.of(np.array([0, 0, 1, 1, 1, 2, 2]), np.array([1, 2, 1, 2, 3, 2, 1]), 3)
     >>> found = join(sets, 0.5)

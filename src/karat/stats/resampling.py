@@ -143,7 +143,7 @@ def stacked(parts: Sequence[Floats | None], rows: int) -> tuple[Floats, list[int
 
 
 def same_size(samples: Sequence[Sample]) -> int:
-    """How many documents all the samples have; it is an error if they differ."""
+    """How many documents all the samples have. Raises InputError if they differ."""
     sizes = sorted({sample.size for sample in samples})
     if len(sizes) != 1:
         found = " and ".join(f"{size:,}" for size in sizes) or "no"

@@ -60,7 +60,7 @@ class Tested:
 
 
 def check_alternative(alternative: str) -> None:
-    """Nothing; raises InputError if there is no such alternative."""
+    """Raises InputError if there is no such alternative."""
     if alternative not in ALTERNATIVES:
         raise unknown("alternative", alternative, ALTERNATIVES)
 
@@ -369,7 +369,7 @@ class Normality:
     w: float
     p: float
     n: int
-    normal: bool | None  # None where it cannot be told
+    normal: bool | None  # None where it cannot be tested
 
 
 def normality(x: Floats, y: Floats, alpha: float = ALPHA) -> Normality:

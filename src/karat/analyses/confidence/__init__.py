@@ -137,7 +137,7 @@ def in_pass(reading: Pass, options: ConfidenceOptions) -> Callable[[], Confidenc
 
 
 def _check(options: ConfidenceOptions) -> None:
-    """Nothing; it is an error if what is asked for cannot be."""
+    """Raises InputError if an option is out of its bounds, or if options do not go together."""
     if options.precision is not None and not 0 < options.precision <= 1:
         raise InputError(f"the wanted precision is above 0 and at most 1, as 0.5, not {options.precision:g}")
     if not 0 < options.level < 1:
@@ -206,7 +206,7 @@ def _fitted(fit: _FitRuns, options: ConfidenceOptions, judged: Gathered) -> Fitt
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """Of what figures are wanted."""
+    """The systems, protocols and documents that figures are computed for, and the options."""
 
     systems: Sequence[str]
     protocols: Sequence[str]
@@ -387,7 +387,7 @@ def _of_predictions(who: str, sure: Sure) -> Iterator[str]:
 
 
 def _of_scores(who: str, sure: Sure, explicit: bool) -> Iterator[str]:
-    """What is to be said of scores that are taken for confidences, unless it was told that they are."""
+    """Notes on scores that are taken for confidences, unless an option says so (`explicit`)."""
     if "scores" not in sure.sources:
         return
     if sure.sources == {"scores"} and _are_shares(sure):

@@ -36,7 +36,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """What is kept at a threshold: the share of predictions, and the share of these that is wrong."""
+    """A threshold: the share of predictions that reach it, and the share of these that is wrong."""
 
     coverage: float
     threshold: float
@@ -45,7 +45,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The lowest confidence from which on the wanted precision is reached, and what is kept then; None: none does."""
+    """The lowest confidence from which on a given precision is reached, and what is kept then; None: none does."""
 
     wanted: float
     threshold: float | None
@@ -106,7 +106,7 @@ def _by_confidence(confidence: Floats, correct: Bools) -> tuple[Floats, Ints, In
 
 
 def threshold_for(confidence: Floats, correct: Bools, precision: float) -> Threshold:
-    """The lowest confidence such that, of the predictions that reach it, the wanted share is correct.
+    """The lowest confidence such that, of the predictions that reach it, the given share is correct.
 
     >>> found = threshold_for(np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, False]), 0.6)
     >>> found.threshold, found.predictions, round(found.precision, 4)

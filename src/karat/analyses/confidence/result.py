@@ -236,7 +236,7 @@ class Confidence(Displayed):
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole as plain values: the envelope of `score`, and what was asked."""
+        """The whole as plain values: the envelope of `score`, and the options."""
         names = ("confidence", "bins", "binning", "precision", "calibrate", "resamples", "seed", "level", "interval")
         return {
             "signatures": self.signatures,

@@ -43,7 +43,7 @@ class ConsistencyOptions:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How consistent the names are when concepts are told apart in one way."""
+    """How consistent the names are when concepts are distinguished in one way."""
 
     by: By
     names: int
@@ -172,7 +172,7 @@ class Consistency(Displayed):
         ]
 
     def shown(self, some: Sequence[Any]) -> Sequence[Any]:
-        """The first of them, as many as are asked for."""
+        """The first of them, as many as the options say."""
         return some[: self.options.worst] if self.options.worst else some
 
     def worst(self) -> list[dict[str, Any]]:

@@ -166,7 +166,7 @@ def _forms(prepared: Prepared, kept: Phrases) -> tuple[list[str], Ints, Ints, In
 
 @dataclass(frozen=True, slots=True)
 class Portrait:
-    """What phrases of one side are like; None where it cannot be told."""
+    """What phrases of one side are like; None where there is no text to tell it by."""
 
     documents: int
     empty: int  # documents without any phrase

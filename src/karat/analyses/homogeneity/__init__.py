@@ -79,7 +79,7 @@ STEMMED = (
 SKIPPED = "{0}: {1:,} of {2:,} pairs left out, of which the run lacks a document"
 
 
-# ---------------------------------------------------------------------------------------------- what is asked
+# ---------------------------------------------------------------------------------------------- pairs and options
 
 
 @public(HomogeneityOptions)
@@ -296,7 +296,7 @@ class _Measured:
 
 
 def _soft(data: _Data, columns: Columns, protocol: Protocol) -> Soft | None:
-    """The similarity that is asked for, and the words that it compares, as those of the metric `soft_f`."""
+    """The similarity of the options, and the words that it compares, as those of the metric `soft_f`."""
     if data.options.similarity is None:
         return None
     found, matching = find(data.options.similarity), protocol.matching

@@ -109,7 +109,7 @@ class _Task:
         return self.resample([(x[some], y[some]) for x, y in pairs], self.given.units[some])
 
     def resample(self, pairs: list[Pair], units: Ints) -> Resampled:
-        """The coefficients of pairs of columns, on as many resamples as are asked for."""
+        """The coefficients of pairs of columns, on as many resamples as the options say."""
         return resample(pairs, units, self.options.resamples, self.options.seed)
 
 
@@ -118,7 +118,7 @@ def _to_twelve_digits(values: Floats) -> Floats:
 
 
 def _measure(work: _Task) -> Human:
-    """Everything that is found on the items, subset by subset."""
+    """The whole result on the items, subset by subset."""
     judged, given, options = work.judged, work.given, work.options
     coefficient = options.coefficient or ("spearman" if judged.kind == "pairs" else "pearson")
     whole = work.resampled("all")
@@ -145,14 +145,14 @@ def _measure(work: _Task) -> Human:
 
 
 def _on_subset(work: _Task, found: Resampled, subset: str) -> tuple[list[Correlation], list[Ceiling]]:
-    """What is told of the metrics on a subset, and of the ceiling if there is one."""
+    """The correlations of the metrics on a subset, and the ceiling if there is one."""
     columns = enumerate(work.given.columns)
     rows = [_correlation(found, i, column, subset, work.options.level) for i, column in columns]
     return rows, [_ceiling(work, found, subset)] if work.others else []
 
 
 def _correlation(found: Resampled, pair: int, column: Column, subset: str, level: float) -> Correlation:
-    """What is told of a metric."""
+    """The correlations of a metric."""
     n = int(found.counts[pair])
     own = Correlation(column.name, column.metric, column.options, column.subset or subset, n)
     return _with_figures(own, found.values[pair], found.resampled[pair], level)
@@ -172,7 +172,7 @@ def _with_figures(own: Correlation, values: Floats, resampled: Floats, level: fl
 
 
 def _people(work: _Task, found: Resampled) -> list[Correlation]:
-    """What is told of each annotator."""
+    """The correlations of each annotator with the others."""
     first, level = len(work.given.columns), work.options.level
     return [
         _with_figures(

@@ -207,7 +207,7 @@ def _systems(judged: Judged, names: list[str]) -> Ints:
 
 
 def _by_document(text: str) -> str:
-    """The metric as it is asked of `score`: in an average of values that documents have by themselves."""
+    """The metric as a request to `score`: in an average of values that documents have by themselves."""
     request = parse_request(text)
     own = [average for average in request.spec.averages if average in _BY_DOCUMENT]
     head, comma, options = text.partition(",")

@@ -212,7 +212,7 @@ def _of_results(results: Sequence[Results], options: ReportOptions) -> Page:
     if not parts:
         raise InputError("the results hold no score")
     if len(results) > len(parts):
-        compare_results(results, CompareOptions(resamples=1))  # says so if results of one corpus do not go together
+        compare_results(results, CompareOptions(resamples=1))  # an error if those of one corpus do not fit
     return _page(parts, options)
 
 
@@ -227,7 +227,7 @@ def _part(corpus: Corpus, runs: Sequence[Run], options: ReportOptions) -> Part:
     referred = any(references_of(each, options.join.references) for each in corpus.records_ahead())
     has_text = has_texts(corpus, runs)
     reading = reading_of(corpus, runs, options.protocol, options.join, options.work)
-    # First, since what is wrong with the files or with what is asked shows itself here.
+    # First, since what is wrong with the files or with the requests shows itself here.
     scored = _scored(reading, options, has_text) if referred else None
     unscored = None if referred else _unscored(reading, options, has_text)
     verbs = _Verbs(reading, options, referred, has_text)
@@ -242,7 +242,7 @@ def _part(corpus: Corpus, runs: Sequence[Run], options: ReportOptions) -> Part:
 
 
 def _scored(reading: Pass, options: ReportOptions, has_text: bool) -> Callable[[], tuple[Results, Results, Browser]]:
-    """Registers scores and documents; gives (the scores asked for, those of the curves, the documents)."""
+    """Registers scores and documents; gives (the requested scores, those of the curves, the documents)."""
     given, remarks = metrics_to_compute(reading.corpus, as_metrics(options.metrics), reading.runs)
     requested = list({parse_request(text): text for text in given}.values())
     known = set(map(parse_request, requested))
@@ -302,7 +302,7 @@ def _unscored(reading: Pass, options: ReportOptions, has_text: bool) -> Callable
 
 
 class _Verbs:
-    """The further verbs of a page: each registers its looks; what nobody has asked for may be impossible."""
+    """The further verbs of a page: each registers its looks; one that was not named may be impossible."""
 
     def __init__(self, reading: Pass, options: ReportOptions, referred: bool, has_text: bool) -> None:
         self.planned: dict[str, Callable[[], Result]] = {}
@@ -364,7 +364,7 @@ def _add_human(
 def _add_homogeneity(
     corpus: Corpus, runs: Sequence[Run], options: ReportOptions, found: dict[str, Result], missing: dict[str, str]
 ) -> None:
-    """How homogeneous the runs are that tell of both documents of pairs; what is asked for by name may be an error."""
+    """Adds how homogeneous the runs are. Raises InputError if the pairs of the options cannot be used."""
     scoring = options.joining()
     if options.pairs is None:
         missing["homogeneity"] = NO_PAIRS

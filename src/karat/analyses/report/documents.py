@@ -24,7 +24,7 @@ def entries(ids: Sequence[str], aligned: Sequence[Aligned], has_text: bool = Tru
 
 
 class _Chunk:
-    """The columns of a chunk as lists by document: what is asked of one document at a time."""
+    """The columns of a chunk as lists by document, to be read one document at a time."""
 
     def __init__(self, aligned: Sequence[Aligned], has_text: bool) -> None:
         self.prepared = prepared = aligned[0].prepared
@@ -147,7 +147,7 @@ def _words(surfaces: Sequence[str]) -> list[frozenset[str]]:
 
 
 class _Located:
-    """A text in which phrases are found by their stems; where its tokens stand is seen when first asked for."""
+    """A text in which phrases are found by their stems; where its tokens stand is computed when first needed."""
 
     def __init__(self, text: str, form: str, prepared: Prepared) -> None:
         self.text, self.matching = text, prepared.matching

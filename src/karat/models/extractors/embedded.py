@@ -79,7 +79,7 @@ def keybert(
     goes over a stop word, a mark or the end of a sentence. `candidates=countvectorizer` are those of the package
     keybert, which are scikit-learn's CountVectorizer's: words of one letter and stop words are dropped first, and what
     is left is taken one after the other, so `quality of service` gives `quality service`. The package takes single
-    words unless an option says otherwise (n=1).
+    words unless it is told otherwise (n=1).
     """
     read = _Reading(_embedder(model, layer), _selecting(candidates, _length(n), common), content=False)
     return _predicting(common, read, _Choice("keybert", diversity), tagged=False)

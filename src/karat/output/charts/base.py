@@ -27,7 +27,7 @@ GREY = "#767676"
 
 LONGEST = 32  # letters of a name in a chart
 WIDEST = 92  # letters of a line above a chart
-AT_ONCE = 6  # systems that are told apart by colour and shape in one panel; more have a panel or a line each
+AT_ONCE = 6  # systems that differ by colour and shape in one panel; more have a panel or a line each
 MOST = 60  # systems of a chart
 LINE = 17  # pixels between two systems
 CUT = "…"

@@ -189,7 +189,7 @@ def _marked(entry: Entry, where: str) -> list[Piece]:
 
 
 def pieces(text: str, spans: Sequence[tuple[Span, State | None]]) -> Iterator[Piece]:
-    """A text cut where a span begins or ends; None is a prediction, of references the best state is told.
+    """A text cut where a span begins or ends; None is a prediction, of references the best state is given.
 
     >>> [(p.text, p.classes) for p in pieces("a bee hive", [((2, 5), "found"), ((2, 10), None)])]
     [('a ', ''), ('bee', 'found predicted ends'), (' hive', 'predicted')]

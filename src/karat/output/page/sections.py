@@ -46,7 +46,7 @@ class Block:
     said: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
-    behind: tuple[Table, ...] = ()  # shown when asked for
+    behind: tuple[Table, ...] = ()  # shown when the reader opens them
     why: str | None = None  # where there is nothing
 
 
