@@ -18,7 +18,7 @@ from benchmarks.__main__ import Measured, Stage, run_once
 from karat.corpus import Document
 from karat.formats import read
 from karat.models.all import MODELS
-from karat.models.base import Asked, Predict
+from karat.models.base import CommonOptions, Predict
 from karat.models.extractors.frequencies import Frequencies, frequencies_of
 from karat.text.tags import tagger
 
@@ -57,7 +57,7 @@ def long(corpus: str, words: int) -> list[Document]:
 
 def loaded(name: str) -> Predict:
     """A model with some document frequencies, its tagger loaded."""
-    made = MODELS[name].made(Asked(frequencies=_frequencies()))
+    made = MODELS[name].made(CommonOptions(frequencies=_frequencies()))
     assert len(list(made([Document(text="Neural networks learn graphs.")]))) == 1
     return made
 

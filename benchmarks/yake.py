@@ -16,7 +16,7 @@ from typing import Any
 
 import karat
 from karat.corpus import Document
-from karat.models.base import Asked
+from karat.models.base import CommonOptions
 from karat.models.extractors.yake import yake
 
 Pairs = list[tuple[str, float]]
@@ -24,7 +24,7 @@ Extract = Callable[[str], Pairs]
 
 
 def of_karat(language: str, n: int) -> Extract:
-    predict: Any = yake(Asked(n=n, language=language), raw=True)
+    predict: Any = yake(CommonOptions(n=n, language=language), raw=True)
 
     def extract(text: str) -> Pairs:
         [found] = predict([Document(text=text)])

@@ -19,7 +19,7 @@ from karat.embed import embedder
 from karat.errors import InputError, MissingExtraError
 from karat.libraries import EXTRAS, library
 from karat.llm.client import Chat, Endpoint
-from karat.models.find import wanted
+from karat.models.find import parse_model
 from karat.models.run import PredictOptions, predicted
 from karat.output.workbook import workbook
 from karat.pairs.marian import NEEDED, translator
@@ -219,7 +219,7 @@ LEFT_OUT = (
 
 
 def test_files_of_a_folder_that_need_a_missing_library_are_named_and_the_rest_is_done(papers: Path) -> None:
-    found = predicted(str(papers), wanted(fly), PredictOptions())
+    found = predicted(str(papers), parse_model(fly), PredictOptions())
     assert [(entry.prediction.id, entry.prediction.keyphrases) for entry in found.entries] == [("text.txt", ["Bees"])]
     assert found.notes == LEFT_OUT
 
@@ -238,7 +238,7 @@ def test_a_folder_of_nothing_but_damaged_files_is_refused_and_leaves_nothing(tmp
         f"{tmp_path}/a.txt: is not a text (it holds zero bytes), {tmp_path}/b.txt: is not a text (it holds zero bytes)"
     )
     with pytest.raises(InputError) as raised:
-        predicted(str(tmp_path), wanted(fly), PredictOptions(), output=str(tmp_path / "run.jsonl"))
+        predicted(str(tmp_path), parse_model(fly), PredictOptions(), output=str(tmp_path / "run.jsonl"))
     assert str(raised.value) == f"no document can be read: {said}"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt"]
     done = command(tmp_path, "predict", "firstphrases", ".", "-o", "../run.jsonl")
@@ -254,7 +254,7 @@ def test_a_compression_that_is_missing_is_refused_before_anything_is_predicted(
     monkeypatch.setitem(sys.modules, "zstandard", None)
     corpus = karat.Corpus.of([{"id": "d1", "text": "Bees fly."}])
     with pytest.raises(MissingExtraError, match=r"a \.zst file needs zstandard"):
-        predicted(corpus, wanted(never), PredictOptions(), output=str(tmp_path / "run.jsonl.zst"))
+        predicted(corpus, parse_model(never), PredictOptions(), output=str(tmp_path / "run.jsonl.zst"))
     assert list(tmp_path.iterdir()) == []
 
 

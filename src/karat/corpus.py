@@ -48,14 +48,14 @@ class Prediction(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defau
     kinds: list[str] | None = None
 
     def __post_init__(self) -> None:
-        """What is told of the phrases must be told of each one, and in numbers."""
+        """Raises InputError if scores, probabilities or kinds are not one for each phrase, or not valid."""
         if self.scores is None and self.token_probs is None and self.token_logprobs is None and self.kinds is None:
             return
         count = len(self.keyphrases or ())
         for name in ("scores", "token_probs", "token_logprobs", "kinds"):
-            told = getattr(self, name)
-            if told is not None and len(told) != count:
-                raise InputError(f"{len(told)} {name} for {count} keyphrases")
+            values = getattr(self, name)
+            if values is not None and len(values) != count:
+                raise InputError(f"{len(values)} {name} for {count} keyphrases")
         for kind in self.kinds or ():
             if kind not in ("present", "absent"):
                 raise InputError(f"a kind is `present` or `absent`, not {str(kind)[:40]!r}")
@@ -150,7 +150,7 @@ class LookAhead(Generic[R]):
         return LookAhead, (self._read,)
 
     def ahead(self) -> Iterator[Batch[R]]:
-        """The batches, as far as they are asked for."""
+        """The batches, each read when it is needed."""
         for at in range(AHEAD):
             if at == len(self._kept) and not self._keep_next():
                 return
@@ -189,12 +189,12 @@ class _Records(Generic[R]):
             object.__setattr__(self, "batches", LookAhead(self.batches))
 
     def ahead(self) -> Iterator[Batch[R]]:
-        """The batches, as far as they are asked for: to look at the first ones without reading them twice."""
+        """The batches, each read when it is needed: to look at the first ones without reading them twice."""
         assert isinstance(self.batches, LookAhead)
         return self.batches.ahead()
 
     def records_ahead(self) -> Iterator[R]:
-        """The records, as far as they are asked for, likewise."""
+        """The records, each read when it is needed, likewise."""
         for batch in self.ahead():
             yield from batch.records()
 

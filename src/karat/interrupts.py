@@ -1,4 +1,4 @@
-"""Signals that ask the command to end: SIGINT and SIGTERM are told alike, and what was computed until then is kept."""
+"""SIGINT and SIGTERM, which end the command: both are handled alike, and what was computed until then is kept."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def received() -> bool:
 
 
 def leave() -> NoReturn:
-    """Says that the command was asked to end and ends the process, with code 130 for SIGINT and 143 for SIGTERM.
+    """Prints that the command was stopped and ends the process, with code 130 for SIGINT and 143 for SIGTERM.
 
     Everything is unwound by now. Python's own way out would, after an interrupt within some imports, end the process
     by a signal instead of the code.

@@ -29,7 +29,7 @@ Progress = Callable[[int], None]  # called with the number of documents just don
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is known of an option beyond its name, type and default."""
+    """The help, values, bounds and flags of an option: all but its name, type and default."""
 
     help: str
     values: Mapping[str, str] | Sequence[str] = ()  # the allowed values, with what each means
@@ -62,7 +62,7 @@ def group(kind: type[Any]) -> Any:
 
 
 def about(each: Field[Any]) -> About:
-    """What is known of the option that a field is."""
+    """The help, values, bounds and flags of the option in a field."""
     known: About = each.metadata["about"]
     return known
 
@@ -207,14 +207,14 @@ def disagreements(function: Callable[..., Any], kind: type[Any]) -> list[str]:
 
 def protocol_option(help: str = "Convention to score under. See `karat list protocols`.", **about: Any) -> Any:
     """The field `protocol`: one convention, or several where it is repeatable."""
-    told = {"metavar": "NAME[,option=value...]", "complete": "protocols"} | about
-    return option(told.pop("value", "karat"), help, **told)
+    settings = {"metavar": "NAME[,option=value...]", "complete": "protocols"} | about
+    return option(settings.pop("value", "karat"), help, **settings)
 
 
 def metrics_option(help: str = "What to compute, as f1@5:present. See `karat list metrics`.", **about: Any) -> Any:
     """The field `metrics`."""
-    told = {"metavar": "METRIC", "complete": "metrics", "flags": ("-m", "--metric"), "repeatable": True} | about
-    return option(None, help, **told)
+    settings = {"metavar": "METRIC", "complete": "metrics", "flags": ("-m", "--metric"), "repeatable": True} | about
+    return option(None, help, **settings)
 
 
 def language_option() -> Any:

@@ -462,9 +462,9 @@ KARAT = Protocol("karat", Matching(), Counting(), "karat's own, the default")
 
 
 def _preset(name: str, summary: str, script: str, base: Protocol = KARAT, **options: Any) -> Protocol:
-    told = {"experimental": options.pop("experimental", False), "also": options.pop("also", ())}
+    extra = {"experimental": options.pop("experimental", False), "also": options.pop("also", ())}
     options = {"unicode": "as-is"} | options  # no script looks at Unicode
-    return replace(change(base, **options), name=name, summary=summary, script=script, **told)
+    return replace(change(base, **options), name=name, summary=summary, script=script, **extra)
 
 
 # Chan 2019. Repeats found by joining stems with `_`; an empty line is one empty phrase; a document enters the micro

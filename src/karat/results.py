@@ -29,7 +29,7 @@ UNCHECKED = "results are of an older .karat file, which has no checksum, so that
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One number: who, under what, how it was asked for, and the rows it is made of."""
+    """One number: its system, protocol and request, and the rows it is made of."""
 
     corpus: str
     system: str
@@ -71,8 +71,8 @@ class Score:
         }
 
 
-class Found(Protocol):
-    """What a verb finds, whichever it is: notes for its reader, and the whole as plain values."""
+class Result(Protocol):
+    """The result of any verb: notes for its reader, and the whole as plain values."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -83,8 +83,8 @@ class Found(Protocol):
 
 
 @runtime_checkable
-class Kept(Found, Protocol):
-    """What can also be kept in a `.karat` file."""
+class Saveable(Result, Protocol):
+    """A result that can also be saved to a `.karat` file."""
 
     def save(self, path: str | Path) -> None:
         """Writes the file."""
@@ -93,8 +93,8 @@ class Kept(Found, Protocol):
 class Displayed:
     """A result that shows itself: as its tables where it is printed, as HTML or Markdown in a notebook.
 
-    Results stand left of `karat.output` and know nothing of it. The package has `render` among its lazy names, and it
-    is the package, which stands outside the layers, that is asked here, when something is to be shown.
+    Results stand left of `karat.output` and know nothing of it. The package has `render` among its lazy names, and
+    since it stands outside the layers, `render` is taken from it when a result is shown.
     """
 
     __slots__ = ()
@@ -121,17 +121,17 @@ class Displayed:
             facts += [f"{what} {', '.join(found)}"] if found else []
         return f"<{type(self).__name__}: {'; '.join([*facts, counted(len(rows), 'row')])}>"
 
-    def __str__(self: Found) -> str:
+    def __str__(self: Result) -> str:
         return rendered(self, "table").removesuffix("\n")
 
-    def _repr_html_(self: Found) -> str:
+    def _repr_html_(self: Result) -> str:
         return rendered(self, "html")
 
-    def _repr_markdown_(self: Found) -> str:
+    def _repr_markdown_(self: Result) -> str:
         return rendered(self, "md")
 
     # For IPython, whose plain text of an object would be its one line.
-    def _repr_mimebundle_(self: Found, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self: Result, include: Any = None, exclude: Any = None) -> dict[str, str]:
         forms = {"text/html": "html", "text/markdown": "md"}
         return {"text/plain": str(self)} | {mime: rendered(self, format) for mime, format in forms.items()}
 
@@ -260,8 +260,8 @@ class Results(Displayed):
 def _table(title: str, scores: Sequence[Score]) -> Table:
     """The scores of one corpus under one protocol."""
     systems = dict.fromkeys(score.system for score in scores)
-    requests = list(dict.fromkeys(score.request.as_asked() for score in scores))
-    values = {(score.system, score.request.as_asked()): score.value for score in scores}
+    requests = list(dict.fromkeys(score.request.without_fitted() for score in scores))
+    values = {(score.system, score.request.without_fitted()): score.value for score in scores}
     averages = sorted({request.average or "" for request in requests})
     left_out = [f"documents left out, undefined: {', '.join(missing)}" for missing in [_left_out(scores)] if missing]
     caption = f"{title}, average {', '.join(averages)}."
@@ -509,16 +509,16 @@ def _check_parts(found: Sequence[Results], count: int) -> None:
         twice = sorted({i for i in have if have.count(i) > 1})
         said = [f"shard {i}/{count} is missing" for i in lacking] + [f"shard {i}/{count} is there twice" for i in twice]
         raise InputError("; ".join(said))
-    asked = [_asked(results) for results in found]
-    for results, what in zip(found, asked, strict=True):
-        if what != asked[0]:
+    settings = [_settings_of(results) for results in found]
+    for results, what in zip(found, settings, strict=True):
+        if what != settings[0]:
             raise InputError(
                 f"shard {results.part.index}/{count} was scored otherwise than shard 1/{count}: "
                 "other systems, metrics or protocols"
             )
 
 
-def _asked(results: Results) -> Any:
+def _settings_of(results: Results) -> Any:
     scores = [(s.corpus, s.system, s.protocol, s.request) for s in results.scores]
     remarks = [remark for remark in results.remarks if remark != UNCHECKED]
     return scores, remarks, {name: _without_hash(signature) for name, signature in results.signatures.items()}

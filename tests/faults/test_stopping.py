@@ -188,12 +188,12 @@ def test_a_model_that_was_trained_again_begins_anew(folder: Path) -> None:
 
 def _part_of(folder: Path, model: str) -> bytes:
     """The first line of the part of a run on the corpus in the folder."""
-    from karat.models.base import Asked
-    from karat.models.find import wanted
+    from karat.models.base import CommonOptions
+    from karat.models.find import parse_model
     from karat.models.fingerprint import fingerprint
 
     name = model.replace("kea.json", str(folder / "kea.json"))
-    found = fingerprint(wanted(name), Asked(), karat.read(folder / "corpus.jsonl"))
+    found = fingerprint(parse_model(name), CommonOptions(), karat.read(folder / "corpus.jsonl"))
     return msgspec.json.encode({"karat": karat.__version__, "fingerprint": found}) + b"\n"
 
 
@@ -207,11 +207,11 @@ def test_a_part_that_is_complete_is_finished(folder: Path, documents: int) -> No
     assert done.returncode == 0, done.stderr
     finished = (folder / "run2.jsonl").read_bytes()
     assert len(finished.splitlines()) == len(lines)
-    from karat.models.base import Asked
-    from karat.models.find import wanted
+    from karat.models.base import CommonOptions
+    from karat.models.find import parse_model
     from karat.models.fingerprint import fingerprint
 
-    whose = fingerprint(wanted("firstphrases"), Asked(), karat.read(folder / corpus, format=form))
+    whose = fingerprint(parse_model("firstphrases"), CommonOptions(), karat.read(folder / corpus, format=form))
     head = msgspec.json.encode({"karat": karat.__version__, "fingerprint": whose}) + b"\n"
     (folder / "run2.jsonl").unlink()
     (folder / "run2.jsonl.part").write_bytes(head + finished)

@@ -45,10 +45,10 @@ def test_a_folder_of_files_is_a_corpus_and_references_can_be_joined(tmp_path: Pa
 
 def test_predictions_use_the_tags(tmp_path: Path) -> None:
     from karat.models.all import MODELS
-    from karat.models.base import Asked
+    from karat.models.base import CommonOptions
 
     (tmp_path / "C-1.xml").write_bytes(AKE_XML.replace(b"<POS>NNS</POS>", b"<POS>VBZ</POS>"))
-    [made] = MODELS["firstphrases"].made(Asked())(list(karat.read(tmp_path / "C-1.xml")))
+    [made] = MODELS["firstphrases"].made(CommonOptions())(list(karat.read(tmp_path / "C-1.xml")))
 
     assert made.keyphrases == ["bee", "naïve", "r&d"]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from karat.corpus import Document
 from karat.errors import InputError
-from karat.models.base import Asked
+from karat.models.base import CommonOptions
 from karat.models.extractors.candidates import Candidates, Kind, candidates_of, ngrams, phrases, runs, text_of
 from karat.text.stoplists import stop_words
 from tests.examples import examples
@@ -37,7 +37,7 @@ def tagged(*sentences: str) -> Document:
 
 
 def forms(*sentences: str, kind: Kind = "sequences", **options: Any) -> list[str]:
-    return candidates_of(tagged(*sentences), Asked(), kind, **options).forms
+    return candidates_of(tagged(*sentences), CommonOptions(), kind, **options).forms
 
 
 def columns(found: Candidates) -> list[tuple[str, list[int]]]:
@@ -48,7 +48,7 @@ def columns(found: Candidates) -> list[tuple[str, list[int]]]:
 
 
 def test_the_longest_sequences_of_nouns_and_adjectives_are_found_in_each_sentence() -> None:
-    found = candidates_of(tagged("deep nets of graphs", "graph learns deep", "net"), Asked())
+    found = candidates_of(tagged("deep nets of graphs", "graph learns deep", "net"), CommonOptions())
 
     assert columns(found) == [("deep net", [0]), ("graph", [3, 4]), ("deep", [6]), ("net", [7])]
     assert found.surfaces(1) == ["graphs", "graph"]
@@ -81,12 +81,12 @@ def test_the_filter_of_pke(words: str, kept: bool) -> None:
 def test_the_first_occurrence_decides_for_all() -> None:
     # "used" is a stop word, "uses" is not, and their stem is one.
     assert forms("used .", "uses .", kind="ngrams") == []
-    found = candidates_of(tagged("uses .", "used ."), Asked(), "ngrams")
+    found = candidates_of(tagged("uses .", "used ."), CommonOptions(), "ngrams")
     assert columns(found) == [("use", [0, 2])]
 
 
 def test_adjectives_followed_by_nouns_and_runs_of_given_stems() -> None:
-    text = text_of(tagged("net deep fast net graph", "deep net graph"), Asked())
+    text = text_of(tagged("net deep fast net graph", "deep net graph"), CommonOptions())
 
     assert columns(phrases(text, 3)) == [("net", [0]), ("deep net graph", [5])]
     assert columns(runs(text, {"net", "graph"})) == [("net", [0]), ("net graph", [3, 6])]
@@ -126,7 +126,7 @@ ODD = ["used", "uses", "net", "nets", "Deep", "of", ".", "c++", "ip", "x", "a-b"
 @given(st.lists(st.lists(st.sampled_from(ODD), max_size=7), max_size=4), st.integers(1, 5))
 @settings(max_examples=examples(40), deadline=None)
 def test_n_grams_are_those_that_pke_would_keep(sentences: list[list[str]], n: int) -> None:
-    text = text_of(Document(sentences=[[(word, "x") for word in each] for each in sentences]), Asked())
+    text = text_of(Document(sentences=[[(word, "x") for word in each] for each in sentences]), CommonOptions())
     stems = [text.stems[begin:end] for begin, end in text.spans()]
 
     assert dict(columns(ngrams(text, n))) == plain_ngrams(sentences, stems, n)
@@ -144,7 +144,7 @@ def test_the_examples_of_kim() -> None:
 
 def test_a_simplex_word_must_stand_twice() -> None:
     assert forms("net learns fast graph", "graphs of nets .", kind="nbar") == ["net", "fast graph"]
-    found = candidates_of(tagged("graph learns", "graphs . map"), Asked(), "nbar")
+    found = candidates_of(tagged("graph learns", "graphs . map"), CommonOptions(), "nbar")
     assert columns(found) == [("graph", [0, 2])]
 
 
@@ -156,16 +156,16 @@ def test_an_n_bar_ends_in_a_noun_and_a_preposition_joins_within_a_sentence() -> 
 
 
 def test_possessive_number_and_abbreviation_are_variants_of_one_candidate() -> None:
-    found = candidates_of(tagged("agent 's goal learns", "agent goals"), Asked(), "nbar")
+    found = candidates_of(tagged("agent 's goal learns", "agent goals"), CommonOptions(), "nbar")
     assert columns(found) == [("agent goal", [0, 4])]
     assert found.surfaces(0) == ["agent 's goal", "agent goals"]
 
     explained = tagged("fast support vector machines ( SVMs ) .", "SVM and SVM kernel", "support vector machine")
-    found = candidates_of(explained, Asked(), "nbar")
+    found = candidates_of(explained, CommonOptions(), "nbar")
     assert found.forms == ["fast support vector machin", "support vector machin", "support vector machin kernel"]
     assert found.surfaces(1) == ["SVMs", "SVM", "support vector machine"]
     unexplained = tagged("fast nets ( SVM ) .", "SVM")
-    assert candidates_of(unexplained, Asked(), "nbar").forms == ["fast net", "svm"]
+    assert candidates_of(unexplained, CommonOptions(), "nbar").forms == ["fast net", "svm"]
 
 
 def test_an_n_bar_of_marks_is_none() -> None:
@@ -177,7 +177,7 @@ def test_an_n_bar_of_marks_is_none() -> None:
 
 def test_raw_text_is_tagged_and_its_title_counts_as_text() -> None:
     document = Document(title="Deep networks", text="The networks learn. They learn graphs.")
-    found = candidates_of(document, Asked())
+    found = candidates_of(document, CommonOptions())
 
     assert columns(found) == [("deep network", [0]), ("network", [3]), ("graph", [8])]
     assert found.text.bounds == [0, 2, 6, 10]
@@ -186,7 +186,7 @@ def test_raw_text_is_tagged_and_its_title_counts_as_text() -> None:
 
 
 def test_without_a_tagger_candidates_are_n_grams_in_the_language_s_stems() -> None:
-    found = candidates_of(Document(text="Les réseaux de neurones."), Asked(language="french"))
+    found = candidates_of(Document(text="Les réseaux de neurones."), CommonOptions(language="french"))
 
     assert found.forms == ["réseau", "neuron"]
     assert (found.text.tags, found.tags(0)) == ([], [[]])
@@ -194,4 +194,4 @@ def test_without_a_tagger_candidates_are_n_grams_in_the_language_s_stems() -> No
 
 def test_an_unknown_selection_is_refused() -> None:
     with pytest.raises(InputError, match="unknown candidates 'sequence'; did you mean 'sequences'"):
-        candidates_of(Document(), Asked(), "sequence")  # type: ignore[arg-type]
+        candidates_of(Document(), CommonOptions(), "sequence")  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from karat.corpus import Document
 from karat.embed import Vectors
 from karat.embed.hashed import Hashed
 from karat.errors import InputError
-from karat.models.base import Asked
+from karat.models.base import CommonOptions
 from karat.models.extractors import embedded
 from karat.models.extractors.embedded import dropped_first, embedrank, keybert, marginal
 from karat.text.stoplists import stop_words
@@ -50,16 +50,16 @@ def sky(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("diversity", PACKAGE)
 def test_keybert_gives_the_list_of_the_package(sky: str, diversity: float) -> None:
-    found = pairs(keybert(Asked(n=4), model=sky, n=1, diversity=diversity), text=" ".join(SKY))
+    found = pairs(keybert(CommonOptions(n=4), model=sky, n=1, diversity=diversity), text=" ".join(SKY))
     assert [phrase for phrase, _ in found] == [phrase for phrase, _ in PACKAGE[diversity]]
     assert [score for _, score in found] == pytest.approx([score for _, score in PACKAGE[diversity]], abs=5e-5)
 
 
 def test_embedrank_can_be_asked_for_the_same(sky: str) -> None:
-    asked = Asked(n=4)
+    common = CommonOptions(n=4)
     options: dict[str, Any] = {"candidates": "ngrams", "n": 1, "document": "text", "mmr": "keybert"}
-    found = pairs(embedrank(asked, model=sky, diversity=0.5, **options), text=" ".join(SKY))
-    assert found == pairs(keybert(asked, model=sky, n=1, diversity=0.5), text=" ".join(SKY))
+    found = pairs(embedrank(common, model=sky, diversity=0.5, **options), text=" ".join(SKY))
+    assert found == pairs(keybert(common, model=sky, n=1, diversity=0.5), text=" ".join(SKY))
 
 
 # What scikit-learn 1.9.1 gives: CountVectorizer(ngram_range=(1, 2), stop_words=sorted(stop_words("english"))).
@@ -96,17 +96,17 @@ VECTORIZED = {
 @pytest.mark.parametrize("text", VECTORIZED)
 def test_candidates_with_stop_words_dropped_first_are_those_of_scikit_learn(text: str) -> None:
     assert [phrase for phrase, _ in dropped_first(text, 2, stop_words("english"))] == VECTORIZED[text]
-    asked = Asked(n=99)
+    common = CommonOptions(n=99)
     for predict in (
-        keybert(asked, candidates="countvectorizer", n=2),
-        embedrank(asked, candidates="countvectorizer", n=2, document="text"),
+        keybert(common, candidates="countvectorizer", n=2),
+        embedrank(common, candidates="countvectorizer", n=2, document="text"),
     ):
         assert sorted(phrase for phrase, _ in pairs(predict, text=text)) == VECTORIZED[text]
 
 
 def test_a_phrase_goes_over_a_stop_word_only_where_these_are_dropped_first() -> None:
-    def phrases(candidates: Any, **asked: Any) -> set[str]:
-        found = keybert(Asked(n=99, **asked), candidates=candidates, n=2)
+    def phrases(candidates: Any, **common: Any) -> set[str]:
+        found = keybert(CommonOptions(n=99, **common), candidates=candidates, n=2)
         return {phrase for phrase, _ in pairs(found, title="Services", text="The quality of services. Users agree.")}
 
     assert phrases("ngrams") == {"services", "quality", "users", "agree", "users agree"}
@@ -118,7 +118,7 @@ def test_a_phrase_goes_over_a_stop_word_only_where_these_are_dropped_first() -> 
 def test_embedrank_weighs_standard_scores_as_the_paper_says(tmp_path: Path) -> None:
     model = vectors(tmp_path / "v.txt", {"sun": (1, 0), "moon": (0, 1), "star": (0.6, 0.8)})
     ways: dict[str, Any] = {"candidates": "ngrams", "n": 1, "document": "text", "model": model}
-    found = pairs(embedrank(Asked(), diversity=0.4, **ways), text="sun moon star")
+    found = pairs(embedrank(CommonOptions(), diversity=0.4, **ways), text="sun moon star")
     # The document is (1.6, 1.8) / 3. Cosines with it, and their standard scores around one half:
     length = sqrt(1.6**2 + 1.8**2)
     near = {"sun": 1.6 / length, "moon": 1.8 / length, "star": (0.6 * 1.6 + 0.8 * 1.8) / length}
@@ -129,7 +129,7 @@ def test_embedrank_weighs_standard_scores_as_the_paper_says(tmp_path: Path) -> N
     last = min(after["sun"], 0.6 * worth["moon"] - 0.4 * max(0.5 + 1, 0.5 - 1))
     assert [phrase for phrase, _ in found] == ["star", "sun", "moon"]
     assert [score for _, score in found] == pytest.approx([0.6 * worth["star"], after["sun"], last], abs=1e-6)
-    assert [phrase for phrase, _ in pairs(embedrank(Asked(), diversity=0.0, **ways), text="sun moon star")] == [
+    assert [phrase for phrase, _ in pairs(embedrank(CommonOptions(), diversity=0.0, **ways), text="sun moon star")] == [
         "star",
         "moon",
         "sun",
@@ -139,8 +139,8 @@ def test_embedrank_weighs_standard_scores_as_the_paper_says(tmp_path: Path) -> N
 def test_a_document_is_its_nouns_and_adjectives_or_its_text(tmp_path: Path) -> None:
     model = vectors(tmp_path / "v.txt", {"bees": (1, 0), "flowers": (0, 1), "visit": (0, 9)})
     document = {"sentences": [[("bees", "NNS"), ("bees", "NNS"), ("visit", "VBP"), ("flowers", "NNS")]]}
-    assert pairs(embedrank(Asked(n=1), model=model), **document)[0][0] == "bees bees"
-    assert pairs(embedrank(Asked(n=1), model=model, document="text"), **document)[0][0] == "flowers"
+    assert pairs(embedrank(CommonOptions(n=1), model=model), **document)[0][0] == "bees bees"
+    assert pairs(embedrank(CommonOptions(n=1), model=model, document="text"), **document)[0][0] == "flowers"
 
 
 def test_each_distinct_phrase_is_embedded_once_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,19 +153,21 @@ def test_each_distinct_phrase_is_embedded_once_a_call(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(embedded, "_kept", lambda name: Counting())
     bees = Document(text="honey bees dance")
-    list(keybert(Asked())([bees, Document(text="honey bees sing"), bees]))
+    list(keybert(CommonOptions())([bees, Document(text="honey bees sing"), bees]))
     assert seen.count("honey bees") == 1
     assert len(seen) == len(set(seen)) == 9  # two texts, which are phrases too; two pairs and three words more
 
 
 def test_stems_and_phrases_apart_are_given_on_request() -> None:
-    found = [phrase for phrase, _ in pairs(keybert(Asked(n=9, redundancy=True, stem=True)), text="honey bees dance")]
+    found = [
+        phrase for phrase, _ in pairs(keybert(CommonOptions(n=9, redundancy=True, stem=True)), text="honey bees dance")
+    ]
     assert found == ["honey bee danc"]
 
 
 def test_a_document_without_phrases_has_no_predictions() -> None:
-    assert [pairs(keybert(Asked()), text=text) for text in ("", "of the")] == [[], []]
-    assert pairs(embedrank(Asked()), sentences=[[("of", "IN"), ("the", "DT")]]) == []
+    assert [pairs(keybert(CommonOptions()), text=text) for text in ("", "of the")] == [[], []]
+    assert pairs(embedrank(CommonOptions()), sentences=[[("of", "IN"), ("the", "DT")]]) == []
 
 
 @pytest.mark.parametrize(

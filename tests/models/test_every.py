@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from karat.corpus import Document, Prediction
-from karat.models.base import Asked, settled
+from karat.models.base import CommonOptions, settled
 from karat.models.extractors.frequencies import Frequencies
 from karat.models.find import own_models
 
@@ -28,7 +28,7 @@ EXTRACTORS = [name for name, model in own_models().items() if not {"training", "
 
 def predicted(name: str, documents: Sequence[Document], n: int = 5) -> list[Prediction]:
     model = settled(own_models()[name], OPTIONS.get(name, {}))
-    return list(model.made(Asked(n=n, frequencies=KNOWN))(documents))
+    return list(model.made(CommonOptions(n=n, frequencies=KNOWN))(documents))
 
 
 @pytest.mark.parametrize("name", EXTRACTORS)

@@ -15,14 +15,14 @@ from karat.cli import completion
 from karat.corpus import Document, Prediction
 from karat.errors import InputError
 from karat.models import find as finding
-from karat.models.base import Asked
-from karat.models.find import Wanted, as_prediction, wanted
+from karat.models.base import CommonOptions
+from karat.models.find import ModelSpec, as_prediction, parse_model
 
 DOCUMENTS = [Document(id="d1", text="Bees fly."), Document(id="d2", text="Wasps sting.")]
 
 
-def predictions(model: Wanted, asked: Asked | None = None) -> list[Prediction]:
-    return list(model.find().made(asked or Asked())(DOCUMENTS))
+def predictions(model: ModelSpec, common: CommonOptions | None = None) -> list[Prediction]:
+    return list(model.find().made(common or CommonOptions())(DOCUMENTS))
 
 
 def first_words(
@@ -34,11 +34,11 @@ def first_words(
 
 
 def test_options_come_behind_the_name_and_become_what_they_are_by_default() -> None:
-    found = wanted(first_words, {"upper": "true", "times": "2"})
-    assert predictions(found, Asked(n=1))[0].keyphrases == ["BEES"]  # n is told, and cut to
+    found = parse_model(first_words, {"upper": "true", "times": "2"})
+    assert predictions(found, CommonOptions(n=1))[0].keyphrases == ["BEES"]  # n is told, and cut to
     assert predictions(found)[0].keyphrases == ["BEES", "FLY."] * 2
     assert found.find().summary == "The first words of each document."
-    assert wanted("kpminer, lasf=2,alpha = 2").options == {"lasf": "2", "alpha": "2"}
+    assert parse_model("kpminer, lasf=2,alpha = 2").options == {"lasf": "2", "alpha": "2"}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_options_come_behind_the_name_and_become_what_they_are_by_default() -> N
 )
 def test_a_wrong_option_is_named(options: dict[str, str], said: str) -> None:
     with pytest.raises(InputError) as caught:
-        wanted(first_words, options).find()
+        parse_model(first_words, options).find()
     assert str(caught.value).startswith(said)
 
 
@@ -64,18 +64,18 @@ def test_an_option_without_a_default_is_needed_and_others_are_taken_where_the_pl
         return [sorted(options)] * len(documents)
 
     with pytest.raises(InputError, match="needs an option path; write lexicon,path=VALUE"):
-        wanted(lexicon).find()
-    assert predictions(wanted(lexicon, {"path": "words.txt"}))[0].keyphrases == ["words.txt"]
-    assert predictions(wanted(anything, {"b": "1", "a": "2"}))[0].keyphrases == ["a", "b"]
+        parse_model(lexicon).find()
+    assert predictions(parse_model(lexicon, {"path": "words.txt"}))[0].keyphrases == ["words.txt"]
+    assert predictions(parse_model(anything, {"b": "1", "a": "2"}))[0].keyphrases == ["a", "b"]
 
 
 def test_unknown_models_and_broken_options_say_what_to_write() -> None:
     with pytest.raises(InputError, match=r"unknown model 'multipartitrank'; did you mean 'multipartiterank'\?"):
-        wanted("multipartitrank").find()
+        parse_model("multipartitrank").find()
     with pytest.raises(InputError, match=r"'lasf' is no option; write NAME,option=value"):
-        wanted("kpminer,lasf")
+        parse_model("kpminer,lasf")
     with pytest.raises(InputError, match="named module:function"):
-        wanted(":first_words").find()
+        parse_model(":first_words").find()
 
 
 def test_the_shell_completes_models_and_their_options() -> None:
@@ -94,7 +94,7 @@ def test_a_plug_in_is_imported_from_the_current_folder(tmp_path: Path, monkeypat
     (tmp_path / "bee_wrong.py").write_text("1 / 0\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert predictions(wanted("bee_models:Bees.all"))[1] == Prediction(id="d2", keyphrases=["bees"])
+    assert predictions(parse_model("bee_models:Bees.all"))[1] == Prediction(id="d2", keyphrases=["bees"])
     for name, said in {
         "bee_models:Bess": r"unknown function of bee_models 'Bess'; did you mean 'Bees'\?",
         "bee_models:swarm": "a model is a function from documents to phrases, not int",
@@ -103,7 +103,7 @@ def test_a_plug_in_is_imported_from_the_current_folder(tmp_path: Path, monkeypat
         "bee_wrong:f": r"cannot be imported: ZeroDivisionError: division by zero \(bee_wrong.py, line 1\)",
     }.items():
         with pytest.raises(InputError, match=said):
-            wanted(name).find()
+            parse_model(name).find()
 
 
 def test_installed_packages_offer_models_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,11 +113,11 @@ def test_installed_packages_offer_models_by_name(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(
         __import__("sys").modules, __name__, __import__("types").SimpleNamespace(first_words=first_words)
     )
-    assert predictions(wanted("words,upper=true"))[1].keyphrases == ["WASPS", "STING."]
+    assert predictions(parse_model("words,upper=true"))[1].keyphrases == ["WASPS", "STING."]
     with pytest.raises(InputError, match="the plug-in nothing_like_this:f cannot be loaded: ModuleNotFoundError"):
-        wanted("gone").find()
+        parse_model("gone").find()
     with pytest.raises(InputError, match="did you mean 'words'"):
-        wanted("word").find()
+        parse_model("word").find()
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_as_many_results_as_documents_are_wanted(results: Any, said: str) -> Non
         return results
 
     with pytest.raises(InputError) as caught:
-        predictions(wanted(given))
+        predictions(parse_model(given))
     assert said in str(caught.value)
 
 
@@ -187,4 +187,4 @@ def test_results_may_come_one_by_one() -> None:
         for document in documents:
             yield {"keyphrases": [document.text]}
 
-    assert [each.keyphrases for each in predictions(wanted(lazily))] == [["Bees fly."], ["Wasps sting."]]
+    assert [each.keyphrases for each in predictions(parse_model(lazily))] == [["Bees fly."], ["Wasps sting."]]

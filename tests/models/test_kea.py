@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import karat
 from karat.corpus import Corpus, Document
 from karat.errors import InputError
-from karat.models.base import Asked
+from karat.models.base import CommonOptions
 from karat.models.extractors.candidates import text_of
 from karat.models.extractors.kea import Ranges, candidates, cut_points, kea, read_kea
 from tests.forked import program
@@ -89,7 +89,7 @@ def test_what_is_learned_is_what_a_hand_counts(tiny: str) -> None:
 
 
 def test_probabilities_are_those_of_naive_bayes(tiny: str) -> None:
-    [found] = kea(Asked(), model=tiny)([Document(text="moths moths stone river")])
+    [found] = kea(CommonOptions(), model=tiny)([Document(text="moths moths stone river")])
     # A document beside those of the training: log2 is of (1 + 1) / 5 for moths and of 5 / 5 for the others.
     assert 2 / 4 * -log2(2 / 5) > 0.5  # in the upper range
     yes = (4 + 1) * (5 / 6) * (5 / 6)  # keyphrases, in the upper range of tf·idf, in the first of positions
@@ -100,7 +100,7 @@ def test_probabilities_are_those_of_naive_bayes(tiny: str) -> None:
 
 
 def test_candidates_have_stop_words_inside_but_not_at_the_edge() -> None:
-    found = candidates(text_of(Document(text="The quality of service, a net."), Asked(), tagged=False), 3)
+    found = candidates(text_of(Document(text="The quality of service, a net."), CommonOptions(), tagged=False), 3)
     assert found.forms == ["qualiti", "qualiti of servic", "servic", "net"]
     assert found.surface(1) == "quality of service"
 
@@ -113,10 +113,10 @@ def test_variants_of_a_reference_count_as_it(tmp_path: Path) -> None:
 
 def test_a_title_counts_as_often_as_is_asked_for(tiny: str) -> None:
     document = Document(title="stone", text="river wasps wasps wasps moths moths")
-    plain, weighed = (next(iter(kea(Asked(title_weight=w), model=tiny)([document]))) for w in (1.0, 9.0))
+    plain, weighed = (next(iter(kea(CommonOptions(title_weight=w), model=tiny)([document]))) for w in (1.0, 9.0))
     assert plain.keyphrases == weighed.keyphrases  # a word of all documents has no weight at all
     first = Document(title="ants", text="river wasps wasps wasps")
-    plain, weighed = (next(iter(kea(Asked(title_weight=w), model=tiny)([first]))) for w in (1.0, 9.0))
+    plain, weighed = (next(iter(kea(CommonOptions(title_weight=w), model=tiny)([first]))) for w in (1.0, 9.0))
     assert (plain.scores or [0])[0] < (weighed.scores or [0])[0]  # type: ignore[operator]
 
 
@@ -167,9 +167,9 @@ def test_what_cannot_be_learned_is_told(tiny: str, tmp_path: Path) -> None:
             karat.train(Corpus.of(corpus), model, output=output)
     assert not output.exists()
     with pytest.raises(InputError, match="kea,model=FILE"):
-        kea(Asked())
+        kea(CommonOptions())
     with pytest.raises(InputError, match="was trained on english documents; ask for english"):
-        kea(Asked(language="fr"), model=tiny)
+        kea(CommonOptions(language="fr"), model=tiny)
 
 
 def test_the_command_trains_and_predicts(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from karat.corpus import Document, Prediction
 from karat.errors import InputError
 from karat.models.all import MODELS
-from karat.models.base import Asked, settled
+from karat.models.base import CommonOptions, settled
 from karat.models.extractors.frequencies import Frequencies
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "pke.synthetic.jsonl.gz"
@@ -55,20 +55,22 @@ def read_golden(path: Path) -> Golden:
 
 def check_lists(golden: Golden, name: str) -> None:
     """All lists of a model are pke's: the same phrases in the same order, and scores to 1e-9."""
-    found = predicted(name, golden.documents, Asked(stem=True, frequencies=golden.frequencies))
+    found = predicted(name, golden.documents, CommonOptions(stem=True, frequencies=golden.frequencies))
     for made, expected in zip(found, golden.expected, strict=True):
         assert made.keyphrases == [phrase for phrase, _ in expected[name]], made.id
         assert made.scores == pytest.approx([score for _, score in expected[name]], abs=1e-9, rel=0), made.id
 
 
-def predicted(name: str, documents: list[Document], asked: Asked, **options: Any) -> list[Prediction]:
+def predicted(name: str, documents: list[Document], common: CommonOptions, **options: Any) -> list[Prediction]:
     known = {option: value for option, value in options.items() if option in MODELS[name].options}
-    return list(settled(MODELS[name], known).made(asked)(documents))
+    return list(settled(MODELS[name], known).made(common)(documents))
 
 
-def phrases(name: str, document: Document, asked: Asked | None = None, **options: Any) -> list[tuple[str | None, Any]]:
+def phrases(
+    name: str, document: Document, common: CommonOptions | None = None, **options: Any
+) -> list[tuple[str | None, Any]]:
     """The phrases of one document, with their scores."""
-    [made] = predicted(name, [document], replace(asked or Asked(), frequencies=KNOWN), **options)
+    [made] = predicted(name, [document], replace(common or CommonOptions(), frequencies=KNOWN), **options)
     return list(zip(made.keyphrases or (), made.scores or (), strict=True))
 
 
@@ -91,7 +93,7 @@ def test_a_phrase_is_given_as_it_stands_first_in_lower_case_or_as_stems() -> Non
     document = Document(sentences=TAGGED)
 
     assert phrases("firstphrases", document) == [("deep networks", 0.0), ("graphs", -3.0), ("graph colours", -9.0)]
-    assert [phrase for phrase, _ in phrases("firstphrases", document, Asked(stem=True, n=2))] == [
+    assert [phrase for phrase, _ in phrases("firstphrases", document, CommonOptions(stem=True, n=2))] == [
         "deep network",
         "graph",
     ]
@@ -107,7 +109,7 @@ def test_penn_tags_are_as_good_as_universal_ones() -> None:
 
 def test_tfidf_by_hand() -> None:
     # deep: 2 · log2(8 / 4); graph: 2 · log2(8 / 2); what no document has: log2(8 / 1), twice for "deep network".
-    found = dict(phrases("tfidf", Document(sentences=TAGGED), Asked(n=20)))
+    found = dict(phrases("tfidf", Document(sentences=TAGGED), CommonOptions(n=20)))
 
     assert found["deep"] == 2.0
     assert found["graphs"] == 4.0
@@ -117,13 +119,13 @@ def test_tfidf_by_hand() -> None:
 
 def test_a_title_counts_as_often_as_it_is_said_to() -> None:
     document = Document(title="Deep networks for graphs.", sentences=TAGGED)
-    found = dict(phrases("tfidf", document, Asked(n=20, title_weight=3)))
+    found = dict(phrases("tfidf", document, CommonOptions(n=20, title_weight=3)))
 
     assert found["deep"] == 4.0  # 3 + 1 times log2(8 / 4)
     assert found["networks"] == 12.0
     assert found["colours"] == 3.0
     other = Document(title="Something else", sentences=TAGGED)
-    assert dict(phrases("tfidf", other, Asked(n=20, title_weight=3)))["deep"] == 2.0
+    assert dict(phrases("tfidf", other, CommonOptions(n=20, title_weight=3)))["deep"] == 2.0
 
 
 @pytest.mark.parametrize("name", ["singlerank", "positionrank", "topicrank", "multipartiterank", "kpminer"])
@@ -132,14 +134,14 @@ def test_a_title_that_counts_once_changes_nothing_and_one_that_counts_more_does(
     document = Document(title="Deep networks for graphs.", sentences=sentences)
     plain = phrases(name, Document(sentences=sentences))
 
-    assert phrases(name, document, Asked(title_weight=1)) == plain
-    assert phrases(name, document, Asked(title_weight=4)) != plain
+    assert phrases(name, document, CommonOptions(title_weight=1)) == plain
+    assert phrases(name, document, CommonOptions(title_weight=4)) != plain
 
 
 def test_a_phrase_inside_a_better_one_is_left_out_on_request() -> None:
     document = Document(sentences=TAGGED)
-    every = [phrase for phrase, _ in phrases("tfidf", document, Asked(n=3))]
-    apart = [phrase for phrase, _ in phrases("tfidf", document, Asked(n=3, redundancy=True))]
+    every = [phrase for phrase, _ in phrases("tfidf", document, CommonOptions(n=3))]
+    apart = [phrase for phrase, _ in phrases("tfidf", document, CommonOptions(n=3, redundancy=True))]
 
     assert every == ["deep networks", "networks", "graphs"]
     assert apart == ["deep networks", "graphs", "deep network learns"]
@@ -180,28 +182,32 @@ def test_one_candidate_is_a_prediction(name: str) -> None:
 @pytest.mark.parametrize("name", ["tfidf", "kpminer"])
 def test_what_counts_documents_says_where_the_counts_come_from(name: str) -> None:
     with pytest.raises(InputError, match=rf"{name} needs document frequencies; .* \(--df FILE\)"):
-        MODELS[name].made(Asked())
+        MODELS[name].made(CommonOptions())
 
 
 def test_a_language_without_a_tagger_is_predicted_from_n_grams_and_a_note_says_so() -> None:
     french = Document(text="L'étude des réseaux de neurones. Les réseaux de neurones apprennent des images.")
-    asked = Asked(language="fr", n=3, frequencies=KNOWN)
+    common = CommonOptions(language="fr", n=3, frequencies=KNOWN)
     for name in NAMES:
-        [made] = predicted(name, [french], asked)
+        [made] = predicted(name, [french], common)
         assert made.keyphrases, name
-        notes = MODELS[name].notes(asked, [french])
+        notes = MODELS[name].notes(common, [french])
         told = "no tagger for french: candidates are n-grams of 1 to 3 words; name a tagger (spacy:MODEL)"
         assert [note.startswith(told) for note in notes] == ([] if name in ("tfidf", "kpminer") else [True])
-        assert MODELS[name].notes(asked, [Document(sentences=TAGGED)]) == MODELS[name].notes(Asked(), [french]) == []
-    [made] = predicted("tfidf", [french], asked)
+        assert (
+            MODELS[name].notes(common, [Document(sentences=TAGGED)])
+            == MODELS[name].notes(CommonOptions(), [french])
+            == []
+        )
+    [made] = predicted("tfidf", [french], common)
     assert made.keyphrases == ["réseaux", "neurones", "étude"]
 
 
 def test_a_language_without_stop_words_and_one_that_is_none_are_told() -> None:
-    [note] = MODELS["tfidf"].notes(Asked(language="hungarian"), [])
+    [note] = MODELS["tfidf"].notes(CommonOptions(language="hungarian"), [])
     assert note == "no stop words for hungarian: candidates may hold articles and prepositions"
     with pytest.raises(InputError, match="unknown language 'englsh'; did you mean 'english'"):
-        phrases("tfidf", Document(text="Deep nets."), Asked(language="englsh"))
+        phrases("tfidf", Document(text="Deep nets."), CommonOptions(language="englsh"))
 
 
 def test_options_out_of_range_are_refused() -> None:

@@ -16,7 +16,7 @@ from karat.corpus import Corpus
 from karat.errors import InputError
 from karat.llm.client import endpoint
 from karat.llm.store import Limits
-from karat.models.find import wanted
+from karat.models.find import parse_model
 from karat.models.prompt import Asking, parse, token_logprobs
 from karat.models.run import Predicted, PredictOptions, forecast, predicted
 from tests.pairs.server import Endpoint, Handler, Reply, answer, broken, serving, status
@@ -54,7 +54,7 @@ def asking(server: Endpoint, logprobs: bool = False, tries: int = 1, **options: 
 
 
 def said(found: Asking, n: int = 10, output: str | None = None) -> Predicted:
-    return predicted(CORPUS, wanted("llm:small"), PredictOptions(n=n, asking=found), output=output)
+    return predicted(CORPUS, parse_model("llm:small"), PredictOptions(n=n, asking=found), output=output)
 
 
 # ---------------------------------------------------------------------------------------------- asking
@@ -108,7 +108,7 @@ def test_wrong_prompts_and_examples_say_what_to_write(server: Endpoint, tmp_path
         with pytest.raises(InputError, match=why):
             said(asking(server, **options))
     with pytest.raises(InputError, match="a language model has no options of its own"):
-        predicted(CORPUS, wanted("llm:small,top=3"), PredictOptions(asking=asking(server)))
+        predicted(CORPUS, parse_model("llm:small,top=3"), PredictOptions(asking=asking(server)))
     with pytest.raises(InputError, match="needs an endpoint"):
         karat.predict(CORPUS, "llm:small")
     assert server.asked == []
@@ -134,9 +134,9 @@ def test_limits_hold_and_a_forecast_asks_nothing(server: Endpoint, tmp_path: Pat
     )
     assert len(server.asked) == 2
     priced = asking(server, store=tmp_path / "a.sqlite", limits=Limits(price_out=1e6))
-    counted = forecast(CORPUS, wanted("llm:small"), PredictOptions(n=4, asking=priced))
+    counted = forecast(CORPUS, parse_model("llm:small"), PredictOptions(n=4, asking=priced))
     assert (counted.requests, counted.answered, counted.usage.tokens_out, counted.cost) == (3, 0, 60, 60.0)
-    counted = forecast(CORPUS, wanted("llm:small"), PredictOptions(asking=priced))
+    counted = forecast(CORPUS, parse_model("llm:small"), PredictOptions(asking=priced))
     assert (counted.requests, counted.answered) == (3, 2)
     assert len(server.asked) == 2
 

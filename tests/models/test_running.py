@@ -17,7 +17,7 @@ import karat
 from karat.corpus import Corpus, Document
 from karat.errors import InputError
 from karat.models.extractors.frequencies import Frequencies
-from karat.models.find import wanted
+from karat.models.find import parse_model
 from karat.models.run import CHUNK, Predicted, PredictOptions, predicted
 from karat.options import WorkOptions, options_from
 from karat.text.languages import other_language
@@ -33,7 +33,7 @@ def third_word(documents: Sequence[Document]) -> list[list[tuple[str, float]]]:
 
 
 def ran(corpus: Corpus, **options: object) -> Predicted:
-    return predicted(corpus, wanted(third_word), options_from(PredictOptions, options))
+    return predicted(corpus, parse_model(third_word), options_from(PredictOptions, options))
 
 
 def test_a_run_has_every_document_in_order_on_any_number_of_processes() -> None:
@@ -69,7 +69,7 @@ def test_a_text_is_extracted_from_with_karats_own_models() -> None:
 
 def test_the_corpus_itself_tells_frequencies_where_nothing_else_does() -> None:
     corpus = Corpus.of([{"id": "d1", "text": "bees"}, {"id": "d2", "text": "bees, wasps"}])
-    found = predicted(corpus, wanted("tfidf"), PredictOptions(n=1))
+    found = predicted(corpus, parse_model("tfidf"), PredictOptions(n=1))
     assert found.notes == ("document frequencies are those of the 2 documents at hand; --df names others",)
     assert found.rows()[1] == {
         "corpus": "corpus",
@@ -100,7 +100,7 @@ def test_empty_documents_and_those_without_phrases_are_counted(tmp_path: Path) -
     (tmp_path / "none.txt").write_text("of and the\n")
     (tmp_path / "some.txt").write_text("Bees dance in the hive.")
     (tmp_path / "void.txt").write_text("  \n")
-    found = predicted(str(tmp_path), wanted("tfidf"), PredictOptions(frequencies=Frequencies(9, {})))
+    found = predicted(str(tmp_path), parse_model("tfidf"), PredictOptions(frequencies=Frequencies(9, {})))
     assert [(entry.prediction.id, bool(entry.prediction.keyphrases)) for entry in found.entries] == [
         ("locked.pdf", False),
         ("none.txt", False),
@@ -117,7 +117,7 @@ def test_empty_documents_and_those_without_phrases_are_counted(tmp_path: Path) -
 def test_another_language_than_the_one_said_is_remarked_upon() -> None:
     french = "Les abeilles dansent dans la ruche et elles disent aux autres que les fleurs sont dans le pré."
     corpus = Corpus.of([{"id": n, "text": french} for n in range(3)])
-    found = predicted(corpus, wanted("tfidf"), PredictOptions(frequencies=Frequencies(9, {})))
+    found = predicted(corpus, parse_model("tfidf"), PredictOptions(frequencies=Frequencies(9, {})))
     assert found.notes == ("the texts look French, not English: see --language",)
     assert other_language([french] * 3, "french") is None
     assert other_language(["Les abeilles."], "english") is None  # too few words
@@ -136,7 +136,7 @@ def picky(documents: Sequence[Document]) -> list[list[str]]:
 def test_a_plug_in_that_fails_names_the_document_and_keeps_what_came_before(tmp_path: Path) -> None:
     target = tmp_path / "run.jsonl"
     for jobs in (1, 2):
-        found = predicted(CORPUS, wanted(picky), PredictOptions(work=WorkOptions(jobs=jobs)), output=str(target))
+        found = predicted(CORPUS, parse_model(picky), PredictOptions(work=WorkOptions(jobs=jobs)), output=str(target))
         assert found.failure is not None
         assert found.failure.startswith(
             "picky fails on document 'd40': ValueError: no number 40 (test_running.py, line "
@@ -167,15 +167,15 @@ def test_a_wrong_number_of_results_is_not_taken_one_by_one() -> None:
 
 def test_another_model_or_corpus_does_not_go_on_with_what_was_begun(tmp_path: Path) -> None:
     target = str(tmp_path / "run.jsonl")
-    predicted(CORPUS, wanted(picky), PredictOptions(), output=target)
-    found = predicted(CORPUS, wanted(third_word), PredictOptions(), output=target)
+    predicted(CORPUS, parse_model(picky), PredictOptions(), output=target)
+    found = predicted(CORPUS, parse_model(third_word), PredictOptions(), output=target)
     assert found.notes == (f"{target}.part was of another model, other options or other documents: begun anew",)
     assert [json.loads(line)["keyphrases"] for line in Path(target).read_text().splitlines()][:2] == [["0"], ["1"]]
     assert not Path(f"{target}.part").exists()
     others = Corpus.of([{"id": "d0", "text": "other bees"}])
     for options, corpus in ((PredictOptions(n=5), CORPUS), (PredictOptions(), others)):
-        predicted(CORPUS, wanted(picky), PredictOptions(), output=target)
-        found = predicted(corpus, wanted(picky), options, output=target)
+        predicted(CORPUS, parse_model(picky), PredictOptions(), output=target)
+        found = predicted(corpus, parse_model(picky), options, output=target)
         assert any("begun anew" in note for note in found.notes)
 
 
@@ -209,7 +209,7 @@ def test_a_command_that_is_killed_goes_on_where_it_was(tmp_path: Path, monkeypat
     (tmp_path / "go").touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    model = wanted("slow_models:slowly")
+    model = parse_model("slow_models:slowly")
     found = predicted("corpus.jsonl", model, PredictOptions(), output="run.jsonl.gz")
     assert found.notes == ("went on after 64 documents that were there already",)
     assert [entry.title for entry in found.entries] == [f"Bee {n}" for n in range(100)]

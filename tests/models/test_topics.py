@@ -13,7 +13,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist
 
 from karat.corpus import Document
-from karat.models.base import Asked
+from karat.models.base import CommonOptions
 from karat.models.extractors import graphs, topics
 from karat.models.extractors.candidates import Candidates, candidates_of
 from karat.models.extractors.graphs import Graph, walk, word_graph
@@ -101,7 +101,7 @@ def made(seed: int, kind: str) -> Candidates:
     tags = [chance.choice(["NOUN", "ADJ", "VERB"]) for _ in words]
     sentences = [list(zip(words[at : at + 20], tags[at : at + 20], strict=True)) for at in range(0, 140, 20)]
     title = "".join(word for word, _ in sentences[0])
-    return candidates_of(Document(title=title, sentences=sentences), Asked(), kind)  # type: ignore[arg-type]
+    return candidates_of(Document(title=title, sentences=sentences), CommonOptions(), kind)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", ["sequences", "ngrams"])
@@ -124,7 +124,7 @@ def test_a_long_text_is_walked_as_a_short_one_is(
 
 def test_a_long_text_about_one_thing_has_ranks_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics, "MATRIX", 0)
-    found = candidates_of(Document(sentences=[[("net", "NN"), ("is", "VBZ")]] * 3), Asked())
+    found = candidates_of(Document(sentences=[[("net", "NN"), ("is", "VBZ")]] * 3), CommonOptions())
 
     assert topics.multipartite(found, 0.74, 1.1, 1.0).tolist() == [1.0]
     assert topics.topic_walk(found, 0.74, 1.0)[1].tolist() == [1.0]
@@ -134,7 +134,7 @@ def test_two_topics_by_hand() -> None:
     # "deep net" at 0-1, "graph" at 3 and 5: gaps 3 - 1 = 2 and 5 - 1 = 4, so the weight is 1/2 + 1/4.
     tags = {"deep": "JJ", "net": "NN", "graph": "NN"}
     words = ["deep", "net", "of", "graph", "or", "graph"]
-    found = candidates_of(Document(sentences=[[(word, tags.get(word, "x")) for word in words]]), Asked())
+    found = candidates_of(Document(sentences=[[(word, tags.get(word, "x")) for word in words]]), CommonOptions())
     places = topics.places_of(found, 1.0)
 
     assert topics.candidate_weights(places, np.array([0, 1])).tolist() == [[0, 0.75], [0.75, 0]]

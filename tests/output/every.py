@@ -13,7 +13,7 @@ from karat.corpus import Prediction
 from karat.llm.ask import Forecast
 from karat.llm.client import Usage
 from karat.models.run import Entry, Predicted
-from karat.results import Found
+from karat.results import Result
 from tests.output.nasty import BEE, IMAGE, SCRIPT
 
 TYPST = '#panic("read") [x](y) *b* _i_ `c` $m$ @who <tag> ~ \\n // -- = 1. \'q\' "q" {z}'
@@ -79,13 +79,13 @@ def run(name: str, start: int) -> karat.Run:
 
 
 @cache
-def every() -> dict[str, Found]:
+def every() -> dict[str, Result]:
     """The results, by the name of their type."""
     corpus = karat.Corpus.of(DOCUMENTS, CORPUS)
     runs = [run(ONE, 0), run(TWO, 1)]
     results = karat.score(corpus, *runs, metrics=["f1@5:present", "f1@M", "f1@M/micro"])
     pairs = [{"a": "d0", "b": "d1"}, {"a": "d1", "b": "d2"}, {"a": "d2", "b": "d3"}]
-    found: list[Found] = [
+    found: list[Result] = [
         results,
         karat.audit(corpus, *runs, protocol=["chan2019", "meng2017"]),
         karat.compare(corpus, *runs, metrics=["f1@M", "r@M:present"], resamples=FEW),

@@ -9,7 +9,7 @@ import pytest
 
 import karat
 from karat.errors import InputError
-from karat.llm.ask import IN_A_ROW, Told, question, read_prompt, steps
+from karat.llm.ask import IN_A_ROW, AskProgress, question, read_prompt, steps
 from karat.llm.client import Endpoint, Key
 from karat.llm.store import Limits
 from karat.options import options_from
@@ -281,10 +281,10 @@ def test_an_endpoint_that_counts_tokens_is_believed(server: Server, tmp_path: Pa
 
 
 def test_progress_is_told_text_by_text(server: Server, tmp_path: Path) -> None:
-    told: list[Told] = []
-    made(server, tmp_path, tell=told.append, limits=Limits(price_in=1.0, price_out=2.0), concurrency=1)
-    assert [(each.done, each.texts, each.requests) for each in told] == [(n, 5, n) for n in range(1, 6)]
-    assert [each.cost for each in told] == pytest.approx([n * 50e-6 for n in range(1, 6)])
+    states: list[AskProgress] = []
+    made(server, tmp_path, tell=states.append, limits=Limits(price_in=1.0, price_out=2.0), concurrency=1)
+    assert [(each.done, each.texts, each.requests) for each in states] == [(n, 5, n) for n in range(1, 6)]
+    assert [each.cost for each in states] == pytest.approx([n * 50e-6 for n in range(1, 6)])
 
 
 # ---------------------------------------------------------------------------------------------- a forecast

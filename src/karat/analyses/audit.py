@@ -190,8 +190,8 @@ def _averages(audit: Audit) -> str:
     found: dict[str, dict[str, None]] = {}
     for each in audit.results.scores:
         found.setdefault(each.request.average or "", {})[each.protocol] = None
-    told = [f"{average} under {', '.join(protocols)}" for average, protocols in found.items()]
-    return f"Average: {'; '.join(told if len(told) > 1 else found)}."
+    parts = [f"{average} under {', '.join(protocols)}" for average, protocols in found.items()]
+    return f"Average: {'; '.join(parts if len(parts) > 1 else found)}."
 
 
 def _findings(audit: Audit) -> Iterator[str]:
@@ -224,18 +224,20 @@ def _rankings(audit: Audit) -> Iterator[str]:
 
 def _reasons(audit: Audit) -> Iterator[str]:
     """In words, for each option or two that explain most of a difference, whose difference and what they say."""
-    groups: dict[tuple[str, str, tuple[Told, ...]], list[str]] = {}
+    groups: dict[tuple[str, str, tuple[OptionChange, ...]], list[str]] = {}
     same: dict[str, list[str]] = {}
     for cause in (*audit.causes, *audit.extremes):
-        told = {
-            system: _told(cause, i) for i, system in enumerate(audit.systems) if _visible(cause.differences[i : i + 1])
+        changes = {
+            system: _option_changes(cause, i)
+            for i, system in enumerate(audit.systems)
+            if _visible(cause.differences[i : i + 1])
         }
-        alike = len(set(told.values())) == 1
-        for system, options in told.items():
+        alike = len(set(changes.values())) == 1
+        for system, options in changes.items():
             whose = groups.setdefault((cause.against, "" if alike else f" for {system}", options), [])
             if cause.protocol not in whose:
                 whose.append(cause.protocol)
-        if not told:
+        if not changes:
             cancel = any(_visible(step.changes) for step in cause.steps)
             same.setdefault(", its options cancelling out" if cancel else "", []).append(cause.protocol)
     for (against, system, options), protocols in groups.items():
@@ -244,10 +246,10 @@ def _reasons(audit: Audit) -> Iterator[str]:
         yield f"{', '.join(alike_ones)}: as {audit.protocols[0]} to four digits{how}."
 
 
-Told = tuple[str, str, str, bool]  # an option, its value before and after, whether it is most of the difference
+OptionChange = tuple[str, str, str, bool]  # an option, its value before and after, whether it is most of the difference
 
 
-def _told(cause: Cause, system: int) -> tuple[Told, ...]:
+def _option_changes(cause: Cause, system: int) -> tuple[OptionChange, ...]:
     """The option that is at least half of a system's difference, or the two that are the most of it."""
     difference = cause.differences[system]
     with_it = [s for s in cause.steps if s.changes[system] != s.changes[system] or s.changes[system] * difference > 0]
@@ -256,13 +258,13 @@ def _told(cause: Cause, system: int) -> tuple[Told, ...]:
     return tuple((s.option, s.before, s.after, most) for s in heaviest[: 1 if most else 2])
 
 
-def _sentence(against: str, options: Sequence[Told]) -> str:
+def _sentence(against: str, options: Sequence[OptionChange]) -> str:
     """Which options it is, and what each says."""
     if not options:
         return "many small changes."
     names = " and ".join(option for option, _, _, _ in options)
     first = f"mostly the option {names}." if options[0][3] else f"above all the options {names}."
-    return " ".join([first, *(_meaning(against, *told[:3]) for told in options)])
+    return " ".join([first, *(_meaning(against, *change[:3]) for change in options)])
 
 
 def _meaning(against: str, option: str, before: str, after: str) -> str:
@@ -399,7 +401,7 @@ def _left_out(results: Results) -> list[str]:
 
 
 def _usable(listed: Sequence[str | Protocol], skip: bool) -> tuple[list[str | Protocol], list[str]]:
-    """The protocols that can be used here, and notes on those that cannot, unless these were asked for."""
+    """The protocols that can be used here, and notes on those that cannot, unless these were named."""
     usable, notes = [], []
     for given in listed:
         [protocol] = as_protocols([given])
@@ -508,8 +510,8 @@ def _cause(measure: _Measure, a: Protocol, b: Protocol, options: dict[str, str])
         for (option, value), change_ in zip(options.items(), changes, strict=True)
         if any(change_)
     ]
-    told = {step.option for step in steps}
-    idle = tuple(option for option in _changed(a, b) if option not in told)
+    named = {step.option for step in steps}
+    idle = tuple(option for option in _changed(a, b) if option not in named)
     return Cause(str(b), str(a), _minus(measure.of(b), measure.of(a)), tuple(steps), idle)
 
 

@@ -197,7 +197,7 @@ def _tested(found: Check) -> Iterator[str]:
 
 
 def metric_text(request: Request) -> str:
-    """A metric as it is asked for, its average and options with it.
+    """A metric as a request writes it, its average and options with it.
 
     >>> metric_text(parse_request("f1@5:present/micro"))
     'f1@5:present/micro'
@@ -256,7 +256,7 @@ def check(
     """
     chosen = options_from(CheckOptions, locals())
     found, where = _opened(results)
-    scores = _wanted(found, chosen, where)
+    scores = _selected_scores(found, chosen, where)
     if not minimum and not maximum and no_worse_than is None:
         raise InputError("nothing to check: give a floor (--min f1@M:present=.3) or older results (--no-worse-than)")
     checked: list[Checked] = []
@@ -283,13 +283,13 @@ def _opened(given: str | Path | Results, name: str = "the results") -> tuple[Res
     return found, where
 
 
-def _wanted(found: Results, options: CheckOptions, where: str) -> list[Score]:
+def _selected_scores(found: Results, options: CheckOptions, where: str) -> list[Score]:
     """The scores of the systems and protocols that are named, or all."""
-    for kind, asked, there in (
+    for kind, requested, there in (
         ("system", options.systems, {score.system for score in found.scores}),
         ("protocol", options.protocols, {score.protocol for score in found.scores}),
     ):
-        for name in asked:
+        for name in requested:
             if name not in there:
                 raise InputError(f"{where}: {unknown(kind, name, there)}")
     return [
@@ -301,13 +301,13 @@ def _wanted(found: Results, options: CheckOptions, where: str) -> list[Score]:
 
 
 def is_of(score: Score, request: Request) -> bool:
-    """Whether a score is what is asked for; without an average, whether it is in its protocol's own."""
+    """Whether a score is that of a request; without an average, whether it is in its protocol's own."""
     average = request.average or request.spec.average_for(parse_protocol(score.protocol).counting)
-    return score.request.as_asked() == replace(request, average=average)
+    return score.request.without_fitted() == replace(request, average=average)
 
 
 def known_metrics(scores: Sequence[Score]) -> list[str]:
-    """The metrics of scores as they can be asked for."""
+    """The metrics of scores as requests write them."""
     return list(dict.fromkeys(metric_text(score.request) for score in scores))
 
 
@@ -332,7 +332,7 @@ def _bounded(
 
 
 def _checked(kind: Kind, score: Score, against: float, passed: bool) -> Checked:
-    request = score.request.as_asked()
+    request = score.request.without_fitted()
     return Checked(kind, score.corpus, score.system, score.protocol, request, score.value, against, passed)
 
 
@@ -425,7 +425,7 @@ def _partners(new: Results, old: Results, place: str) -> dict[str, str]:
 def _renamed(score: Score, name: str, new: Results) -> Score:
     """A score under a name that stands for its file; what tells corpora apart are documents and references."""
     seed = score.system.removeprefix(without_seed(score.system))
-    request = score.request.as_asked()
+    request = score.request.without_fitted()
     return replace(score, system=f"{name}{seed}", corpus=new.scores[0].corpus, request=request)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from karat.analyses.score import ScoreOptions, score_with, wanted_metrics
+from karat.analyses.score import ScoreOptions, metrics_to_compute, score_with
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, unknown
 from karat.matching.inputs import (
@@ -77,7 +77,7 @@ from karat.table import Table
 
 Test = Literal["randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact"]
 TESTS: tuple[Test, ...] = ("randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact")
-OVER_SEEDS = "two_level_t"  # the test of systems with several seeds, whatever is asked for
+OVER_SEEDS = "two_level_t"  # the test of systems with several seeds, whatever the options say
 NAMES = {
     "randomisation": "paired randomisation",
     "bootstrap": "paired bootstrap",
@@ -174,7 +174,7 @@ class Pair:
         return self.value_a - self.value_b
 
     def used(self, test: str) -> str:
-        """The test that p and letters go by: the one that is asked for, or what stands in where it does not apply."""
+        """The test that p and letters go by: the one of the options, or what stands in where it does not apply."""
         return next(name for name in (test, OVER_SEEDS, "bootstrap") if name in self.tests)
 
     def as_dict(self) -> dict[str, Any]:
@@ -210,7 +210,7 @@ class Ranking:
     """Systems over several corpora on one metric: mean ranks, Friedman's test, and which two of them differ.
 
     `critical` is how far apart two mean ranks must be at least, infinite where no ranks could be; systems of a clique
-    are not told apart.
+    do not differ.
     """
 
     protocol: str
@@ -375,11 +375,11 @@ def _scored(corpus: Corpus, runs: Sequence[Run], options: CompareOptions) -> Res
     """The results of the metrics, and of the references found wherever McNemar's test goes with one of them."""
     if len(runs) < 2:
         raise InputError(f"two runs or more can be compared, not {len(runs)}")
-    asked, remarks = wanted_metrics(corpus, as_metrics(options.metrics), runs)
-    beside = filter(None, map(_found_beside, asked))
+    requested, remarks = metrics_to_compute(corpus, as_metrics(options.metrics), runs)
+    beside = filter(None, map(_found_beside, requested))
     scoring = ScoreOptions(
         protocol=options.protocol,
-        metrics=[*dict.fromkeys([*asked, *beside])],
+        metrics=[*dict.fromkeys([*requested, *beside])],
         join=options.join,
         development=options.development,
         work=options.work,
@@ -436,7 +436,7 @@ def compare_results(results: Sequence[Results], options: CompareOptions) -> Comp
 def _equal_pairs(pairs: Sequence[Pair]) -> Iterator[str]:
     for pair in pairs:
         if pair.effect.get("wins") == 0 and pair.effect.get("losses") == 0 and pair.difference == 0:
-            yield f"{pair.a} and {pair.b} are equal on every document ({_told(pair.request)}): p is 1"
+            yield f"{pair.a} and {pair.b} are equal on every document ({_label(pair.request)}): p is 1"
 
 
 def _test_notes(pairs: Sequence[Pair], options: CompareOptions) -> Iterator[str]:
@@ -444,7 +444,7 @@ def _test_notes(pairs: Sequence[Pair], options: CompareOptions) -> Iterator[str]
     few = too_few(options.drawn, options.alpha, len(pairs) if options.correction == "holm" else 1)
     if few and any(pair.used(options.test) in RESAMPLED for pair in pairs):
         yield few
-    lower = dict.fromkeys(_told(pair.request) for pair in pairs if pair.request.spec.better == "lower")
+    lower = dict.fromkeys(_label(pair.request) for pair in pairs if pair.request.spec.better == "lower")
     if lower and options.alternative != "two-sided":
         way = "worse" if options.alternative == "greater" else "better"
         yield f"{', '.join(lower)}: lower is better, so the tests ask whether a, the first of two systems, is {way}"
@@ -463,7 +463,7 @@ def _of_seeds(pairs: Sequence[Pair], standings: Sequence[Standing], options: Com
     open_ = [pair for pair in two if pair.adjusted[OVER_SEEDS] > options.alpha and _seeds_vary_much(pair)]
     if open_:
         said = [
-            f"{p.a} − {p.b} on {_told(p.request)} (significant from {p.effect['critical_difference']:.4f} on)"
+            f"{p.a} − {p.b} on {_label(p.request)} (significant from {p.effect['critical_difference']:.4f} on)"
             for p in open_
         ]
         yield f"nothing can be concluded from two seeds that differ so much: {', '.join(said)}; take three or more"
@@ -475,7 +475,7 @@ def _seeds_vary_much(pair: Pair) -> bool:
     return whole is not None and on_documents is not None and whole > LARGE * on_documents
 
 
-def _told(request: Request) -> str:
+def _label(request: Request) -> str:
     options = "".join(f",{name}={value}" for name, value in request.options)
     return f"{request.label}:{request.subset}{options}"
 
@@ -536,17 +536,17 @@ def without_seed(name: str) -> str:
 def _families(corpus: str, parts: Sequence[Results]) -> list[_Family]:
     scores: dict[tuple[str, Request], dict[str, list[Score]]] = {}
     for each in (one for results in parts for one in results.scores):
-        family = scores.setdefault((each.protocol, each.request.as_asked()), {})
+        family = scores.setdefault((each.protocol, each.request.without_fitted()), {})
         name = without_seed(each.system)
         seeds = family.setdefault(name, [])
         if any(known.system == each.system for known in seeds):
             raise InputError(f"two results of {corpus} are of a system named {each.system!r}; give each once")
         seeds.append(each)
     beside = {key: family for key, family in scores.items() if key[1].metric == "found"}
-    asked = {key: family for key, family in scores.items() if key not in beside or len(beside) == len(scores)}
+    requested = {key: family for key, family in scores.items() if key not in beside or len(beside) == len(scores)}
     return [
         _Family(corpus, protocol, request, len(parts[0].ids), systems, _beside(beside, protocol, request))
-        for (protocol, request), systems in asked.items()
+        for (protocol, request), systems in requested.items()
         if len(systems) > 1
     ]
 
@@ -621,8 +621,8 @@ def _compared(systems: Iterable[str], baseline: str | None) -> Iterator[tuple[st
 def _randomised(pairs: Sequence[tuple[_System, _System]], options: CompareOptions) -> list[Tested | None]:
     """The test by randomisation of each pair that has one seed each."""
     single = [len(a.samples) == len(b.samples) == 1 for a, b in pairs]
-    wanted = [(a.samples[0], b.samples[0]) for (a, b), one in zip(pairs, single, strict=True) if one]
-    found = iter(randomisations(wanted, options.drawn, options.seed, options.alternative) if wanted else ())
+    samples = [(a.samples[0], b.samples[0]) for (a, b), one in zip(pairs, single, strict=True) if one]
+    found = iter(randomisations(samples, options.drawn, options.seed, options.alternative) if samples else ())
     return [next(found) if one else None for one in single]
 
 
@@ -862,14 +862,14 @@ def _rankings(
         names = dict.fromkeys(system for _, system in own)
         without = [corpus for corpus in corpora if not any((corpus, name) in own for name in names)]
         if without:
-            notes.append(f"{_told(request)}: not ranked, since it is not compared on {', '.join(without)}")
+            notes.append(f"{_label(request)}: not ranked, since it is not compared on {', '.join(without)}")
         systems = tuple(name for name in names if all((corpus, name) in own for corpus in corpora))
         if len(systems) < 2:
             continue
         values = np.array([[own[corpus, name] for name in systems] for corpus in corpora])
         undefined = [corpus for corpus, row in zip(corpora, values, strict=True) if np.isnan(row).any()]
         if undefined:
-            notes.append(f"{_told(request)}: undefined on {', '.join(undefined)}, which its ranks leave out")
+            notes.append(f"{_label(request)}: undefined on {', '.join(undefined)}, which its ranks leave out")
         if len(corpora) - len(undefined) > 1:
             found.append(_ranking(protocol, request, systems, values, options))
     return found, [*notes, *(note for ranking in found for note in _hopeless(ranking, options.alpha))]

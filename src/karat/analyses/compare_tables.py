@@ -194,14 +194,14 @@ def intervals_by(found: Comparison, of: str = "") -> str:
     return "; ".join(how[name] for name in (options.interval, OVER_SEEDS) if name in used)
 
 
-def by_tests(asked: str, used: Iterable[str | None]) -> str:
-    """The names of the tests that were used, each but the first with where it stands in for the one asked for.
+def by_tests(requested: str, used: Iterable[str | None]) -> str:
+    """The names of the tests that were used, each but the first with where it stands in for the requested one.
 
     >>> by_tests("t", ["two_level_t", "t", "two_level_t"])
     'paired t, and where a system has several seeds two-level t over seeds and documents'
     """
     there = set(used)
-    first, *others = (name for name in dict.fromkeys((asked, *WHERE)) if name in there)
+    first, *others = (name for name in dict.fromkeys((requested, *WHERE)) if name in there)
     return NAMES[first] + "".join(f", and {WHERE[name]} {NAMES[name]}" for name in others)
 
 
@@ -268,7 +268,7 @@ def metric_name(each: Standing | Pair | Ranking) -> str:
 
 
 def _best_mark(found: Comparison) -> str:
-    """What marks the best system where nothing can be bold: no star where these are asked for."""
+    """What marks the best system where nothing can be bold: no star where stars mark significance."""
     return "†" if found.options.stars else "*"
 
 
@@ -278,7 +278,7 @@ def _number(value: Any) -> float | None:
 
 
 def stars(found: Comparison, pair: Pair) -> str:
-    """The stars of a difference, where they are asked for."""
+    """The stars of a difference, if the options have stars."""
     p = _number(pair.adjusted.get(pair.used(found.options.test)))
     if not found.options.stars or p is None:
         return ""

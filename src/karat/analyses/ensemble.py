@@ -109,7 +109,7 @@ def make(runs: Sequence[RunLike], options: EnsembleOptions) -> Made:
 
 
 def _runs_of(runs: Sequence[RunLike], options: EnsembleOptions) -> Sequence[RunLike]:
-    """The runs of the ensemble; says so if what is given does not go together."""
+    """The runs of the ensemble. Raises InputError if the runs and options do not go together."""
     of_kinds = [each for each in (options.present, options.absent) if each is not None]
     if not of_kinds:
         if len(runs) < 2:
@@ -241,9 +241,9 @@ def _predictions(view: View, columns: Sequence[Aligned], plan: _Plan) -> Iterato
 
 def _kinds(view: View, columns: Sequence[Aligned], fused: Fused) -> list[str | None]:
     """What the first run that has a phrase says of its kind; None where it says nothing."""
-    told = [[prediction.kinds for prediction in view.predictions(s)] for s in range(len(columns))]
-    if not any(kinds for lists in told for kinds in lists):
+    by_run = [[prediction.kinds for prediction in view.predictions(s)] for s in range(len(columns))]
+    if not any(kinds for lists in by_run for kinds in lists):
         return [None] * len(fused.row)
     sources = fused.of_each([each.predictions.source for each in columns])
     places = zip(fused.system.tolist(), fused.document.tolist(), sources.tolist(), strict=True)
-    return [kinds[i] if (kinds := told[s][d]) else None for s, d, i in places]
+    return [kinds[i] if (kinds := by_run[s][d]) else None for s, d, i in places]

@@ -47,7 +47,7 @@ from karat.table import COUNT, Column, Row, Table, number
 from karat.table import Group as RowGroup
 from karat.text.particles import PARTICLES
 
-CROSSED = "location"  # the kind that is told apart by direction
+CROSSED = "location"  # the kind that is split by direction
 
 Key = tuple[str, str, str | None]  # kind, class, and for a location the direction
 
@@ -120,8 +120,8 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What one system almost got under one protocol."""
+class NearMissCounts:
+    """The near misses of one system under one protocol, counted by class."""
 
     system: str
     protocol: str
@@ -159,7 +159,7 @@ class NearMisses(Displayed):
     corpus: str
     documents: int
     options: NearMissOptions
-    found: tuple[Found, ...]
+    found: tuple[NearMissCounts, ...]
     signatures: dict[str, str]
     notes: tuple[str, ...]
 
@@ -172,7 +172,7 @@ class NearMisses(Displayed):
         """One dict for each system, protocol and class."""
         return [self._row(found, key) for found in self.found for key in self.classes()]
 
-    def _row(self, found: Found, key: Key) -> dict[str, Any]:
+    def _row(self, found: NearMissCounts, key: Key) -> dict[str, Any]:
         group = found.groups.get(key, NOTHING)
         return {
             "corpus": self.corpus,
@@ -212,13 +212,13 @@ class NearMisses(Displayed):
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole as plain values: the envelope of `score`, what was asked, and a summary."""
-        asked = ("similarity", "threshold", "subset", "cutoff", "every", "both")
+        """The whole as plain values: the envelope of `score`, the options, and a summary."""
+        names = ("similarity", "threshold", "subset", "cutoff", "every", "both")
         return {
             "signatures": self.signatures,
             "rows": self.rows(),
             "notes": list(self.notes),
-            "options": {name: getattr(self.options, name) for name in asked},
+            "options": {name: getattr(self.options, name) for name in names},
             "summary": self.summary(),
         }
 
@@ -273,7 +273,7 @@ def _meaning(options: NearMissOptions) -> str:
     return f"A near miss: a prediction that is no hit but {near} a missed reference; {once}."
 
 
-def _counts(found: Found) -> Iterator[str]:
+def _counts(found: NearMissCounts) -> Iterator[str]:
     """How much was missed, and how much of it was almost got."""
     for side, what, almost in (
         (found.predictions, "predictions are no hit", "are near misses"),
@@ -283,7 +283,7 @@ def _counts(found: Found) -> Iterator[str]:
         yield f"{side.unmatched:,} of {side.given:,} {what}; {side.near:,} of these{share} {almost}."
 
 
-def _kinds(found: Found, keys: Sequence[Key]) -> Iterator[RowGroup]:
+def _kinds(found: NearMissCounts, keys: Sequence[Key]) -> Iterator[RowGroup]:
     """For each kind a row for each of its classes; the first also has a row of all."""
     for kind in (kind for kind in CLASSES if kind != "direction"):
         own = [key for key in keys if key[0] == kind]
@@ -295,8 +295,8 @@ def _kinds(found: Found, keys: Sequence[Key]) -> Iterator[RowGroup]:
             yield RowGroup([*rows, *([Row("all", _class_cells(found, own))] if kind == CROSSED else [])], kind)
 
 
-def _class_cells(found: Found, keys: Sequence[Key]) -> list[Any]:
-    """The pairs by direction where these are told apart, all pairs, their share and their mean score."""
+def _class_cells(found: NearMissCounts, keys: Sequence[Key]) -> list[Any]:
+    """The pairs by direction where the class is split, all pairs, their share and their mean score."""
     groups = [(key[2], found.groups.get(key, NOTHING)) for key in keys]
     pairs, total = sum(group.pairs for _, group in groups), sum(group.total for _, group in groups)
     crossed = keys[0][0] == CROSSED
@@ -308,7 +308,7 @@ def _class_cells(found: Found, keys: Sequence[Key]) -> list[Any]:
     ]
 
 
-def _examples(found: Found, keys: Sequence[Key]) -> Iterator[str]:
+def _examples(found: NearMissCounts, keys: Sequence[Key]) -> Iterator[str]:
     """The examples of each class; the classes of direction are among the locations."""
     for kind, value, direction in keys:
         shown = found.groups.get((kind, value, direction), NOTHING).examples
@@ -390,7 +390,7 @@ def in_pass(reading: Pass, options: NearMissOptions) -> Callable[[], NearMisses]
 
 
 def _checked(corpus: Corpus, runs: Sequence[Run], options: NearMissOptions) -> Request:
-    """The cutoff and the subset that are asked for; says so if anything asked for cannot be."""
+    """The cutoff and the subset of the options. Raises InputError if an option has no such value."""
     find(options.similarity)
     if options.threshold is not None:
         checked_threshold(options.threshold)
@@ -410,7 +410,7 @@ def _sentences(corpus: Corpus, similarity: str, jobs: int) -> Contexts | None:
     return Contexts.of([sentence for part in parts for sentence in part])
 
 
-def _notes(found: Sequence[Found], options: NearMissOptions) -> list[str]:
+def _notes(found: Sequence[NearMissCounts], options: NearMissOptions) -> list[str]:
     near = "shares a word with" if options.threshold is None else f"has a score of {options.threshold:g} with"
     notes = [
         f"{each.system}, {each.protocol}: no near miss: no unmatched prediction {near} a missed reference"
@@ -427,12 +427,12 @@ def _notes(found: Sequence[Found], options: NearMissOptions) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What every chunk is asked."""
+    """What is computed on every chunk."""
 
     protocols: tuple[Protocol, ...]
     request: Request
     options: NearMissOptions
-    all_pairs: bool  # whether each pair is wanted, not only what is counted
+    all_pairs: bool  # whether each pair is given, not only the counts
     sentences: Contexts | None
 
     def similarity(self) -> Similarity:
@@ -444,14 +444,14 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a chunk gives back: what was found, by system and protocol, and each pair if these are wanted."""
+    """The result of a chunk: the counts by system and protocol, and each pair if `all_pairs`."""
 
-    found: list[Found]
+    found: list[NearMissCounts]
     pairs: list[NearMiss]
 
 
 def _chunk(plan: _Plan, view: View) -> _Part:
-    found: dict[tuple[int, int], tuple[Found, list[NearMiss]]] = {}
+    found: dict[tuple[int, int], tuple[NearMissCounts, list[NearMiss]]] = {}
     for p, protocol in enumerate(plan.protocols):
         for s, system in enumerate(view.setup.systems):
             aligned = view.aligned(s, protocol)
@@ -494,12 +494,12 @@ def _unmatched(aligned: Aligned, request: Request, counted: Bools) -> _Unmatched
 
 def _found(
     plan: _Plan, whose: tuple[str, str], ids: Sequence[str], aligned: Aligned, missed: _Unmatched
-) -> tuple[Found, list[NearMiss]]:
+) -> tuple[NearMissCounts, list[NearMiss]]:
     """What a system almost got in these documents, and the pairs."""
     pairs = _near_pairs(plan, aligned, missed)
     surfaces = [surface.strip() for surface in aligned.prepared.surfaces]
     misses = _misses(pairs.take(_nearest(pairs, plan.options.every)), surfaces, ids, whose, plan.options.both)
-    found = Found(
+    found = NearMissCounts(
         *whose,
         Side(int(missed.predicted.sum()), int(missed.predictions.sum()), len(np.unique(pairs.prediction))),
         Side(int(missed.referred.sum()), int(missed.references.sum()), len(np.unique(pairs.reference))),
@@ -603,7 +603,7 @@ def _first(misses: Sequence[NearMiss], count: int) -> tuple[NearMiss, ...]:
     return tuple(distinct.values())
 
 
-def _plus(one: Found, other: Found, examples: int) -> Found:
+def _plus(one: NearMissCounts, other: NearMissCounts, examples: int) -> NearMissCounts:
     """What was found in the documents of both."""
     groups = dict(one.groups)
     for key, more in other.groups.items():
@@ -623,7 +623,7 @@ class _Gathered:
     """What was found so far, by system and protocol; pairs are handed on as they come."""
 
     options: NearMissOptions
-    found: list[Found]
+    found: list[NearMissCounts]
 
     def take(self, part: _Part) -> None:
         """Adds what was found in a chunk."""

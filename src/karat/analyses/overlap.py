@@ -315,7 +315,7 @@ def _subsets(corpus: Corpus, runs: Sequence[Run]) -> tuple[Subset, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What every chunk is asked."""
+    """What is computed on every chunk."""
 
     systems: tuple[str, ...]
     protocols: tuple[Protocol, ...]

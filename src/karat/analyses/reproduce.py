@@ -2,7 +2,7 @@
 
 A figure that does not come out under one protocol may come out under another. So all published protocols are tried,
 then each with one option of counting or the average changed, then each with one option of matching changed to what
-another protocol has. A change that changes nothing is not told: the protocol itself is there already.
+another protocol has. A change that changes nothing is left out: the protocol itself is there already.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ How = Literal["rounded", "truncated", "nearest"]
 Ring = Literal[0, 1, 2]  # how far a protocol is from a published one: itself, counting otherwise, matching otherwise
 HOWS: tuple[How, ...] = ("rounded", "truncated", "nearest")
 
-NEAREST = 3  # protocols that are told where none gives the printed digits
+NEAREST = 3  # protocols that are listed where none gives the printed digits
 AT_ONCE = 32  # protocols of one pass at least: rows of all documents are held for each
 HELD = 1 << 23  # rows that are held, by which more protocols are tried in one pass
 ALIKE = 1e-12  # what only the order of additions sets apart
@@ -723,9 +723,11 @@ def _by_key(results: Results, metrics: Sequence[str]) -> dict[Key, Score]:
 def candidates(reported: float, digits: int, tried: Iterable[Candidate]) -> list[Candidate]:
     """What gives the printed digits, published protocols first; where nothing does, the nearest values."""
     defined = [each for each in tried if each.value == each.value]
-    told = [replace(each, how=how) for each in defined if (how := gives(each.value, reported, digits))]
-    if told:
-        return sorted(told, key=lambda c: (c.ring, HOWS.index(c.how), c.protocol.experimental, abs(c.value - reported)))
+    exact = [replace(each, how=how) for each in defined if (how := gives(each.value, reported, digits))]
+    if exact:
+        return sorted(
+            exact, key=lambda c: (c.ring, HOWS.index(c.how), c.protocol.experimental, abs(c.value - reported))
+        )
     return sorted(defined, key=lambda c: (abs(c.value - reported), c.ring))[:NEAREST]
 
 

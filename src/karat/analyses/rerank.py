@@ -38,7 +38,7 @@ class RerankOptions:
 
 @public(RerankOptions)
 def rerank(run: OneRun, by: By = "kpp") -> Run:
-    """The run with each document's phrases in another order, and all that is told of them.
+    """The run with each document's phrases in another order, and their scores and kinds with them.
 
     `kpp`: the lowest keyphrase perplexity first; `scores`: the highest score first. Phrases that are equal in this stay
     in their order, and those without numbers go last. Raises InputError if no phrase has numbers.

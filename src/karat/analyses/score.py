@@ -79,7 +79,7 @@ class ScoreOptions:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What every chunk is asked: the protocols, and for each system and protocol the requests."""
+    """What is computed on every chunk: the protocols, and for each system and protocol the requests."""
 
     protocols: tuple[Protocol, ...]
     requests: tuple[tuple[tuple[Request, ...], ...], ...]  # by system, by protocol
@@ -165,22 +165,22 @@ def in_pass(reading: Pass, options: ScoreOptions) -> Callable[[], Results]:
     corpus, runs, setup, join = reading.corpus, reading.runs, reading.setup, options.join
     if not runs:
         raise InputError("nothing to score: give at least one run")
-    wanted, no_texts = wanted_metrics(corpus, as_metrics(options.metrics), runs)
+    texts, no_texts = metrics_to_compute(corpus, as_metrics(options.metrics), runs)
     listed = as_list(options.protocol)
     protocols, facts = as_protocols(listed, join.language), _facts(listed)
-    requests = tuple(tuple(plan_requests(wanted, p.counting, options.averages)) for p in protocols)
+    requests = tuple(tuple(plan_requests(texts, p.counting, options.averages)) for p in protocols)
     notes = [
         *by_line_notes(corpus, runs, join.by),
         *by_name_notes(corpus, protocols),
         *_extra_notes(setup.extra, options.extra_references, facts.get("extra")),
         *map("warning: {}".format, sanity_warnings(corpus, runs, protocols, join.by, setup.reference_set)),
     ]
-    asked = [request for each in requests for request in each]
-    for request in {(r.metric, r.options): r for r in asked}.values():
+    requested = [request for each in requests for request in each]
+    for request in {(r.metric, r.options): r for r in requested}.values():
         if request.spec.needs is not None:
             request.spec.needs(runs, dict(request.options))
     plan, fit_notes = _fitted(Plan(protocols, (requests,) * len(runs)), reading, options.development)
-    later = [*no_texts, *fit_notes, *dict.fromkeys(filter(None, (request.remark for request in asked)))]
+    later = [*no_texts, *fit_notes, *dict.fromkeys(filter(None, (request.remark for request in requested)))]
     scored, hashes = reading.look(partial(_score_chunk, plan)), reading.look(hash_look)
 
     def finish() -> Results:
@@ -224,7 +224,7 @@ def values_in_pass(
     return finish
 
 
-# ---------------------------------------------------------------------------------------------- what is asked
+# ---------------------------------------------------------------------------------------------- protocols and metrics
 
 
 def _facts(listed: Sequence[str | Protocol]) -> dict[str, str]:
@@ -232,7 +232,7 @@ def _facts(listed: Sequence[str | Protocol]) -> dict[str, str]:
     return {k: v for text in listed if isinstance(text, str) for k, v in signature_facts(text).items()}
 
 
-def wanted_metrics(
+def metrics_to_compute(
     corpus: Corpus, metrics: Sequence[str] | None, runs: Sequence[Run] = ()
 ) -> tuple[Sequence[str], list[str]]:
     """The metrics to compute: without texts only those of the subset `all`."""
@@ -380,8 +380,8 @@ def _concatenate(rows: Sequence[Rows], documents: Sequence[int]) -> Rows:
 
 def _fitted(plan: Plan, reading: Pass, development: Development | None) -> tuple[Plan, list[str]]:
     """The plan with the constants that requests need: found on development documents, or on all scored ones."""
-    asked = {request for each in plan.requests for requests in each for request in requests}
-    fits = [fit for request in asked if (fit := request.needs_fit())]
+    requested = {request for each in plan.requests for requests in each for request in requests}
+    fits = [fit for request in requested if (fit := request.needs_fit())]
     notes: list[str] = []
     if any(not fit.development for fit in fits):
         plan = _with_constants(plan, _again(reading), range(len(reading.runs)), development=False)
@@ -434,7 +434,7 @@ def _with_constants(plan: Plan, reading: Pass, order: Sequence[int], *, developm
         return request.with_fitted(fit.settle([part[system, p, m] for part in gathered.parts]))
 
     requests = tuple(
-        tuple(tuple(settled(s, p, m, r) for m, r in enumerate(asked)) for p, asked in enumerate(each))
+        tuple(tuple(settled(s, p, m, r) for m, r in enumerate(each_request)) for p, each_request in enumerate(each))
         for s, each in zip(order, plan.requests, strict=True)
     )
     return replace(plan, requests=requests)

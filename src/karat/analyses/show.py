@@ -39,7 +39,7 @@ class ShowOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ShownReference:
     """A reference: its variants, whether it is present, and the systems that find it."""
 
     phrases: tuple[str, ...]
@@ -70,7 +70,7 @@ class Shown(Displayed):
     text: str
     title_marks: tuple[Span, ...]  # where present references stand
     text_marks: tuple[Span, ...]
-    references: tuple[Wanted, ...]
+    references: tuple[ShownReference, ...]
     systems: tuple[str, ...]
     predictions: tuple[Predicted, ...]
     signatures: dict[str, str]
@@ -181,7 +181,7 @@ def _shown(view: View, protocol: Protocol) -> Shown:
         text,
         _marks(title, prepared),
         _marks(text, prepared),
-        tuple(_wanted(prepared, aligned)),
+        tuple(_references(prepared, aligned)),
         names,
         tuple(each for of_system in predictions.values() for each in of_system),
         {str(protocol): protocol.signature(set=view.setup.reference_set or "keyphrases", karat=__version__)},
@@ -212,13 +212,13 @@ def _kind(present: bool) -> Kind:
     return "present" if present else "absent"
 
 
-def _wanted(prepared: Prepared, aligned: dict[str, Aligned]) -> Iterator[Wanted]:
+def _references(prepared: Prepared, aligned: dict[str, Aligned]) -> Iterator[ShownReference]:
     r, surfaces = prepared.references, list(prepared.surfaces)
     phrases = {name: {int(n) for n in a.predictions.phrase[a.predictions.kept]} for name, a in aligned.items()}
     for reference in range(len(r.document)):
         variants = (r.variant_reference == reference).nonzero()[0].tolist()
         stems = {int(r.variant_phrase[variant]) for variant in variants}
-        yield Wanted(
+        yield ShownReference(
             tuple(surfaces[r.variant_surface[variant]].strip() for variant in variants),
             _kind(bool(r.present[reference])),
             tuple(name for name, found in phrases.items() if stems & found),
@@ -256,7 +256,7 @@ def _group(shown: Shown, kind: Kind) -> Group:
     return Group([Row(str(place), cells) for place, cells in enumerate(lines, 1)], kind)
 
 
-def _reference(each: Wanted) -> Cell:
+def _reference(each: ShownReference) -> Cell:
     names = " / ".join(each.phrases)
     return Cell(names, style="bold", mark=FOUND) if each.found_by else Cell(names)
 
@@ -285,13 +285,13 @@ def _legend(shown: Shown) -> Iterator[str | Marked]:
 def _marks(text: str, prepared: Prepared) -> tuple[Span, ...]:
     """Where the present references stand in a text, from the first letter to behind the last; one mark for overlaps."""
     forms, r = list(prepared.table), prepared.references
-    wanted = {forms[n] for n in r.variant_phrase[r.variant_present].tolist()} - {""}
+    present = {forms[n] for n in r.variant_phrase[r.variant_present].tolist()} - {""}
     stems, spans = stems_at(text, prepared.matching)
     joined, whole = f" {' '.join(stems)} ", prepared.matching.present == "tokens"
     starts = list(accumulate((len(stem) + 1 for stem in stems), initial=1))  # of each stem, in the joined text
     found = sorted(
         (bisect_right(starts, at + whole) - 1, bisect_right(starts, at + whole + len(form) - 1) - 1)
-        for form in wanted
+        for form in present
         for at in occurrences(f" {form} " if whole else form, joined)
     )
     return tuple((spans[first][0], spans[last][1]) for first, last in _merged(found))

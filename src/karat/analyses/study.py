@@ -293,15 +293,15 @@ def study(
     reformulated = None
     if filtered is not None and filtered.pairs():
         kept = Corpus.of(map(_document, filtered.kept()), name="reformulations")
-        wanted = [run.without({each.id for each in judged if not each.kept}) for run in systems]
-        reformulated = homogeneity(given, filtered.pairs(), *wanted, reformulations=kept, **own)
+        selected = [run.without({each.id for each in judged if not each.kept}) for run in systems]
+        reformulated = homogeneity(given, filtered.pairs(), *selected, reformulations=kept, **own)
     mined = mine_pairs(given, min=min, references=references, jobs=jobs)
     sharing = None
     if len(mined):
-        wanted = [run.without({each.id for each in judged}) for run in systems]
-        sharing = homogeneity(given, mined, *wanted, **own)
+        selected = [run.without({each.id for each in judged}) for run in systems]
+        sharing = homogeneity(given, mined, *selected, **own)
     measured = [each for each in (reformulated, sharing) if each is not None]
-    notes = [*_missing(filtered, mined, options), *(note for each in measured for note in _told(each))]
+    notes = [*_missing(filtered, mined, options), *(note for each in measured for note in _notes_of(each))]
     signatures = {name: text for each in measured for name, text in each.signatures.items()}
     versions = tuple(_versions(given, filtered, mined, options))
     return Study(given.name, versions, filtered, mined, reformulated, sharing, signatures, tuple(dict.fromkeys(notes)))
@@ -347,7 +347,7 @@ def _missing(filtered: Filtered | None, mined: Pairs, options: StudyOptions) -> 
         yield f"{mined.notes[0]}; {lower}"
 
 
-def _told(found: Homogeneity) -> Iterator[str]:
+def _notes_of(found: Homogeneity) -> Iterator[str]:
     """The notes on what the tables show; those on comparisons of systems are left to `homogeneity`."""
     compared = {note for each in found.differences for note in each.notes}
     return (note for note in found.notes if note not in compared)

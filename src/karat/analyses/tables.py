@@ -152,14 +152,14 @@ def tables(kind: str, *results: str | Path | Results, metric: str | None = None,
     found = [each if isinstance(each, Results) else load(each) for each in results]
     places = ["the results" if isinstance(each, Results) else str(each) for each in results]
     _check_alike(found, places)
-    asked = metric or ("f1" if kind == "cutoffs" else "f1@M")
+    text = metric or ("f1" if kind == "cutoffs" else "f1@M")
     scores = [score for each in found for score in each.scores]
-    made = tuple(KINDS[kind](scores, asked))
+    made = tuple(KINDS[kind](scores, text))
     return Tables(kind, made, _signatures(found), percent, tuple(dict.fromkeys(_notes(kind, scores))))
 
 
 def _check_alike(found: Sequence[Results], places: Sequence[str]) -> None:
-    """Says so if results cannot stand in one table."""
+    """Raises InputError if results cannot stand in one table."""
     signatures: dict[tuple[str, str], tuple[str, str]] = {}
     known: dict[tuple[str, str, str, Request], str] = {}
     for results, place in zip(found, places, strict=True):
@@ -209,8 +209,8 @@ def _chosen(scores: Sequence[Score], request: Request, text: str, protocol: str)
     }
 
 
-def _asked(scores: Sequence[Score], text: str) -> Iterator[tuple[str, Request, Chosen]]:
-    """(protocol, the metric in its average, its scores), for each protocol that has any; it is an error if none has."""
+def _by_protocol(scores: Sequence[Score], text: str) -> Iterator[tuple[str, Request, Chosen]]:
+    """(protocol, metric in its average, its scores), for each protocol with scores. Raises InputError if none has any."""
     request = parse_request(text)
     protocols = list(dict.fromkeys(score.protocol for score in scores))
     found = {protocol: _chosen(scores, request, text, protocol) for protocol in protocols}
@@ -231,8 +231,8 @@ class _About:
     request: Request
 
     @property
-    def told(self) -> str:
-        """The same in words."""
+    def description(self) -> str:
+        """The metric, the protocol and the average in words."""
         options = "".join(f",{name}={value}" for name, value in self.request.options)
         return f"{self.request.label}{options}, protocol {self.protocol}, average {self.request.average}"
 
@@ -256,7 +256,7 @@ def _systems(chosen: Chosen) -> list[str]:
 
 
 def _variants(chosen: Chosen) -> dict[str, list[str]]:
-    """The variants of each model, in the order in which they come; a system without one is not told."""
+    """The variants of each model, in the order in which they come; a system without one is left out."""
     found: dict[str, list[str]] = {}
     for system in _systems(chosen):
         model, mark, variant = system.rpartition(MARK)
@@ -288,7 +288,7 @@ def _notes(kind: str, scores: Sequence[Score]) -> Iterator[str]:
 
 def _decoding(scores: Sequence[Score], text: str) -> Iterator[Layout]:
     """For each system its decoding strategies side by side."""
-    for protocol, request, chosen in _asked(scores, text):
+    for protocol, request, chosen in _by_protocol(scores, text):
         models = {model: variants for model, variants in _variants(chosen).items() if len(variants) > 1}
         if not models:
             raise InputError(
@@ -309,7 +309,7 @@ def _decoding_table(model: str, variants: Sequence[str], chosen: Chosen, recalls
 
     groups = _groups(chosen, _corpora(chosen), variants, cell)
     recall = f", r@{about.request.cutoff} in brackets" if recalls else ""
-    return about.table(f"{model} by decoding strategy: {about.told}{recall}", model, "corpus", variants, groups)
+    return about.table(f"{model} by decoding strategy: {about.description}{recall}", model, "corpus", variants, groups)
 
 
 def _recalls(scores: Sequence[Score], request: Request, text: str, protocol: str) -> Chosen:
@@ -334,10 +334,10 @@ def _cutoffs(scores: Sequence[Score], text: str) -> Iterator[Layout]:
         raise unknown("metric", name, METRICS.load())
     cut = {str(score.request.cutoff) for score in scores if score.request.metric == name and score.request.cutoff}
     cutoffs = sorted(cut, key=lambda c: (CUTOFFS_LAST.index(c), 0) if c in CUTOFFS_LAST else (-1, int(c)))
-    asked = {f"{name}@{cutoff}": parse_request(f"{name}@{cutoff}{slash}{average}") for cutoff in cutoffs}
+    requests = {f"{name}@{cutoff}": parse_request(f"{name}@{cutoff}{slash}{average}") for cutoff in cutoffs}
     made = False
     for protocol in dict.fromkeys(score.protocol for score in scores):
-        found = {head: _chosen(scores, request, head, protocol) for head, request in asked.items()}
+        found = {head: _chosen(scores, request, head, protocol) for head, request in requests.items()}
         by_head = {head: chosen for head, chosen in found.items() if chosen}
         everything = {key: score for chosen in by_head.values() for key, score in chosen.items()}
         for system in _systems(everything) if len(by_head) > 1 else ():
@@ -358,7 +358,7 @@ def _cutoff_table(system: str, by_head: Mapping[str, Chosen], everything: Chosen
     request = replace(next(iter(everything.values())).request, cutoff=None)
     groups = _groups(everything, _corpora(everything), list(by_head), cell)
     about = _About(protocol, request)
-    return about.table(f"{system} by cutoff: {about.told}", system, "corpus", list(by_head), groups)
+    return about.table(f"{system} by cutoff: {about.description}", system, "corpus", list(by_head), groups)
 
 
 # ---------------------------------------------------------------------------------------------- averages
@@ -372,12 +372,12 @@ def _averages(scores: Sequence[Score], text: str) -> Iterator[Layout]:
     name, comma, options = text.partition(",")
     in_micro = f"{name}/micro{comma}{options}"
     made = False
-    for protocol, asked, chosen in _asked(scores, text):
+    for protocol, averaged, chosen in _by_protocol(scores, text):
         micro = _chosen(scores, parse_request(in_micro), in_micro, protocol)
         both = {key: score for key, score in chosen.items() if key in micro}
         if both:
             made = True
-            yield _average_table(both, micro, _About(protocol, asked))
+            yield _average_table(both, micro, _About(protocol, averaged))
     if not made:
         there = ", ".join(known_metrics(scores))
         raise InputError(f"a table of averages has {text} in micro too (there are: {there}): score with --averages")
@@ -400,7 +400,7 @@ def _average_table(chosen: Chosen, micro: Chosen, about: _About) -> Layout:
 
     columns = ("macro", "micro", "macro − micro")
     where = ", ".join(_corpora(chosen)) if alike else "the corpora in brackets"
-    title = f"Macro and micro average: {about.told} as macro, mean over {where}"
+    title = f"Macro and micro average: {about.description} as macro, mean over {where}"
     return about.table(title, "", "system", columns, _groups(chosen, list(names), columns, cell))
 
 
@@ -409,7 +409,7 @@ def _average_table(chosen: Chosen, micro: Chosen, about: _About) -> Layout:
 
 def _transfer(scores: Sequence[Score], text: str) -> Iterator[Layout]:
     """For each model what it was trained on down and what it was tested on across; then all on their own corpora."""
-    for protocol, request, chosen in _asked(scores, text):
+    for protocol, request, chosen in _by_protocol(scores, text):
         corpora, about = _corpora(chosen), _About(protocol, request)
         if len(corpora) < 2:
             raise InputError(
@@ -444,7 +444,7 @@ def _transfer_table(model: str, trainings: Sequence[str], chosen: Chosen, about:
     corpora = _corpora(chosen)
     groups = _groups(chosen, trainings, corpora, cell)
     marks = any(cell and cell.marked for _, lines in groups for _, cells in lines for cell in cells)
-    title = f"{model or 'Systems'} by training (down) and test (across): {about.told}"
+    title = f"{model or 'Systems'} by training (down) and test (across): {about.description}"
     return about.table(f"{title}{SAME if marks else ''}", model, "trained on", corpora, groups)
 
 
@@ -460,7 +460,7 @@ def _own_table(models: Sequence[str], chosen: Chosen, about: _About) -> Layout:
 
     groups = _groups(chosen, _corpora(chosen), models, cell)
     names = [model or "–" for model in models]
-    return about.table(f"Trained and tested on the same corpus: {about.told}", "", "corpus", names, groups)
+    return about.table(f"Trained and tested on the same corpus: {about.description}", "", "corpus", names, groups)
 
 
 KINDS: Mapping[str, Callable[[Sequence[Score], str], Iterator[Layout]]] = {

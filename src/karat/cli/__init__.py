@@ -73,7 +73,7 @@ def _run() -> int:
         error.show()
         return WRONG_INPUT
     except (click.ClickException, KaratError) as error:
-        if interrupts.received():  # a worker, say, that was asked to end as well
+        if interrupts.received():  # a worker, say, that got the signal as well
             interrupts.leave()
         return _say(str(error), WRONG_INPUT)
     except SystemExit:  # click's way out when the reader of our output went away; it wraps the output then
@@ -97,7 +97,7 @@ def _run() -> int:
 
 
 def _drop_output() -> None:
-    """Nothing; what Python could not write it would try again at its end, and complain."""
+    """Points standard output to nowhere: Python would write what is left at its end, and fail again."""
     with suppress(OSError):  # a stream that is no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

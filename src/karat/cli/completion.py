@@ -43,7 +43,7 @@ def _changes(given: str, own: Mapping[str, str], begun: str) -> Iterator[tuple[s
     done = {setting.partition("=")[0] for setting in given.split(",")[1:]}
     for option, (_, field) in option_fields().items():
         values = dict(field.metadata["values"])
-        if field.metadata["free"] == "language" and begun == option:  # thirty more, so only when they are asked for
+        if field.metadata["free"] == "language" and begun == option:  # thirty more, so only after the whole option
             values |= dict.fromkeys(LANGUAGES, "a language of Snowball")
         for value, meaning in values.items():
             if option not in done and value != own[option]:
@@ -91,11 +91,11 @@ def similarities(_context: click.Context, _parameter: click.Parameter, incomplet
     return _starting(incomplete, {name: found.summary for name, found in SIMILARITIES.items()})
 
 
-def _cut(metric: Metric, asked: bool) -> Iterator[str]:
-    """The metric's name, if it can stand alone, and with cutoffs, if they are needed or asked for."""
+def _cut(metric: Metric, requested: bool) -> Iterator[str]:
+    """The metric's name, if it can stand alone, and with cutoffs, if they are needed or requested."""
     if metric.cutoff != "required":
         yield metric.name
-    if metric.cutoff == "required" or (metric.cutoff == "optional" and asked):
+    if metric.cutoff == "required" or (metric.cutoff == "optional" and requested):
         yield from (f"{metric.name}@{cutoff}" for cutoff in CUTOFFS)
 
 

@@ -20,7 +20,7 @@ from karat.options import JoinOptions, WorkOptions, group, metrics_option, optio
 
 if TYPE_CHECKING:
     from karat.output.charts import Kind
-    from karat.results import Found, Results
+    from karat.results import Result, Results
 
 EPILOG = """\b
 Examples:
@@ -142,8 +142,8 @@ def _check(kind: str, given: tuple[str, ...], options: dict[str, Any], format_: 
         raise InputError(f"a terminal shows no {format_.upper()}: give -o FILE")
 
 
-def _deliver(found: Found, kind: str, format_: str | None, output: str | None, drawn: dict[str, Any]) -> None:
-    """Writes the charts to standard output, or to files whose names are told."""
+def _deliver(found: Result, kind: str, format_: str | None, output: str | None, drawn: dict[str, Any]) -> None:
+    """Writes the charts to standard output, or to files, and prints their names."""
     from karat.output.charts import content, drawable
 
     if output is None:
@@ -161,7 +161,7 @@ def _deliver(found: Found, kind: str, format_: str | None, output: str | None, d
 # ---------------------------------------------------------------------------------------------- what is drawn
 
 
-def _found(kind: str, given: tuple[str, ...], options: dict[str, Any], quiet: bool) -> Found:
+def _found(kind: str, given: tuple[str, ...], options: dict[str, Any], quiet: bool) -> Result:
     """What the verb of a kind finds."""
     files = Files.of(options)
     protocols, metrics = options.pop("protocol"), options.pop("metrics")
@@ -180,11 +180,11 @@ def _found(kind: str, given: tuple[str, ...], options: dict[str, Any], quiet: bo
         raise InputError("give a corpus and a run or more")
     what = files.given(given, folder, results=False)
     with files.work(options, quiet) as chosen:
-        return verb_of(_Asked(kind, what, protocols, metrics, pairs, chosen))
+        return verb_of(_ChartRequest(kind, what, protocols, metrics, pairs, chosen))
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ChartRequest:
     """A kind of chart, and what its verb is given."""
 
     kind: str
@@ -195,7 +195,7 @@ class _Asked:
     options: dict[str, Any]
 
 
-def _courses(given: tuple[str, ...], protocols: tuple[str, ...]) -> Found:
+def _courses(given: tuple[str, ...], protocols: tuple[str, ...]) -> Result:
     from karat.models.generators.curves import read_courses
 
     if protocols:
@@ -203,7 +203,7 @@ def _courses(given: tuple[str, ...], protocols: tuple[str, ...]) -> Found:
     return read_courses(given)
 
 
-def _of_results(kind: str, given: tuple[str, ...]) -> Found:
+def _of_results(kind: str, given: tuple[str, ...]) -> Result:
     if kind == "ranks" or (kind == "scores" and len(given) > 1):
         return karat.compare(*given)
     return _together([karat.load(path) for path in given])
@@ -226,44 +226,46 @@ def _only(what: str, given: tuple[str, ...]) -> str:
     return given[0]
 
 
-def _ranks(asked: _Asked) -> Found:
-    return karat.compare(*asked.what, protocol=asked.protocols or "karat", metrics=asked.metrics, **asked.options)
+def _ranks(request: _ChartRequest) -> Result:
+    return karat.compare(
+        *request.what, protocol=request.protocols or "karat", metrics=request.metrics, **request.options
+    )
 
 
-def _described(asked: _Asked) -> Found:
-    return karat.describe(*asked.what, protocol=_only("protocol", asked.protocols or ("karat",)), **asked.options)
+def _described(request: _ChartRequest) -> Result:
+    return karat.describe(*request.what, protocol=_only("protocol", request.protocols or ("karat",)), **request.options)
 
 
-def _homogeneity(asked: _Asked) -> Found:
-    if asked.pairs is None:
+def _homogeneity(request: _ChartRequest) -> Result:
+    if request.pairs is None:
         raise InputError("homogeneity is of pairs of alike documents: give --pairs FILE; `karat pairs mine` finds some")
-    documents, *systems = asked.what
-    options = {name: value for name, value in asked.options.items() if name != "jobs"}
-    return karat.homogeneity(documents, asked.pairs, *systems, protocol=asked.protocols or "karat", **options)
+    documents, *systems = request.what
+    options = {name: value for name, value in request.options.items() if name != "jobs"}
+    return karat.homogeneity(documents, request.pairs, *systems, protocol=request.protocols or "karat", **options)
 
 
-def _audit(asked: _Asked) -> Found:
-    metric: dict[str, Any] = {} if asked.metrics is None else {"metric": _only("metric", asked.metrics)}
-    return karat.audit(*asked.what, protocol=asked.protocols, causes=False, **metric | asked.options)
+def _audit(request: _ChartRequest) -> Result:
+    metric: dict[str, Any] = {} if request.metrics is None else {"metric": _only("metric", request.metrics)}
+    return karat.audit(*request.what, protocol=request.protocols, causes=False, **metric | request.options)
 
 
-def _score(asked: _Asked) -> Found:
-    metrics = asked.metrics or _known()[asked.kind].metrics or None
-    return karat.score(*asked.what, protocol=asked.protocols or "karat", metrics=metrics, **asked.options)
+def _score(request: _ChartRequest) -> Result:
+    metrics = request.metrics or _known()[request.kind].metrics or None
+    return karat.score(*request.what, protocol=request.protocols or "karat", metrics=metrics, **request.options)
 
 
-def _overlap(asked: _Asked) -> Found:
-    return karat.overlap(*asked.what, protocol=asked.protocols or "karat", **asked.options)
+def _overlap(request: _ChartRequest) -> Result:
+    return karat.overlap(*request.what, protocol=request.protocols or "karat", **request.options)
 
 
-def _confidence(asked: _Asked) -> Found:
+def _confidence(request: _ChartRequest) -> Result:
     # No chart of confidence shows an interval; so few resamples do.
-    return karat.confidence(*asked.what, protocol=asked.protocols or "karat", resamples=FEW, **asked.options)
+    return karat.confidence(*request.what, protocol=request.protocols or "karat", resamples=FEW, **request.options)
 
 
 FEW = 100
 # How a result is found, by the name of its class.
-_VERBS: dict[str, Callable[[_Asked], Found]] = {
+_VERBS: dict[str, Callable[[_ChartRequest], Result]] = {
     "Audit": _audit,
     "Results": _score,
     "Comparison": _ranks,

@@ -33,9 +33,9 @@ from karat.options import document_language_option, options_from
 
 if TYPE_CHECKING:
     from karat.corpus import Corpus
-    from karat.llm.ask import Told
+    from karat.llm.ask import AskProgress
     from karat.models.documents import Given
-    from karat.models.find import Wanted
+    from karat.models.find import ModelSpec
     from karat.models.run import Predicted, PredictOptions
 
 EPILOG = """\b
@@ -121,10 +121,10 @@ def predict(model: str, corpus: str, format_: str | None, output: str | None, qu
     in any format, a text, a PDF, a folder of these, or - for standard input.
     With -o RUN and -f, the run is written and -f is shown.
     """
-    from karat.models.find import wanted
+    from karat.models.find import parse_model
     from karat.models.run import predicted
 
-    chosen = wanted(model)
+    chosen = parse_model(model)
     _check_options(click.get_current_context(), chosen)
     run, view = _destinations(corpus, format_, output)
     given = _documents(corpus, output, options)
@@ -132,8 +132,8 @@ def predict(model: str, corpus: str, format_: str | None, output: str | None, qu
         _forecast(chosen, given, _options(chosen, output, options))
         return
     with _progress(quiet, given.corpus, chosen) as (done, tell):
-        asked = _options(chosen, output, options, done, tell)
-        found = predicted(given.corpus, chosen, asked, output=run, shown=view is not None)
+        settings = _options(chosen, output, options, done, tell)
+        found = predicted(given.corpus, chosen, settings, output=run, shown=view is not None)
     found = replace(found, notes=(*given.notes, *found.notes))
     if found.failure is None or run is not None:
         _deliver(found, view, output if run is None else None, quiet)
@@ -142,11 +142,11 @@ def predict(model: str, corpus: str, format_: str | None, output: str | None, qu
         raise InputError(found.failure + hint)
 
 
-# ---------------------------------------------------------------------------------------------- what is asked
+# ---------------------------------------------------------------------------------------------- options
 
 
-def _check_options(context: click.Context, chosen: Wanted) -> None:
-    """Says so if an option was given that the model does not have."""
+def _check_options(context: click.Context, chosen: ModelSpec) -> None:
+    """Raises InputError if an option was given that the model does not have."""
     wrong, whose = (_OF_OTHERS, "not for llm:") if chosen.asks_endpoint else (_OF_ENDPOINTS, "for llm: models only")
     for name in wrong:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -154,7 +154,7 @@ def _check_options(context: click.Context, chosen: Wanted) -> None:
 
 
 def _destinations(corpus: str, format_: str | None, output: str | None) -> tuple[str | None, str | None]:
-    """(the file of a run, what is shown or written beside it); says at once what could not be written."""
+    """(the file of a run, what is shown or written with it). Raises InputError if one could not be written."""
     check_file(output)
     run, view = _chosen(corpus, format_, output)
     if view == "xlsx":
@@ -194,11 +194,11 @@ def _documents(corpus: str, output: str | None, options: dict[str, Any]) -> Give
 
 
 def _options(
-    chosen: Wanted,
+    chosen: ModelSpec,
     output: str | None,
     options: dict[str, Any],
     done: Callable[[int], None] | None = None,
-    tell: Callable[[Told], None] | None = None,
+    tell: Callable[[AskProgress], None] | None = None,
 ) -> PredictOptions:
     """The flags as the library takes them."""
     from karat.models.run import PredictOptions
@@ -221,7 +221,7 @@ def _options(
     return PredictOptions(n=options["n"], language=options["language"], asking=asking)
 
 
-def _forecast(chosen: Wanted, given: Given, options: PredictOptions) -> None:
+def _forecast(chosen: ModelSpec, given: Given, options: PredictOptions) -> None:
     from karat.models.run import forecast
 
     write_out(karat.render(forecast(given.corpus, chosen, options)))
@@ -246,11 +246,11 @@ def _deliver(found: Predicted, view: str | None, output: str | None, quiet: bool
         echo_notes(found.notes)
 
 
-Showing = tuple["Callable[[int], None] | None", "Callable[[Told], None] | None"]
+Showing = tuple["Callable[[int], None] | None", "Callable[[AskProgress], None] | None"]
 
 
 @contextmanager
-def _progress(quiet: bool, corpus: Corpus, chosen: Wanted) -> Iterator[Showing]:
+def _progress(quiet: bool, corpus: Corpus, chosen: ModelSpec) -> Iterator[Showing]:
     """Functions to call with what is done: a bar on a terminal with documents and their rate, nothing elsewhere."""
     if chosen.asks_endpoint:
         with requests_progress(quiet) as tell:

@@ -30,7 +30,7 @@ from karat.cli.shared import (
 from karat.errors import InputError
 
 if TYPE_CHECKING:
-    from karat.llm.ask import Told
+    from karat.llm.ask import AskProgress
     from karat.llm.client import Endpoint
     from karat.llm.store import Limits
     from karat.pairs.reformulate import Reformulated
@@ -165,7 +165,7 @@ def reformulate(corpus: str, via: Any, output: str, pairs: str | None, quiet: bo
 
 
 def _check_options(context: click.Context, via: str) -> None:
-    """Says so if an option was given that the method does not have."""
+    """Raises InputError if an option was given that the method does not have."""
     for name in {name for own in _OWN.values() for name in own} - set(_OWN[via]):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             others = " and ".join(method for method, own in _OWN.items() if name in own)
@@ -207,7 +207,7 @@ def endpoint_of(options: dict[str, Any], **settings: Any) -> Endpoint:
 
 
 def limits_of(options: dict[str, Any]) -> Limits:
-    """How much the options allow to be asked."""
+    """The limits of requests and costs that the options set."""
     from karat.llm.store import Limits
 
     return Limits(options["max_requests"], options["max_cost"], options["price_in"], options["price_out"])
@@ -233,7 +233,7 @@ def _write(made: Reformulated, output: str, pairs: str | None, quiet: bool) -> N
 
 
 @contextmanager
-def requests_progress(quiet: bool) -> Iterator[Callable[[Told], None] | None]:
+def requests_progress(quiet: bool) -> Iterator[Callable[[AskProgress], None] | None]:
     """A function to call with how far the asking has come: a bar on a terminal, nothing elsewhere."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -249,10 +249,10 @@ def requests_progress(quiet: bool) -> Iterator[Callable[[Told], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None, said="", visible=False)
 
-        def tell(told: Told) -> None:
-            rate = f", {60 * told.requests / told.seconds:,.0f} requests a minute" if told.seconds > 0 else ""
-            cost = f", cost {told.cost:.4g}" if told.cost else ""
-            bar.update(task, completed=told.done, total=told.texts, said=rate + cost, visible=True)
+        def tell(state: AskProgress) -> None:
+            rate = f", {60 * state.requests / state.seconds:,.0f} requests a minute" if state.seconds > 0 else ""
+            cost = f", cost {state.cost:.4g}" if state.cost else ""
+            bar.update(task, completed=state.done, total=state.texts, said=rate + cost, visible=True)
 
         yield tell
 

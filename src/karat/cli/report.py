@@ -72,7 +72,7 @@ def report(
     written = [] if figures is None else page.figures(figures)
     if not quiet:
         echo_notes(page.notes)
-        click.echo(_told(output, figures, len(written)), err=True)
+        click.echo(_summary(output, figures, len(written)), err=True)
 
 
 def _check(output: str | None, figures: str | None) -> None:
@@ -86,7 +86,7 @@ def _check(output: str | None, figures: str | None) -> None:
         raise InputError(f"--figures {figures}: is a file, not a folder")
 
 
-def _told(output: str, figures: str | None, count: int) -> str:
+def _summary(output: str, figures: str | None, count: int) -> str:
     size = Path(output).stat().st_size
-    told = f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:,.0f} kB"
-    return f"{output}: {told}" + ("" if figures is None else f"; {figures}: {count:,} files")
+    amount = f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:,.0f} kB"
+    return f"{output}: {amount}" + ("" if figures is None else f"; {figures}: {count:,} files")

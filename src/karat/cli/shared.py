@@ -19,7 +19,7 @@ from karat.errors import InputError
 
 if TYPE_CHECKING:
     from karat.corpus import Corpus, Run
-    from karat.results import Found
+    from karat.results import Result
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -109,7 +109,7 @@ class Output:
         check_output(found.format_, found.path, saves)
         return found
 
-    def deliver(self, result: Found) -> None:
+    def deliver(self, result: Result) -> None:
         """Writes a result to standard output, or to a file in the format that its suffix or -f names."""
         deliver(result, self.format_, self.path, self.quiet)
 
@@ -165,7 +165,7 @@ class Files:
         return (listed,)
 
     def check(self) -> None:
-        """Says so if fields were given that no file has been read by."""
+        """Raises InputError if fields were given that no file was read by."""
         if self.unused:
             raise InputError(f"--fields {min(self.unused)}: no file has these columns")
 
@@ -325,17 +325,17 @@ def _exists(path: str) -> bool:
         return False
 
 
-def deliver(results: Found, format_: str | None, output: str | None, quiet: bool) -> None:
+def deliver(results: Result, format_: str | None, output: str | None, quiet: bool) -> None:
     """Writes results to standard output, or to a file in the format that its suffix or -f names."""
     from karat.formats.output import write_beside
     from karat.output import render
     from karat.output.terminal import WIDTH
-    from karat.results import Kept
+    from karat.results import Saveable
 
     chosen = format_ or _BY_SUFFIX.get(Path(output or "").suffix, "table")
     if output is None:
         write_out(render(results, chosen))
-    elif output.endswith(".karat") and isinstance(results, Kept):
+    elif output.endswith(".karat") and isinstance(results, Saveable):
         results.save(output)
     else:
         write_beside(output, render(results, chosen, WIDTH).encode())

@@ -139,17 +139,17 @@ def _training_progress(quiet: bool, generator: bool) -> Iterator[Callable[[Told]
         return
     terminal, shown = sys.stderr.isatty(), 0.0
 
-    def tell(told: Told) -> None:
+    def tell(state: Told) -> None:
         nonlocal shown
-        checked = "" if told.valid is None else f", validation {told.valid:.3f}"
+        checked = "" if state.valid is None else f", validation {state.valid:.3f}"
         text = (
-            f"step {told.step:,} of {told.steps:,}: loss {told.loss:.3f}{checked}, {told.rate:,.1f} documents/s, "
-            f"{told.left // 60:.0f}:{told.left % 60:02.0f} left"
+            f"step {state.step:,} of {state.steps:,}: loss {state.loss:.3f}{checked}, {state.rate:,.1f} documents/s, "
+            f"{state.left // 60:.0f}:{state.left % 60:02.0f} left"
         )
         if terminal and time.monotonic() - shown > 0.2:
             shown = time.monotonic()
             click.echo(f"\r\033[K{text}", err=True, nl=False)
-        elif not terminal and (told.valid is not None or told.step == 1 or time.monotonic() - shown > 60):
+        elif not terminal and (state.valid is not None or state.step == 1 or time.monotonic() - shown > 60):
             shown = time.monotonic()
             click.echo(text, err=True)
 

@@ -27,7 +27,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """What it was asked for by."""
+        """The name that it was loaded by."""
 
     @property
     def summary(self) -> str:

@@ -1,4 +1,4 @@
-"""Vectors kept on disk, so that a model is asked about each text once.
+"""Vectors kept on disk, so that a model computes each text once.
 
 One SQLite file for each model (and layer). It is a convenience: whatever goes wrong with it, the vectors are
 computed anew, and a file that is damaged is replaced.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from karat.embed.network import Network
 
 VERSION = 2  # to be raised when the vectors of a model change
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 
 class Encoder:
@@ -49,10 +49,10 @@ class Encoder:
         self,
         kind: str,
         texts: list[str],
-        pack: Callable[[Found], bytes],
-        unpack: Callable[[bytes], Found],
-        compute: Callable[[list[str]], Iterator[dict[str, Found]]],
-    ) -> dict[str, Found]:
+        pack: Callable[[Value], bytes],
+        unpack: Callable[[bytes], Value],
+        compute: Callable[[list[str]], Iterator[dict[str, Value]]],
+    ) -> dict[str, Value]:
         """What the cache has, and the rest computed and kept batch by batch, so that an interruption loses little."""
         kept = self._cache.read(kind, texts) if self._cache else {}
         found = {text: unpack(value) for text, value in kept.items()}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-ROWS = 128  # measured: fewer cost speed, and with more a single text waits for rows that nobody asked for
+ROWS = 128  # measured: fewer cost speed, and with more a single text waits for rows that are not needed
 KIN = ("BertLayer", "RobertaLayer", "XLMRobertaLayer", "CamembertLayer")  # layers of one and the same form
 
 
@@ -95,12 +95,12 @@ def forward(kin: Kin, ids: Sequence[Sequence[int]]) -> Any:
         embedded = torch.cat([kin.embeddings(input_ids=group).flatten(0, 1) for group in groups])  # [tokens, d]
         tokens = embedded.new_zeros(-(-count // ROWS) * ROWS, embedded.shape[1])  # [rows, d]
         tokens[:count] = embedded
-        asked, answers = tokens.new_empty(len(tokens), 3 * tokens.shape[1]), torch.zeros_like(tokens)
+        projected, answers = tokens.new_empty(len(tokens), 3 * tokens.shape[1]), torch.zeros_like(tokens)
         parts = torch.split(tokens, ROWS)
         for layer in kin.layers:
-            for part, own in zip(parts, torch.split(asked, ROWS), strict=True):
+            for part, own in zip(parts, torch.split(projected, ROWS), strict=True):
                 torch.mm(part, layer.asking, out=own)
-            split = torch.split(asked[:count], sizes), torch.split(answers[:count], sizes)
+            split = torch.split(projected[:count], sizes), torch.split(answers[:count], sizes)
             for group, own, taken in zip(groups, *split, strict=True):
                 _attend(layer, own.view(*group.shape, -1), taken.view(*group.shape, -1))
             both = zip(parts, torch.split(answers, ROWS), strict=True)
@@ -108,10 +108,10 @@ def forward(kin: Kin, ids: Sequence[Sequence[int]]) -> Any:
         return torch.cat(parts)[:count]
 
 
-def _attend(layer: Layer, asked: Any, answers: Any) -> None:
+def _attend(layer: Layer, projected: Any, answers: Any) -> None:
     """Fills in what the tokens of a text take from each other, [texts, tokens, 3 d] → [texts, tokens, d]."""
     heads, _, width = layer.asking_bias.shape
-    parted = asked.unflatten(2, (3, heads, width)).permute(2, 0, 3, 1, 4)  # [3, texts, heads, tokens, width]
+    parted = projected.unflatten(2, (3, heads, width)).permute(2, 0, 3, 1, 4)  # [3, texts, heads, tokens, width]
     queries = (parted[0] + layer.asking_bias).flatten(0, 1)  # [texts · heads, tokens, width]
     keys, values = parted[1:].flatten(1, 2)  # as the queries
     # In single steps, since softmax is slow on rows as short as these.

@@ -22,7 +22,7 @@ from karat.libraries import library
 BATCH_TOKENS = 1024  # measured: from here on larger batches are no faster
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 Item = TypeVar("Item")
-Found = TypeVar("Found")
+Output = TypeVar("Output")
 Ids = list[list[int]]  # the tokens of texts
 
 
@@ -81,7 +81,7 @@ def batches_of(lengths: Sequence[int], parts: int = 1) -> Iterator[list[int]]:
         yield batch
 
 
-def _side_by_side(work: Callable[[Item], Found], items: Iterable[Item], threads: int) -> Iterator[Found]:
+def _side_by_side(work: Callable[[Item], Output], items: Iterable[Item], threads: int) -> Iterator[Output]:
     """What work makes of the items, in order, each of them done by one of some threads.
 
     A thread of its own for each batch leaves none waiting for another, as torch's own threads do at every step.
@@ -90,11 +90,11 @@ def _side_by_side(work: Callable[[Item], Found], items: Iterable[Item], threads:
 
     before = torch.get_num_threads()
     torch.set_num_threads(1)
-    pool, waiting = ThreadPoolExecutor(threads), deque[Future[Found]]()
+    pool, waiting = ThreadPoolExecutor(threads), deque[Future[Output]]()
     try:
         for item in items:
             waiting.append(pool.submit(work, item))
-            if len(waiting) > 2 * threads:  # what is done and not yet asked for takes memory
+            if len(waiting) > 2 * threads:  # what is done and not yet taken holds memory
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
@@ -116,7 +116,7 @@ def load(model: Model, layer: int | None) -> Network:
             _refuse_decoders(config, model)
             if layer is not None:  # the layers above it are not even made
                 config.num_hidden_layers = max(layer, 1)
-            network, told = transformers.AutoModel.from_pretrained(
+            network, loading = transformers.AutoModel.from_pretrained(
                 path,
                 config=config,
                 dtype=torch.float32,
@@ -131,7 +131,7 @@ def load(model: Model, layer: int | None) -> Network:
             raise
         except Exception as error:  # whatever the libraries make of a damaged directory
             raise InputError(f"{model.root}: could not be loaded as an encoder ({_sentence(error)})") from None
-    lost = sorted(key for key in told["missing_keys"] if "pooler" not in key)
+    lost = sorted(key for key in loading["missing_keys"] if "pooler" not in key)
     if lost:
         raise InputError(f"{model.root}: its weights are not complete: {lost[0]} and {len(lost) - 1} more are missing")
     ends = tuple(each for each in (tokenizer.sep_token_id, tokenizer.cls_token_id) if each is not None)
@@ -173,7 +173,7 @@ def _tokenizer(path: str, **options: Any) -> Any:
 
 
 def _has_prefix_space(tokenizer: Any) -> bool:
-    """Whether words are told from the beginnings of texts by a space, as in RoBERTa (not in its multilingual kin)."""
+    """Whether the tokens of a word depend on a space before it, as in RoBERTa (not in its multilingual kin)."""
     from transformers import GPT2Tokenizer, RobertaTokenizer
 
     return isinstance(tokenizer, GPT2Tokenizer | RobertaTokenizer)
@@ -198,7 +198,7 @@ def _limit(config: Any, tokenizer: Any) -> int:
 
 @contextmanager
 def _offline_and_quiet(transformers: Any) -> Iterator[None]:
-    """Nothing is fetched, and nothing printed: what matters is raised."""
+    """A context in which nothing is fetched or printed; what matters is raised."""
     before = {name: os.environ.get(name) for name in OFFLINE}
     logging = transformers.utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

@@ -101,5 +101,5 @@ def _parse(line: bytes, dimension: int, path: str, number: int) -> Vectors:
 
 def _bad_line(path: str, number: int, dimension: int, line: bytes) -> InputError:
     start = line[:40].decode("utf-8", "replace")
-    wanted = f"a word and {dimension} numbers" if dimension else "a word and its numbers"
-    return InputError(f"{path}:{number}: not {wanted}, separated by one space each: {start!r}")
+    expected = f"a word and {dimension} numbers" if dimension else "a word and its numbers"
+    return InputError(f"{path}:{number}: not {expected}, separated by one space each: {start!r}")

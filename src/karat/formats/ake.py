@@ -2,7 +2,7 @@
 
 References are `{"id": [["phrase", "a variant of it"], ["another phrase"]], ...}` in files `SPLIT.SET[.stem].json`, as
 `test.author.stem.json`; a document is a file `id.xml` (or .xml.gz) of sentences and tokens, in some datasets with the
-section of each sentence, by which the title is told. A path is the JSON alone, `XML_FOLDER+refs.json`, or a folder of
+section of each sentence, which marks the title. A path is the JSON alone, `XML_FOLDER+refs.json`, or a folder of
 both. A run is such a JSON too, a phrase alone or with its score: `{"id": [["phrase", 0.9], ...]}`.
 """
 

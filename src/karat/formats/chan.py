@@ -93,7 +93,7 @@ def save_corpus(path: str, documents: Iterable[Document]) -> None:
 
 
 def save_run(path: str, predictions: Iterable[Prediction]) -> None:
-    """Writes one file of predictions; where their kinds are told, `<peos>` ends the present ones."""
+    """Writes one file of predictions; where their kinds are known, `<peos>` ends the present ones."""
     with writing(path) as file:
         for prediction in predictions:
             phrases = [phrase or "" for phrase in prediction.keyphrases or ()]

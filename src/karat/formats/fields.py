@@ -58,14 +58,14 @@ class Fields:
     def prediction(self, record: Record) -> Prediction:
         """The record as a prediction; empty cells tell nothing."""
         get = partial(self._value, record)
-        told = {name: self._list(get(name)) or None for name in COLUMNS["run"][2:]}
-        told["scores"] = [_number(score) for score in told["scores"]] if told["scores"] else None
+        values = {name: self._list(get(name)) or None for name in COLUMNS["run"][2:]}
+        values["scores"] = [_number(score) for score in values["scores"]] if values["scores"] else None
         phrases = self._list(get("keyphrases")) or []
-        if phrases and all(map(_is_pair, phrases)) and told["scores"] is None:  # as extractors print their lists
-            told["scores"] = [score for _, score in phrases]
+        if phrases and all(map(_is_pair, phrases)) and values["scores"] is None:  # as extractors print their lists
+            values["scores"] = [score for _, score in phrases]
             phrases = [phrase for phrase, _ in phrases]
         made = {"id": _id(get("id")), "keyphrases": [_phrase(phrase) for phrase in phrases]}
-        return msgspec.convert(made | told, Prediction, strict=False)
+        return msgspec.convert(made | values, Prediction, strict=False)
 
     def _value(self, record: Record, name: str) -> Any:
         """The value of a column; several joined by `+` are one text, a dotted name goes into a record."""

@@ -128,7 +128,7 @@ def zstandard() -> Any:
 
 
 def check_compression(path: str | Path) -> None:
-    """Nothing; where the library is not installed that the name of a file to write asks for, an error says so."""
+    """Raises an error if the library is not installed that compresses a file of that name."""
     if str(path).endswith(".zst"):
         zstandard()
 
@@ -182,7 +182,7 @@ def line_starts(block: bytes) -> NDArray[np.int64]:
 
 
 def lines(path: str, *, ends: bool = False) -> Iterator[tuple[int, str]]:
-    """(number, line), with its end if asked for; a byte that is not UTF-8 is an error that names its place."""
+    """(number, line), with its end if `ends`. Raises InputError, naming the place, if a byte is not UTF-8."""
     for first, _, block in blocks(path):
         for number, line in enumerate(split_lines(block), first):
             yield number, decode_utf8(line + b"\n" if ends else line.removesuffix(b"\r"), path, number)

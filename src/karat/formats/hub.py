@@ -31,7 +31,7 @@ _SPLITS_FILE, _STATE_FILE = "dataset_dict.json", "state.json"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a path names: a set on the hub or a folder, and what of it is wanted."""
+    """What a path names: a set on the hub or a folder, and which part of it."""
 
     path: str
     name: str
@@ -130,7 +130,7 @@ def _saved(source: Source) -> Any:
 
 @lru_cache(maxsize=16)
 def _on_hub(source: Source) -> Any:
-    """A dataset on the hub or in the cache, asked for once: what is read again must be the same."""
+    """A dataset on the hub or in the cache, looked up once: what is read again must be the same."""
     return _loaded(source)
 
 
@@ -146,7 +146,7 @@ def _loaded(source: Source) -> Any:
 
 
 def _split_among(source: Source, names: list[str]) -> str:
-    """The split that is wanted, or the only one."""
+    """The split that was named, or the only one."""
     if source.split is None and len(names) == 1:
         return names[0]
     if source.split in names:

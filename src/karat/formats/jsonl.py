@@ -34,7 +34,7 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 class Block(Sequence[bytes]):
-    """Lines that are kept in one piece until one of them is asked for; quick to decode.
+    """Lines that are kept in one piece until one of them is read; quick to decode.
 
     Sent to another process, a part of a plain file is read there again instead of going through a pipe.
     """

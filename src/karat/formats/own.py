@@ -45,9 +45,9 @@ def _batches(path: str, kind: type[R]) -> Batches[R]:
 
 
 def _save_table(role: Role, containers: tuple[str, ...], path: str, records: Iterable[Document | Prediction]) -> None:
-    wanted = container_of(path)
+    container = container_of(path)
     found = ({name: getattr(record, name) for name in COLUMNS[role]} for record in records)
-    save(path, found, wanted if wanted in containers else containers[0])
+    save(path, found, container if container in containers else containers[0])
 
 
 def _table_format(name: str, summary: str, *containers: str) -> Format:

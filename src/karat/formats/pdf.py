@@ -14,7 +14,7 @@ from karat.errors import InputError
 from karat.libraries import library
 
 EDGE = 2  # lines at the head and at the foot of a page that may be repeated on others
-FEWEST_PAGES = 3  # of a text that its running heads are told from
+FEWEST_PAGES = 3  # of a text whose running heads can be recognised
 SHORT = 0.6  # of the usual length of a line: a shorter one ends a paragraph
 LONGEST_TITLE = 250  # characters
 
@@ -28,11 +28,11 @@ _LIGATURES = str.maketrans(
 
 def title_and_text(content: bytes) -> tuple[str | None, str]:
     """(title, text) of a PDF; one that is damaged, encrypted or without text is an error."""
-    pages, told = _pages(content)
+    pages, metadata_title = _pages(content)
     kept = without_running_heads([_lines(page) for page in pages])
     if not any(kept):
         raise InputError("no text in this PDF; it may hold pictures of pages, which have to be read by OCR first")
-    title = _usable(told)
+    title = _usable(metadata_title)
     if title is None:
         title, kept = _opening(kept)
     text = put_together([line for page in kept for line in page])
@@ -52,8 +52,8 @@ def _pages(content: bytes) -> tuple[list[str], str | None]:
         reader = pypdf.PdfReader(io.BytesIO(content))
         if reader.is_encrypted and not reader.decrypt(""):
             raise InputError("this PDF is encrypted; save it without a password first")
-        told = reader.metadata.title if reader.metadata is not None else None
-        return [page.extract_text() for page in reader.pages], told
+        metadata_title = reader.metadata.title if reader.metadata is not None else None
+        return [page.extract_text() for page in reader.pages], metadata_title
     except InputError:
         raise
     except (pypdf.errors.DependencyError, pypdf.errors.FileNotDecryptedError):

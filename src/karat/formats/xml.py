@@ -11,7 +11,7 @@ from karat.formats.files import open_bytes
 
 
 class Handler(Protocol):
-    """What is told of the elements of a file; a ValueError says that what was met is not what is due."""
+    """Receives the elements of a file; its methods raise ValueError if an element stands where it should not."""
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Takes the beginning of an element."""
@@ -24,7 +24,7 @@ class Handler(Protocol):
 
 
 def parse(path: str, handler: Handler) -> None:
-    """Tells a handler of all that is in a file; what is wrong with it is an error with its line."""
+    """Calls a handler for all that is in a file. Raises InputError, with the line, if the file is faulty."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.StartElementHandler = handler.start
@@ -37,7 +37,7 @@ def parse(path: str, handler: Handler) -> None:
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code).replace("no element found", "it ends too early")
         raise InputError(f"{path}:{error.lineno}: not XML: {what}") from None
-    except (ValueError, LookupError) as error:  # what was met is not what is due, or the encoding is not known
+    except (ValueError, LookupError) as error:  # an element in the wrong place, or an encoding that is not known
         raise InputError(f"{path}:{parser.CurrentLineNumber}: {brief(str(error))}") from None
 
 

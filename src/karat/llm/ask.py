@@ -1,4 +1,4 @@
-"""Paraphrases and back-translations from a chat endpoint: what is asked, by several at once, and what became of it."""
+"""Paraphrases and back-translations from a chat endpoint: the requests, sent by several threads, and their answers."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ _NEEDED = {"paraphrase": ("{text}",), "back-translation": ("{text}", "{from}", "
 _PLACE = re.compile(r"\{(text|from|to|n|language|examples)\}")
 
 
-# ---------------------------------------------------------------------------------------------- what is asked
+# ---------------------------------------------------------------------------------------------- requests
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that is asked about a text: its name and its prompt, in which the text is still to be put."""
+    """One request about a text: its name and its prompt, with a place for the text."""
 
     name: str
     prompt: str
@@ -71,7 +71,7 @@ class Step:
 
 
 def steps(method: str, pivot: str = "es", prompt: str | Path | None = None) -> tuple[Step, ...]:
-    """What is asked for a method, one after the other, with karat's own prompt or that of a file."""
+    """The requests of a method, one after the other, with karat's own prompt or that of a file."""
     template = read_prompt(method, prompt)
     if method == "paraphrase":
         return (Step("paraphrase", template),)
@@ -99,7 +99,7 @@ def read_prompt(method: str, file: str | Path | None = None) -> str:
 
 
 def question(endpoint: Endpoint, step: Step, document: str, text: str) -> Question:
-    """What is asked about a text, with the key that tells it from every other question."""
+    """The request about a text, with the key that identifies it."""
     parts = (endpoint.model, endpoint.temperature, endpoint.seed, step.prompt, text, step.name)
     key = blake2b(msgspec.msgpack.encode(parts), digest_size=16).digest()
     return Question(key, document, step.name, endpoint.model, endpoint.temperature, endpoint.seed, step.prompt)
@@ -110,7 +110,7 @@ def question(endpoint: Endpoint, step: Step, document: str, text: str) -> Questi
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Forecast(Displayed):
-    """What there is to ask, and about how much it takes; nothing has been asked."""
+    """How many requests there are to send, and about how much they take; none has been sent."""
 
     corpus: str
     method: str
@@ -171,8 +171,8 @@ def count(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """How far the asking has come."""
+class AskProgress:
+    """How many texts are done, with requests, cost and seconds so far."""
 
     done: int  # texts, answered or given up
     texts: int
@@ -182,8 +182,8 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The last answer for each text that has one, what failed and why, and why the rest was not asked."""
+class Outcome:
+    """The last answer for each text that has one, what failed and why, and why the rest was not requested."""
 
     answers: dict[str, str]
     failures: tuple[tuple[str, str], ...]  # document, sentence
@@ -204,8 +204,8 @@ class _Account:
         self.store.end(request, usage)
 
 
-class _Work:
-    """Texts that threads take one by one, and what they make of them."""
+class _Queue:
+    """The texts that threads take one by one, with the answers and failures so far."""
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class _Work:
         kept: Mapping[str, str],
         store: Store,
         threads: int,
-        tell: Callable[[Told], None] | None,
+        tell: Callable[[AskProgress], None] | None,
     ) -> None:
         self.stop, self.over = Event(), Event()
         self.answers = dict(kept)
@@ -232,7 +232,7 @@ class _Work:
             self._say()
 
     def take(self) -> tuple[str, str] | None:
-        """(text, document) that nobody has taken, None where nothing is left or wanted."""
+        """(text, document) that nobody has taken, None where no text is left or the work is to stop."""
         with self._lock:
             return None if self.stop.is_set() else next(self._left, None)
 
@@ -273,7 +273,7 @@ class _Work:
             spent, done = self._store.spent(), len(self.answers) + len(self.failures)
             cost = self._store.limits.price(spent.usage)
             requests = spent.requests - self._before.requests
-            self._tell(Told(done, self._texts, requests, cost, monotonic() - self._start))
+            self._tell(AskProgress(done, self._texts, requests, cost, monotonic() - self._start))
 
 
 def ask_all(
@@ -282,15 +282,15 @@ def ask_all(
     endpoint: Endpoint,
     store: Store,
     concurrency: int = 1,
-    tell: Callable[[Told], None] | None = None,
-) -> Asked:
+    tell: Callable[[AskProgress], None] | None = None,
+) -> Outcome:
     """What an endpoint makes of texts, each one going through all steps; `texts` names a document for each.
 
     A thread keeps an answer before it asks for the next, and asks nothing that is kept. What is kept is looked up
     first: it is there whatever limit ends the asking.
     """
     kept = {text: found for text in texts if (found := _kept(text, todo, endpoint, store)) is not None}
-    work = _Work(texts, kept, store, concurrency, tell)
+    work = _Queue(texts, kept, store, concurrency, tell)
     with Chat(endpoint, work.stop) as chat:
         try:
             for _ in range(concurrency):
@@ -302,7 +302,7 @@ def ask_all(
             raise
     if work.fault is not None:
         raise work.fault
-    return Asked(work.answers, tuple(work.failures), work.stopped)
+    return Outcome(work.answers, tuple(work.failures), work.stopped)
 
 
 def _kept(text: str, todo: Sequence[Step], endpoint: Endpoint, store: Store) -> str | None:
@@ -313,7 +313,7 @@ def _kept(text: str, todo: Sequence[Step], endpoint: Endpoint, store: Store) -> 
     return current
 
 
-def _go(work: _Work, todo: Sequence[Step], endpoint: Endpoint, store: Store, chat: Chat) -> None:
+def _go(work: _Queue, todo: Sequence[Step], endpoint: Endpoint, store: Store, chat: Chat) -> None:
     """What one thread does: a text after the other."""
     while (taken := work.take()) is not None:
         text, document = taken
@@ -332,18 +332,18 @@ def _go(work: _Work, todo: Sequence[Step], endpoint: Endpoint, store: Store, cha
     work.leave()
 
 
-def _answer(asked: Question, prompt: str, store: Store, chat: Chat) -> str:
+def _answer(query: Question, prompt: str, store: Store, chat: Chat) -> str:
     """The answer to a question, kept or new; a new one is kept first."""
-    kept = store.answer(asked.key)
+    kept = store.answer(query.key)
     if kept is not None:
         return kept
-    answer = chat.ask(prompt, _Account(store, asked.key))
-    store.keep(asked, answer)
+    answer = chat.ask(prompt, _Account(store, query.key))
+    store.keep(query, answer)
     return answer.text
 
 
 def spent_notes(before: Spent, after: Spent, limits: Limits) -> list[str]:
-    """What was asked, and in all: requests, tokens, cost."""
+    """Notes on requests, tokens and cost, of this command and of all together."""
     new, usage = after.requests - before.requests, after.usage
     said = f"{new:,} requests, {after.requests:,} in all with {usage.tokens_in:,} tokens in, {usage.tokens_out:,} out"
     if limits.price_in or limits.price_out:

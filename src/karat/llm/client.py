@@ -1,7 +1,7 @@
 """One chat client: prompts to any endpoint that speaks OpenAI's chat protocol.
 
-It is patient (slow, busy and broken endpoints are asked again, later each time), it keeps account of every request, and
-the key is in no text that it makes: no error, no answer, no repr.
+It is patient (requests to slow, busy and broken endpoints are sent again, later each time), it keeps account of every
+request, and the key is in no text that it makes: no error, no answer, no repr.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class AnswerError(KaratError):
 
 
 class StoppedError(KaratError):
-    """Nothing more is asked: a limit is reached, or somebody wants to stop."""
+    """No further request is sent: a limit is reached, or the user stops the command."""
 
 
 # ---------------------------------------------------------------------------------------------- the key
@@ -109,7 +109,7 @@ def read_key(file: str | Path | None = None) -> Key | None:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model is asked, how, and how patiently; `endpoint` makes one and checks it."""
+    """The address of a model, its settings, and the limits of time and retries; `endpoint` makes one and checks it."""
 
     base_url: str
     model: str
@@ -135,7 +135,7 @@ class Endpoint:
 def endpoint(
     base_url: str | None = None, model: str | None = None, *, key_file: str | Path | None = None, **settings: Any
 ) -> Endpoint:
-    """The endpoint that is asked for, by arguments or by KARAT_LLM_BASE_URL, KARAT_LLM_MODEL and KARAT_LLM_KEY.
+    """The endpoint that arguments name, or else KARAT_LLM_BASE_URL, KARAT_LLM_MODEL and KARAT_LLM_KEY.
 
     >>> endpoint("http://localhost:8000/v1/", "small").base_url
     'http://localhost:8000/v1'
@@ -171,7 +171,7 @@ def _checked_url(given: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/").removesuffix("/chat/completions").rstrip("/")
 
 
-# ---------------------------------------------------------------------------------------------- what is told
+# ---------------------------------------------------------------------------------------------- usage and answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,13 +311,13 @@ class Chat:
 
     def _post(self, prompt: str) -> tuple[int, Mapping[str, str], bytes]:
         """(status, headers, body); a body without end, in size or in time, is a broken connection."""
-        asked = {
+        payload = {
             "model": self._endpoint.model,
             "messages": [{"role": "user", "content": prompt}],
             "temperature": self._endpoint.temperature,
             "seed": self._endpoint.seed,
         }
-        content = msgspec.json.encode(asked | {"logprobs": True} if self._logprobs else asked)
+        content = msgspec.json.encode(payload | {"logprobs": True} if self._logprobs else payload)
         url, until = f"{self._endpoint.base_url}/chat/completions", monotonic() + self._endpoint.timeout
         body = bytearray()
         with self._client.stream("POST", url, content=content, headers={"Content-Type": "application/json"}) as answer:
@@ -330,8 +330,8 @@ class Chat:
             return answer.status_code, answer.headers, bytes(body)
 
     def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> Failure:
-        told = self._brief(_told(body))
-        said = f"the endpoint answers {status}" + (f": {told}" if told else "")
+        message = self._brief(_error_message(body))
+        said = f"the endpoint answers {status}" + (f": {message}" if message else "")
         if status in _BUSY or status >= 500:
             pause = _retry_after(headers)
             if pause is not None and pause > LONGEST_PAUSE:
@@ -342,7 +342,7 @@ class Chat:
         if status in _HOPELESS:
             hint = {401: f"check the key ({KEY})", 404: "check --base-url and --model"}.get(status)
             return Failure(f"{said}; {hint}" if hint else said, every=True)
-        if self._logprobs and "logprobs" in told:
+        if self._logprobs and "logprobs" in message:
             self._logprobs = False
             return Failure(said, again=True)
         return Failure(said)
@@ -393,9 +393,9 @@ def _first_choice(found: Any) -> dict[str, Any] | None:
 
 
 def _tokens(choice: dict[str, Any]) -> tuple[tuple[str, float], ...]:
-    """The tokens of an answer with their log-probabilities; none where they are not told, or not of each."""
-    told = choice.get("logprobs")
-    content = told.get("content") if isinstance(told, dict) else None
+    """The tokens of an answer with their log-probabilities; none where they are missing, for all or for some."""
+    logprobs = choice.get("logprobs")
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
     found: list[tuple[str, float]] = []
     for each in content if isinstance(content, list) else ():
         token, value = (each.get("token"), each.get("logprob")) if isinstance(each, dict) else (None, None)
@@ -407,15 +407,15 @@ def _tokens(choice: dict[str, Any]) -> tuple[tuple[str, float], ...]:
 
 def _usage(found: Any, prompt: str, text: str) -> Usage:
     """What the endpoint says it took, else an estimate."""
-    told = found.get("usage") if isinstance(found, dict) else None
-    counts = [told.get(name) if isinstance(told, dict) else None for name in ("prompt_tokens", "completion_tokens")]
+    usage = found.get("usage") if isinstance(found, dict) else None
+    counts = [usage.get(name) if isinstance(usage, dict) else None for name in ("prompt_tokens", "completion_tokens")]
     if all(type(count) is int and 0 <= count < 1 << 40 for count in counts):
         return Usage(counts[0], counts[1])  # type: ignore[arg-type]
     return Usage(estimate(prompt), estimate(text), estimated=True)
 
 
-def _told(body: bytes) -> str:
-    """What an endpoint says of its refusal, wherever it says it."""
+def _error_message(body: bytes) -> str:
+    """The error message in the body of a response, whichever field holds it."""
     try:
         found = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -432,10 +432,10 @@ def _decoded(body: bytes) -> str:
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that a Retry-After asks for: a number of them, or a date, compared with the endpoint's own clock."""
-    told = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"\d{1,12}(\.\d+)?", told, re.ASCII):
-        return float(told)
-    then = _seconds(told)
+    delay = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d{1,12}(\.\d+)?", delay, re.ASCII):
+        return float(delay)
+    then = _seconds(delay)
     now = _seconds(headers.get("date", ""))
     return None if then is None else max(0.0, then - (time() if now is None else now))
 

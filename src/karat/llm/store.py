@@ -1,4 +1,4 @@
-"""Answers of models on disk, each one before the next is asked for, and an account of every request.
+"""Answers of models on disk, each one before the next request is sent, and an account of every request.
 
 One SQLite file. What has been answered has been paid for: nothing is ever deleted from it, and a file that is damaged
 is left as it is. While one process writes to it, no other can.
@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS tokens (key BLOB PRIMARY KEY, tokens BLOB NOT NULL);
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about a document in one step; the key says when two questions are the same."""
+    """The request about a document in one step; two requests with the same key are the same."""
 
     key: bytes
     document: str
@@ -50,7 +50,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much may be asked in all, by every command that uses the store, and what tokens cost."""
+    """How many requests may be sent in all, by every command that uses the store, and what tokens cost."""
 
     requests: int | None = None
     cost: float | None = None
@@ -116,7 +116,7 @@ class Store:
         return [] if found is None else msgspec.msgpack.decode(found[0], type=list[tuple[str, float]])
 
     def spent(self) -> Spent:
-        """What has been asked in all."""
+        """The requests, tokens and costs of all commands so far."""
         with self._transaction() as run:
             return _spent(run)
 

@@ -374,7 +374,7 @@ def reference_offsets(prepared: Prepared) -> Ints:
 
 
 def text_lengths(prepared: Prepared, rule: str) -> Ints:
-    """Characters of each document by which positions are told: normalised, or as it is given (`raw`)."""
+    """Characters of each document in which positions are counted: normalised, or as it is given (`raw`)."""
     begins, ends = _ends(prepared)
     if rule == "stems":
         return ends - begins

@@ -61,7 +61,7 @@ class Join:
 
 
 def matched_by(corpus: Corpus, run: Run, by: By | None) -> By:
-    """How the run is matched: as asked, or by id if the first record of each has one."""
+    """How the run is matched: by the option, or by id if the first record of each has one."""
     if by == "line":
         return "line"
     ids = [has_id(corpus), has_id(run)]
@@ -240,7 +240,7 @@ class _ById:
             )
 
     def finish(self, corpus: Corpus) -> None:
-        """Says so if the run goes on after the corpus has ended."""
+        """Raises InputError if the run goes on after the corpus has ended."""
         while self._read():
             pass
         if self.waiting is None and self.ids:
@@ -287,7 +287,7 @@ class _ByLine:
         return Batch(list[str | None](ids), raw + padding, at + [0] * len(lacking), _Decode(self.decode)), lacking
 
     def finish(self, corpus: Corpus) -> None:
-        """Says so if the run goes on after the corpus has ended."""
+        """Raises InputError if the run goes on after the corpus has ended."""
         if self.raw or next(self.batches, None) is not None:
             raise InputError(f"{self.run.origin}: goes on after line {self.read}, where {corpus.origin} ends")
 

@@ -2,7 +2,7 @@
 
 A verb registers looks: functions of a `View`, which is a chunk of documents with what each run predicts for them. The
 pass reads the files once, on one process or several, and gives each look its answers in corpus order. Texts are
-prepared once for each way of matching, and aligned once for each run, whoever asks first.
+prepared once for each way of matching, and aligned once for each run, for the first look that needs them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Setup:
 
 
 class View:
-    """A chunk as looks see it: its documents, predictions and columns, each made when it is first asked for."""
+    """A chunk as looks see it: its documents, predictions and columns, each made when it is first needed."""
 
     def __init__(self, setup: Setup, chunk: Chunk) -> None:
         self.setup = setup
@@ -158,14 +158,14 @@ def look_at(corpus: Corpus, function: Callable[[View], T], *, jobs: int = 1, dis
 
 
 def _make_room(kept: dict[Any, Any]) -> None:
-    """Lets go of the oldest entry but the first, which most looks ask for."""
+    """Removes the oldest entry but the first, which most looks use."""
     if len(kept) >= KEPT:
         del kept[list(kept)[1]]
 
 
 @dataclass(slots=True)
 class Answers(Generic[T]):
-    """What a look gave for each chunk, in corpus order, once the pass has run."""
+    """The answers of a look for each chunk, in corpus order, once the pass has run."""
 
     _parts: list[T] = field(default_factory=list)
     _take: Callable[[T], None] | None = None
@@ -241,7 +241,7 @@ class Pass:
     def aside(self, systems: Sequence[int] | None = None) -> Pass:
         """The same pass, for looks that may fail, at some of the systems or at all.
 
-        An InputError in such a look does not stop the pass: it is raised where its answers are asked for.
+        An InputError in such a look does not stop the pass: it is raised where its answers are read.
         """
         found = copy(self)
         found._optional = True

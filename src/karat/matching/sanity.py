@@ -29,7 +29,7 @@ from karat.text.scripts import script_without_spaces
 
 ENOUGH, MOST = 20, 60  # documents that are looked at: so many at least, where there are as many, and of one batch
 READ = 2000  # characters of a text that are looked at
-OPENING = 600  # characters by which the language is told
+OPENING = 600  # characters by which the language is detected
 FIRST = 10  # phrases of a document that are looked at
 FEWEST = 5  # documents by which a run is judged
 FOREIGN = 0.2  # of what ties references to their texts: a run of the same documents has more
@@ -61,7 +61,7 @@ def no_texts(corpus: Corpus, so: str) -> InputError:
 
 
 def texts_needed(corpus: Corpus, what: str, instead: str) -> InputError:
-    """What to raise where something is asked for that texts would tell, and there are none."""
+    """The InputError for a request that needs texts where the documents have none."""
     return InputError(f"{what} needs the documents' title or text, and {corpus.origin} has none; use {instead}")
 
 

@@ -129,9 +129,9 @@ class Metric:
     also: Mapping[str, str] = field(default_factory=dict)  # further names of averages
     read_options: Callable[[Mapping[str, str]], Mapping[str, Any]] | None = None  # where not by the defaults' types
     remark: Callable[[Mapping[str, Any]], str | None] | None = None  # what readers should know, given the options
-    needs: Callable[[Sequence[Run], Mapping[str, Any]], None] | None = None  # says so if runs lack what it reads
+    needs: Callable[[Sequence[Run], Mapping[str, Any]], None] | None = None  # raises if runs lack what it reads
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    told: frozenset[str] = frozenset()  # which of TOLD its function wants to be told
+    request_keywords: frozenset[str] = frozenset()  # those of REQUEST_KEYWORDS that its function takes
 
     @property
     def summary(self) -> str:
@@ -150,7 +150,7 @@ _LIGHT = ("exact", "ranking", "approximate", "counts", "profile", "confidence") 
 
 
 class Metrics(Registry[Metric]):
-    """The metrics by name. A family of them is imported when a name is asked for that is not known without it."""
+    """The metrics by name. A family of them is imported when a name is looked up that is not known without it."""
 
     def __init__(self) -> None:
         super().__init__("metric", lambda found: found.function)
@@ -184,7 +184,7 @@ class Metrics(Registry[Metric]):
 
 
 METRICS = Metrics()
-TOLD = frozenset({"average", "fitted"})  # keywords that are no options
+REQUEST_KEYWORDS = frozenset({"average", "fitted"})  # keywords that receive a field of the request, and are no options
 
 
 def metric(
@@ -205,7 +205,7 @@ def metric(
     """Registers a metric; its keyword arguments with defaults become its options.
 
     The function is `f(aligned, cutoff, subset, *, option=default...) -> Rows`. A keyword `average` receives the average
-    that is wanted, `fitted` the constant that `fit` found. `read_options` turns written options into values and says
+    of the request, `fitted` the constant that `fit` found. `read_options` turns written options into values and says
     what is wrong with them; without it a value is of its default's type. `remark` gets the options and gives a note for
     those who read the score. `needs` gets the runs and the options before any work, and raises an error where a run
     lacks what the metric reads.
@@ -230,8 +230,8 @@ def metric(
             read_options=read_options,
             remark=remark,
             needs=needs,
-            defaults={k: v for k, v in keywords.items() if k not in TOLD},
-            told=TOLD & keywords.keys(),
+            defaults={k: v for k, v in keywords.items() if k not in REQUEST_KEYWORDS},
+            request_keywords=REQUEST_KEYWORDS & keywords.keys(),
         )
         return function
 
@@ -243,7 +243,7 @@ def metric(
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One number asked for: NAME[@CUTOFF][:SUBSET][/AVERAGE][,option=value...]."""
+    """One requested number: NAME[@CUTOFF][:SUBSET][/AVERAGE][,option=value...]."""
 
     metric: str
     cutoff: Cutoff | None = None
@@ -254,12 +254,12 @@ class Request:
 
     @property
     def label(self) -> str:
-        """The name and the cutoff as asked: f1@5, map."""
+        """The name and the cutoff as in the request: f1@5, map."""
         return self.metric if self.cutoff is None else f"{self.metric}@{self.cutoff}"
 
     @property
     def spec(self) -> Metric:
-        """The metric that is asked for."""
+        """The registered metric of the request."""
         return METRICS[self.metric]
 
     def needs_fit(self) -> Fit | None:
@@ -282,7 +282,7 @@ class Request:
         """What a reader of the score should know, if anything."""
         return self.spec.remark(dict(self.spec.defaults) | dict(self.options)) if self.spec.remark else None
 
-    def as_asked(self) -> Request:
+    def without_fitted(self) -> Request:
         """The request without what was fitted."""
         fitted = self.cutoff is not None and self.cutoff.kind == "V"
         return replace(self, fitted=None, cutoff=Cutoff("V") if fitted else self.cutoff)
@@ -293,8 +293,8 @@ class Request:
 
     def rows(self, aligned: Aligned) -> Rows:
         """The metric's rows for these documents."""
-        told = {name: getattr(self, name) for name in self.spec.told}
-        return self.spec.function(aligned, self.cutoff or Cutoff("M"), self.subset, **dict(self.options), **told)
+        fields = {name: getattr(self, name) for name in self.spec.request_keywords}
+        return self.spec.function(aligned, self.cutoff or Cutoff("M"), self.subset, **dict(self.options), **fields)
 
     def finish(self, sums: Floats) -> Floats:
         """The printed number(s) of sums of rows."""

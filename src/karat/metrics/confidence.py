@@ -56,18 +56,18 @@ def confidences(aligned: Aligned, source: str = ANY) -> Confidences:
 def _confidences(aligned: Aligned, source: str) -> Confidences:
     p = aligned.predictions
     given = aligned.given or [Prediction()] * aligned.documents
-    told = [told_by(record, source) for record in given]
-    phrases = list(chain.from_iterable(map(_numbers, given, told)))
+    sources = [source_of(record, source) for record in given]
+    phrases = list(chain.from_iterable(map(_numbers, given, sources)))
     counts = np.array([len(record.keyphrases or ()) for record in given], dtype=np.int64)
-    kind = np.repeat([SOURCES.index(name) if name else -1 for name in told], counts)
-    made = _of_phrases(phrases, kind, frozenset(filter(None, told)))
+    kind = np.repeat([SOURCES.index(name) if name else -1 for name in sources], counts)
+    made = _of_phrases(phrases, kind, frozenset(filter(None, sources)))
     there = p.source < counts[p.document]  # the empty phrase that stands for no prediction has no source
     row = np.where(there, (np.cumsum(counts) - counts)[p.document] + p.source, len(phrases))
     return replace(made, **{name: getattr(made, name)[row] for name in ("value", "kpp", "fault", "first", "tokens")})
 
 
-def told_by(record: Prediction, source: str = ANY) -> str | None:
-    """What a document's confidences are made of: the first of SOURCES that it has, or the one that is wanted."""
+def source_of(record: Prediction, source: str = ANY) -> str | None:
+    """The field that a document's confidences come from: `source` if it has that, or the first of SOURCES."""
     names = SOURCES if source == ANY else (source,)
     return next((name for name in names if getattr(record, name) is not None), None)
 
@@ -78,8 +78,8 @@ def _numbers(record: Prediction, name: str | None) -> Sequence[Sequence[float] |
         return [None] * len(record.keyphrases or ())
     if name == "scores":
         return [None if score is None else [score] for score in record.scores or ()]
-    told: Sequence[Sequence[float] | None] = getattr(record, name)
-    return told
+    numbers: Sequence[Sequence[float] | None] = getattr(record, name)
+    return numbers
 
 
 def _of_phrases(phrases: Sequence[Sequence[float] | None], kind: Ints, sources: frozenset[str]) -> Confidences:
@@ -161,15 +161,15 @@ def totals(aligned: Aligned, subset: Subset) -> Ints | None:
 # ---------------------------------------------------------------------------------------------- runs that tell nothing
 
 
-def check_told(runs: Sequence[Run], source: str = ANY) -> None:
-    """Nothing; it is an error if a run tells of no prediction how sure it is, or in numbers that cannot be that."""
+def check_confidences(runs: Sequence[Run], source: str = ANY) -> None:
+    """Raises InputError if a run has no confidence for any prediction, or numbers that cannot be confidences."""
     lacking = [run for run in runs if not _tells(run, source)]
     if lacking:
-        wanted = " or ".join(f'"{name}"' for name in (SOURCES if source == ANY else (source,)))
+        fields = " or ".join(f'"{name}"' for name in (SOURCES if source == ANY else (source,)))
         names = ", ".join(f"{run.name} ({run.origin})" for run in lacking)
         shown = '"scores": [0.9]' if source == "scores" else '"token_probs": [[0.9, 0.8]]'
         raise InputError(
-            f"no prediction tells how sure the system is, in {names}; write {wanted}: numbers "
+            f"no prediction tells how sure the system is, in {names}; write {fields}: numbers "
             f"of each phrase, as {shown}"
         )
 
@@ -180,7 +180,7 @@ def _tells(run: Run, source: str) -> bool:
     seen: dict[str, list[float]] = {}  # the lowest and the highest number of each source
     for record in run.records_ahead():
         predictions = predictions or bool(record.keyphrases)
-        name = told_by(record, source)
+        name = source_of(record, source)
         for phrase, numbers in zip(record.keyphrases or (), _numbers(record, name), strict=True):
             if not name or not numbers:
                 continue
@@ -303,7 +303,7 @@ _PLAIN = {"confidence": ANY}
 
 
 def _needs(runs: Sequence[Run], options: Mapping[str, Any]) -> None:
-    check_told(runs, options.get("confidence", ANY))
+    check_confidences(runs, options.get("confidence", ANY))
 
 
 @metric(

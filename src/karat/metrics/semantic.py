@@ -14,7 +14,7 @@ from karat.similarity import find
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _SemanticOptions:
     """The embedder, and the least cosine that counts."""
 
     model: str
@@ -22,11 +22,11 @@ class _Asked:
     threshold: float
 
 
-def _semantic(aligned: Aligned, cutoff: Cutoff, subset: Subset, asked: _Asked) -> Nearest:
+def _semantic(aligned: Aligned, cutoff: Cutoff, subset: Subset, chosen: _SemanticOptions) -> Nearest:
     """The frame with cosines, in which equal stems are 1; computed once for precision, recall and F."""
 
     def compute() -> Nearest:
-        found = find("cosine", model=asked.model, layer=asked.layer)
+        found = find("cosine", model=chosen.model, layer=chosen.layer)
         surfaces, recalled = _compared(aligned, subset)
         cosines = pair_scores(aligned, subset, found, surfaces)
         known: dict[str, Floats] = {}
@@ -40,13 +40,13 @@ def _semantic(aligned: Aligned, cutoff: Cutoff, subset: Subset, asked: _Asked) -
             equal = aligned.ranked(subset).phrase[left] == aligned.references.variant_phrase[variant]
             return np.where(equal, 1.0, raw(left, variant))
 
-        threshold = checked_threshold(asked.threshold)
+        threshold = checked_threshold(chosen.threshold)
         both = nearest(aligned, cutoff, subset, exact_is_one, threshold, recalled)
         if aligned.counting.semantic_match == "both":
             return both
         return Nearest(both.precision, nearest(aligned, cutoff, subset, raw, threshold, recalled).recall)
 
-    return aligned.once(("semantic", cutoff, subset, asked), compute)
+    return aligned.once(("semantic", cutoff, subset, chosen), compute)
 
 
 def _compared(aligned: Aligned, subset: Subset) -> tuple[Ints | None, Bools | None]:
@@ -75,7 +75,7 @@ def sem_p(
     threshold: float = 0.0,
 ) -> Rows:
     """Mean over the predictions of the cosine with the nearest reference, 1 for equal stems (KPEval, Wu 2024)."""
-    found = _semantic(aligned, cutoff, subset, _Asked(model, layer, threshold))
+    found = _semantic(aligned, cutoff, subset, _SemanticOptions(model, layer, threshold))
     return rows(found.precision, defined=judged(aligned, subset))
 
 
@@ -90,7 +90,7 @@ def sem_r(
     threshold: float = 0.0,
 ) -> Rows:
     """Mean over the references of the cosine with the nearest prediction, 1 for equal stems (KPEval, Wu 2024)."""
-    found = _semantic(aligned, cutoff, subset, _Asked(model, layer, threshold))
+    found = _semantic(aligned, cutoff, subset, _SemanticOptions(model, layer, threshold))
     return rows(found.recall, defined=judged(aligned, subset))
 
 
@@ -105,5 +105,5 @@ def sem_f(
     threshold: float = 0.0,
 ) -> Rows:
     """Harmonic mean of a document's semantic precision and recall (KPEval, Wu 2024)."""
-    found = _semantic(aligned, cutoff, subset, _Asked(model, layer, threshold))
+    found = _semantic(aligned, cutoff, subset, _SemanticOptions(model, layer, threshold))
     return rows(harmonic(found.precision, found.recall), defined=judged(aligned, subset))

@@ -153,7 +153,7 @@ def surface_words(aligned: Aligned) -> Sequence[Words]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _SoftOptions:
     """What a request says: the score of two phrases, its options, the threshold, and what is known of the corpus."""
 
     score: str
@@ -167,13 +167,13 @@ class _Asked:
         return find_once(self.score, **self.options)
 
 
-def _soft(aligned: Aligned, cutoff: Cutoff, subset: Subset, asked: _Asked) -> Nearest:
-    """The frame with the score that is asked for, computed once for precision, recall and F."""
+def _soft(aligned: Aligned, cutoff: Cutoff, subset: Subset, chosen: _SoftOptions) -> Nearest:
+    """The frame with the chosen score, computed once for precision, recall and F."""
 
     def compute() -> Nearest:
-        return nearest(aligned, cutoff, subset, pair_scores(aligned, subset, asked.similarity()), asked.threshold)
+        return nearest(aligned, cutoff, subset, pair_scores(aligned, subset, chosen.similarity()), chosen.threshold)
 
-    key = ("soft", cutoff, subset, asked.score, asked.threshold, *sorted(asked.options.items()))
+    key = ("soft", cutoff, subset, chosen.score, chosen.threshold, *sorted(chosen.options.items()))
     return aligned.once(key, compute)
 
 
@@ -189,7 +189,7 @@ def soft_p(
     **options: Any,
 ) -> Rows:
     """Mean over the predictions of the score with the nearest reference (SoftKeyScore, Kundu 2023)."""
-    found = _soft(aligned, cutoff, subset, _Asked(score, threshold, options, fitted))
+    found = _soft(aligned, cutoff, subset, _SoftOptions(score, threshold, options, fitted))
     return rows(found.precision, defined=judged(aligned, subset))
 
 
@@ -205,7 +205,7 @@ def soft_r(
     **options: Any,
 ) -> Rows:
     """Mean over the references of the score with the nearest prediction (SoftKeyScore, Kundu 2023)."""
-    found = _soft(aligned, cutoff, subset, _Asked(score, threshold, options, fitted))
+    found = _soft(aligned, cutoff, subset, _SoftOptions(score, threshold, options, fitted))
     return rows(found.recall, defined=judged(aligned, subset))
 
 
@@ -221,5 +221,5 @@ def soft_f(
     **options: Any,
 ) -> Rows:
     """Harmonic mean of a document's soft precision and recall (SoftKeyScore, Kundu 2023)."""
-    found = _soft(aligned, cutoff, subset, _Asked(score, threshold, options, fitted))
+    found = _soft(aligned, cutoff, subset, _SoftOptions(score, threshold, options, fitted))
     return rows(harmonic(found.precision, found.recall), defined=judged(aligned, subset))

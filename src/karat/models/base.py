@@ -1,8 +1,8 @@
 """What a model is: documents in, predictions out, in order; and the register of those that karat brings along.
 
-A model is made once, of what is asked of every model (`Asked`) and of its own options, and is then called with some
-documents at a time. It holds nothing that changes between two calls, so that documents can be cut into chunks, over
-processes or over sessions, and give the same predictions.
+A model is made once, of the options that all models share (`CommonOptions`) and of its own options, and is then called
+with some documents at a time. It holds nothing that changes between two calls, so that documents can be cut into
+chunks, over processes or over sessions, and give the same predictions.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from karat.models.extractors.frequencies import Frequencies
 from karat.registry import Registry
 
 Predict = Callable[[Sequence[Document]], Iterable[Prediction]]  # one prediction for each document, in order
-Make = Callable[..., Predict]  # (asked, *, option=default...) -> Predict
+Make = Callable[..., Predict]  # (common, *, option=default...) -> Predict
 
 Need = Literal["tags", "frequencies", "embedder", "training", "endpoint"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is asked of every model; a model leaves aside what it has no use for."""
+class CommonOptions:
+    """The options that all models share; a model ignores those that it has no use for."""
 
     n: int = 10  # phrases for each document
     language: str = "english"
@@ -37,11 +37,11 @@ class Asked:
     threads: int = 1  # of a model that uses threads instead of processes
 
 
-Notes = Callable[["Asked", Sequence[Document]], list[str]]  # what is to be said of predicting some documents
+Notes = Callable[["CommonOptions", Sequence[Document]], list[str]]  # what is to be said of predicting some documents
 
 
-def no_notes(asked: Asked, documents: Sequence[Document]) -> list[str]:
-    """Nothing to be said."""
+def no_notes(common: CommonOptions, documents: Sequence[Document]) -> list[str]:
+    """No notes."""
     return []
 
 
@@ -50,7 +50,7 @@ class Model:
     """A model by name: what it does, what it needs, its options, and how it is made.
 
     `notes` says in sentences what a user should know of predicting some documents. It depends on nothing but its
-    arguments, so that it can be asked chunk by chunk, in any process; each note is then shown once.
+    arguments, so that it can be called chunk by chunk, in any process; each note is then shown once.
     """
 
     name: str
@@ -62,9 +62,9 @@ class Model:
     window: int = 32  # documents that it is called with at a time
     threads: bool = False  # whether several jobs are threads of one process, not processes
 
-    def made(self, asked: Asked) -> Predict:
+    def made(self, common: CommonOptions) -> Predict:
         """The model as it is called."""
-        return self.make(asked, **self.options)
+        return self.make(common, **self.options)
 
 
 MODELS: Registry[Model] = Registry("model", lambda found: found.make)

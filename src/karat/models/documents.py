@@ -178,9 +178,9 @@ def _places(folder: str) -> list[str]:
 
 def _holds_documents(path: str, *fields: str) -> bool:
     """Whether a file is a corpus with texts: one of its first documents has a title, a text or sentences."""
-    wanted = fields or ("title", "text", "sentences")
+    names = fields or ("title", "text", "sentences")
     try:
-        return any(getattr(each, name) for each in islice(read(path), FIRST_DOCUMENTS) for name in wanted)
+        return any(getattr(each, name) for each in islice(read(path), FIRST_DOCUMENTS) for name in names)
     except MissingExtraError:
         raise
     except KaratError:

@@ -23,7 +23,7 @@ import msgspec
 from karat.corpus import Document, Phrase, Prediction, text_of_id
 from karat.errors import InputError, KaratError, unknown
 from karat.formats.base import brief, quoted
-from karat.models.base import MODELS, Asked, Model, Predict, settled
+from karat.models.base import MODELS, CommonOptions, Model, Predict, settled
 from karat.models.generators.checkpoint import read_card
 from karat.models.generators.settings import GENERATORS
 
@@ -33,7 +33,7 @@ DEFAULT = "multipartiterank"
 
 PlugIn = Callable[..., Iterable[Any]]  # (documents, option=...) -> as many results
 
-_COMMON = frozenset(field.name for field in fields(Asked)) - {"threads"}
+_COMMON = frozenset(field.name for field in fields(CommonOptions)) - {"threads"}
 
 
 class ContractError(InputError):
@@ -41,8 +41,8 @@ class ContractError(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A model as it is asked for: by name or as a function, with the options that were given."""
+class ModelSpec:
+    """A model as it was requested: by name or as a function, with the options that were given."""
 
     name: str
     options: Mapping[str, Any]
@@ -70,14 +70,14 @@ class Wanted:
         return self.function is not None or ":" in self.name or self.name not in own_models()
 
 
-def wanted(model: str | PlugIn, options: Mapping[str, Any] | None = None) -> Wanted:
-    """What is asked for by `NAME,option=value...`, or by a function.
+def parse_model(model: str | PlugIn, options: Mapping[str, Any] | None = None) -> ModelSpec:
+    """The model that `NAME,option=value...` or a function stands for. Raises InputError if an option has no value.
 
-    >>> wanted("kpminer,lasf=2").options
+    >>> parse_model("kpminer,lasf=2").options
     {'lasf': '2'}
     """
     if not isinstance(model, str):
-        return Wanted(getattr(model, "__name__", type(model).__name__), dict(options or {}), model)
+        return ModelSpec(getattr(model, "__name__", type(model).__name__), dict(options or {}), model)
     name, *settings = (part.strip() for part in model.split(","))
     given: dict[str, Any] = {}
     for setting in settings:
@@ -87,8 +87,8 @@ def wanted(model: str | PlugIn, options: Mapping[str, Any] | None = None) -> Wan
         given[option.strip()] = value.strip()
     folder = os.path.expanduser(name)
     if os.path.isdir(folder) and name not in own_models():
-        return Wanted(read_card(folder).model, {"model": folder} | given | dict(options or {}))
-    return Wanted(name, given | dict(options or {}))
+        return ModelSpec(read_card(folder).model, {"model": folder} | given | dict(options or {}))
+    return ModelSpec(name, given | dict(options or {}))
 
 
 def own_models() -> dict[str, Model]:
@@ -166,7 +166,7 @@ def _callable(name: str, found: Any) -> PlugIn:
 
 
 def _plug_in(name: str, function: PlugIn, options: Mapping[str, Any]) -> Model:
-    """A plug-in as a model; its keyword arguments are its options, and it is told what else it has a name for."""
+    """A plug-in as a model; its keyword arguments are its options, or receive the common option of that name."""
     _callable(name, function)
     known, anything = _parameters(name, function)
     summary = (inspect.getdoc(function) or "a plug-in").split("\n")[0]
@@ -185,7 +185,7 @@ def _with_hints(make: Any, function: PlugIn) -> Any:
     """What makes the model, with the types of the plug-in's arguments, by which options are checked."""
     try:
         make.__annotations__ = get_type_hints(function)
-    except Exception:  # a type that is not there when it is asked for: nothing can be checked by it
+    except Exception:  # a type that cannot be resolved: nothing can be checked by it
         make.__annotations__ = {}
     return make
 
@@ -203,28 +203,28 @@ def _parameters(name: str, function: PlugIn) -> tuple[dict[str, Any], bool]:
     return known, any(p.kind is p.VAR_KEYWORD for p in parameters)
 
 
-def _made(name: str, function: PlugIn, asked: Asked, **options: Any) -> Predict:
-    """The plug-in as it is called: told what it can be told, and its results made predictions."""
+def _made(name: str, function: PlugIn, common: CommonOptions, **options: Any) -> Predict:
+    """The plug-in as it is called: it gets the common options that it has a keyword for, and gives predictions."""
     known, _ = _parameters(name, function)
-    told = {each: getattr(asked, each) for each in _COMMON if each in known} | options
+    arguments = {each: getattr(common, each) for each in _COMMON if each in known} | options
 
     def predict(documents: Sequence[Document]) -> list[Prediction]:
         with redirect_stdout(sys.stderr):  # standard output is for results
-            found = _as_list(name, function(list(documents), **told), len(documents))
+            found = _as_list(name, function(list(documents), **arguments), len(documents))
         pairs = zip(documents, found, strict=True)
-        return [as_prediction(result, document, asked.n) for document, result in pairs]
+        return [as_prediction(result, document, common.n) for document, result in pairs]
 
     return predict
 
 
-def _as_list(name: str, results: Any, wanted: int) -> list[Any]:
+def _as_list(name: str, results: Any, count: int) -> list[Any]:
     """The results, as many as there are documents."""
     if isinstance(results, str | bytes | Mapping) or not isinstance(results, Iterable):
         raise ContractError(f"{name}: a model gives a list with a result for each document, not {_kind(results)}")
-    found = list(islice(results, wanted + 1))
-    if len(found) != wanted:
-        many = f"more than {wanted:,}" if len(found) > wanted else f"{len(found):,}"
-        raise ContractError(f"{name}: {many} results for {wanted:,} documents; a model gives one for each, in order")
+    found = list(islice(results, count + 1))
+    if len(found) != count:
+        many = f"more than {count:,}" if len(found) > count else f"{len(found):,}"
+        raise ContractError(f"{name}: {many} results for {count:,} documents; a model gives one for each, in order")
     return found
 
 
@@ -280,11 +280,12 @@ def _converted(result: Prediction | Mapping[str, Any], document: Document) -> Pr
 
 
 def _cut(prediction: Prediction, n: int) -> Prediction:
-    """The prediction with its first n phrases, and what is told of these."""
+    """The prediction with its first n phrases, and with the scores and kinds of these."""
     if len(prediction.keyphrases or ()) <= n:
         return prediction
-    told = {name: getattr(prediction, name) for name in Prediction.__struct_fields__[1:]}
-    return msgspec.structs.replace(prediction, **{name: value[:n] for name, value in told.items() if value is not None})
+    values = {name: getattr(prediction, name) for name in Prediction.__struct_fields__[1:]}
+    cut = {name: value[:n] for name, value in values.items() if value is not None}
+    return msgspec.structs.replace(prediction, **cut)
 
 
 def reason(error: BaseException) -> str:

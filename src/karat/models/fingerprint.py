@@ -16,26 +16,26 @@ import msgspec
 from karat.corpus import Corpus
 from karat.embed.model import package_directory
 from karat.formats.content import file_hash, folder_hash
-from karat.models.base import Asked
+from karat.models.base import CommonOptions
 from karat.models.documents import files_of
-from karat.models.find import PlugIn, Wanted
+from karat.models.find import ModelSpec, PlugIn
 
 _APART = ("frequencies", "threads")  # the one is looked at apart, the other changes nothing
 _MODELS = ("vectors:", "package:")  # before the path or the package of an embedder
 
 
-def fingerprint(wanted: Wanted, asked: Asked, corpus: Corpus) -> str:
+def fingerprint(spec: ModelSpec, common: CommonOptions, corpus: Corpus) -> str:
     """The fingerprint of a model's run on a corpus.
 
     It covers the documents, the model with its options and the files that these name, the source of a plug-in, and
-    what is asked of every model.
+    the options that all models share.
     """
-    common = {field.name: getattr(asked, field.name) for field in fields(asked) if field.name not in _APART}
-    counts = None if asked.frequencies is None else (asked.frequencies.documents, dict(asked.frequencies.counts))
-    options = {name: _of_value(value) for name, value in wanted.options.items()}
-    function = wanted.plug_in()
+    values = {field.name: getattr(common, field.name) for field in fields(common) if field.name not in _APART}
+    counts = None if common.frequencies is None else (common.frequencies.documents, dict(common.frequencies.counts))
+    options = {name: _of_value(value) for name, value in spec.options.items()}
+    function = spec.plug_in()
     source = None if function is None else _of_source(function)
-    parts = (wanted.name, options, common, counts, _of_tagger(asked.tagger), source, _of_documents(corpus))
+    parts = (spec.name, options, values, counts, _of_tagger(common.tagger), source, _of_documents(corpus))
     return blake2b(msgspec.msgpack.encode(parts), digest_size=16).hexdigest()
 
 

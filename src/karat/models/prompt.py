@@ -1,8 +1,8 @@
-"""Keyphrases from a language model behind a chat endpoint: what is asked, with or without examples, and what the
+"""Keyphrases from a language model behind a chat endpoint: the prompt, with or without examples, and what the
 answers say.
 
 Asking, keeping answers, limits and patience are those of reformulations (`karat.llm`): every answer is on
-disk before the same thread asks for the next, and nothing is asked twice.
+disk before the same thread asks for the next, and no request is sent twice.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from karat.errors import InputError
 from karat.formats import read
 from karat.formats.base import first_variant
 from karat.formats.containers import json_value
-from karat.llm.ask import Asked as Answers
-from karat.llm.ask import Forecast, Step, Told, ask_all, count, question, read_prompt, spent_notes
+from karat.llm.ask import AskProgress, Forecast, Outcome, Step, ask_all, count, question, read_prompt, spent_notes
 from karat.llm.client import Endpoint, Usage, whole
 from karat.llm.store import MEMORY, NO_LIMITS, Limits, Store
-from karat.models.base import Asked
+from karat.models.base import CommonOptions
 from karat.pairs.reformulate import checked_limits
 
 EXAMPLES = "{examples}"
@@ -34,7 +33,7 @@ PHRASE_TOKENS = 5  # of a phrase in an answer, for an estimate
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How an endpoint is asked for keyphrases; the flags of the command say what each means."""
+    """How keyphrases are requested from an endpoint; the flags of the command say what each means."""
 
     endpoint: Endpoint
     prompt: str | Path | None = None
@@ -42,7 +41,7 @@ class Asking:
     store: str | Path | None = None  # where answers are kept; in memory without it
     limits: Limits = NO_LIMITS
     concurrency: int = 4
-    tell: Callable[[Told], None] | None = None  # called with how far the asking has come
+    tell: Callable[[AskProgress], None] | None = None  # called with how far the asking has come
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +76,13 @@ def as_text(document: Document) -> str:
 # ---------------------------------------------------------------------------------------------- asking
 
 
-def ask(texts: Mapping[str, str], asking: Asking, asked: Asked) -> Said:
+def ask(texts: Mapping[str, str], asking: Asking, common: CommonOptions) -> Said:
     """What an endpoint says of texts; `texts` names a document for each."""
-    step, notes = _step(asking, asked, texts)
+    step, notes = _step(asking, common, texts)
     with Store(asking.store or MEMORY, checked_limits(asking.limits)) as store:
         before = store.spent()
         found = ask_all(texts, [step], asking.endpoint, store, asking.concurrency, asking.tell)
-        predictions = dict(_predictions(found, step, asking.endpoint, store, asked.n))
+        predictions = dict(_predictions(found, step, asking.endpoint, store, common.n))
         notes += spent_notes(before, store.spent(), asking.limits)
     if asking.endpoint.key is not None and not asking.endpoint.private:
         notes.append("the key went through the network unencrypted: the base URL is http, not https")
@@ -95,41 +94,41 @@ def ask(texts: Mapping[str, str], asking: Asking, asked: Asked) -> Said:
 
 
 def _predictions(
-    found: Answers, step: Step, endpoint: Endpoint, store: Store, n: int
+    found: Outcome, step: Step, endpoint: Endpoint, store: Store, n: int
 ) -> Iterator[tuple[str, Prediction]]:
     for text, answer in found.answers.items():
         phrases = parse(answer)[:n]
         tokens = store.tokens(question(endpoint, step, "", text).key)
-        told = token_logprobs(phrases, answer, tokens)
-        yield text, Prediction(keyphrases=list(phrases), token_logprobs=told)
+        logprobs = token_logprobs(phrases, answer, tokens)
+        yield text, Prediction(keyphrases=list(phrases), token_logprobs=logprobs)
 
 
-def forecast(corpus: Corpus, name: str, texts: Mapping[str, str], asking: Asking, asked: Asked) -> Forecast:
-    """How many requests the prediction takes, and about how many tokens; nothing is asked."""
-    step, notes = _step(asking, asked, texts)
+def forecast(corpus: Corpus, name: str, texts: Mapping[str, str], asking: Asking, common: CommonOptions) -> Forecast:
+    """How many requests the prediction takes, and about how many tokens; no request is sent."""
+    step, notes = _step(asking, common, texts)
     limits = checked_limits(asking.limits)
     there = asking.store is not None and Path(asking.store).exists()
     with Store(asking.store, limits) if there and asking.store else nullcontext() as store:
         known = (lambda key: None) if store is None else store.answer
         requests, answered, usage = count(texts, [step], asking.endpoint, known)
-    usage = Usage(usage.tokens_in, (requests - answered) * asked.n * PHRASE_TOKENS, estimated=True)
+    usage = Usage(usage.tokens_in, (requests - answered) * common.n * PHRASE_TOKENS, estimated=True)
     cost = limits.price(usage) if limits.price_in or limits.price_out else None
     notes.append(f"tokens are an estimate: 4 characters each, and {PHRASE_TOKENS} for each phrase of an answer")
     return Forecast(corpus.name, name, len(texts), requests, answered, usage, cost, tuple(notes))
 
 
-def _step(asking: Asking, asked: Asked, texts: Mapping[str, str]) -> tuple[Step, list[str]]:
-    """(what is asked of each text, what is to be known of it)."""
+def _step(asking: Asking, common: CommonOptions, texts: Mapping[str, str]) -> tuple[Step, list[str]]:
+    """(the prompt for each text, notes for the reader)."""
     template = read_prompt("prediction", asking.prompt)
     examples = _examples(asking.shots) if asking.shots else []
     if examples and EXAMPLES not in template:
         raise InputError(f"{asking.prompt}: the prompt must hold {EXAMPLES}, where those of --shots are put in")
     shown = "".join(f"Text:\n{text}\n\nKeyphrases:\n" + "\n".join(phrases) + "\n\n" for text, phrases in examples)
-    values = {"n": str(asked.n), "language": asked.language.capitalize(), "examples": shown}
+    values = {"n": str(common.n), "language": common.language.capitalize(), "examples": shown}
     mark = f", {len(examples)} examples {blake2b(shown.encode(), digest_size=8).hexdigest()}" if examples else ""
     among = sum(text in texts for text, _ in examples)
     notes = [f"{among:,} of the examples are among the documents, whose answers they give away"] if among else []
-    return Step(f"{asked.n} keyphrases in {asked.language}{mark}", template, values), notes
+    return Step(f"{common.n} keyphrases in {common.language}{mark}", template, values), notes
 
 
 def _examples(shots: str) -> list[tuple[str, list[str]]]:
@@ -265,13 +264,13 @@ def token_logprobs(
     ends: list[int] = []
     for token, _ in tokens:
         ends.append((ends[-1] if ends else 0) + len(token))
-    told: list[list[float] | None] = []
+    logprobs: list[list[float] | None] = []
     for phrase in phrases:
         start = said.find(phrase, at)
         if start < 0:
-            told.append(None)
+            logprobs.append(None)
             continue
         at = start + len(phrase)
         spans = zip(tokens, [0, *ends], ends, strict=False)
-        told.append([value for (_, value), begin, end in spans if begin < at and end > start])
-    return told if any(told) else None
+        logprobs.append([value for (_, value), begin, end in spans if begin < at and end > start])
+    return logprobs if any(logprobs) else None

@@ -23,7 +23,7 @@ from karat.formats.unfinished import Unfinished, unfinished
 from karat.llm.ask import Forecast
 from karat.matching.inputs import CorpusLike, as_corpus
 from karat.matching.workers import ordered_map
-from karat.models.base import Asked, Model, Predict
+from karat.models.base import CommonOptions, Model, Predict
 from karat.models.documents import documents_at, shown_id, some
 from karat.models.extractors.candidates import named
 from karat.models.extractors.frequencies import (
@@ -33,7 +33,7 @@ from karat.models.extractors.frequencies import (
     frequencies_of,
     read_frequencies,
 )
-from karat.models.find import DEFAULT, ENDPOINT, ContractError, PlugIn, Wanted, reason, wanted
+from karat.models.find import DEFAULT, ENDPOINT, ContractError, ModelSpec, PlugIn, parse_model, reason
 from karat.models.fingerprint import fingerprint
 from karat.models.prompt import Asking, as_text, ask
 from karat.models.prompt import forecast as count_requests
@@ -52,7 +52,7 @@ from karat.table import TEXT, Column, Group, Row, Table
 from karat.text.languages import other_language
 
 CHUNK = 32  # documents that are read at a time where no model says how many it wants
-SAMPLED = 200  # characters of a document that its language is told from
+SAMPLED = 200  # characters of a document by which its language is detected
 MOST_SAMPLES = 2000  # documents whose language is looked at
 
 _encode = msgspec.json.Encoder().encode
@@ -212,7 +212,7 @@ def predict(
     ('capitals', [['Rome', 'Paris']])
     """
     given = corpus if isinstance(corpus, str | Path) else as_corpus(corpus)
-    found = predicted(given, wanted(model, options), options_from(PredictOptions, locals()))
+    found = predicted(given, parse_model(model, options), options_from(PredictOptions, locals()))
     if found.failure is not None:
         raise InputError(found.failure)
     return found.as_run()
@@ -251,7 +251,7 @@ def extract(
 
 def predicted(
     corpus: str | Path | Corpus,
-    model: Wanted,
+    model: ModelSpec,
     options: PredictOptions,
     *,
     output: str | None = None,
@@ -267,12 +267,12 @@ def predicted(
         return replace(found, notes=(*read.notes, *found.notes))
     if model.asks_endpoint:
         return _by_endpoint(corpus, model, options, output)
-    asked, notes = _asked(corpus, model, options)
+    common, notes = _common_options(corpus, model, options)
     if output is None:
-        return _gathered(corpus, model, asked, options, notes)
+        return _gathered(corpus, model, common, options, notes)
     check_compression(output)
-    with unfinished(output, fingerprint(model, asked, corpus)) as work:
-        found = _gathered(corpus, model, asked, options, notes, work, shown)
+    with unfinished(output, fingerprint(model, common, corpus)) as work:
+        found = _gathered(corpus, model, common, options, notes, work, shown)
         if found.failure is None:
             work.finish()
             return found
@@ -280,14 +280,14 @@ def predicted(
     return replace(found, failure=f"{found.failure}; {kept}")
 
 
-# ---------------------------------------------------------------------------------------------- what is asked
+# ---------------------------------------------------------------------------------------------- common options
 
 
-def _asked(corpus: Corpus, model: Wanted, options: PredictOptions) -> tuple[Asked, list[str]]:
-    """(what is asked of the model, what is to be known of it)."""
+def _common_options(corpus: Corpus, model: ModelSpec, options: PredictOptions) -> tuple[CommonOptions, list[str]]:
+    """(the common options for the model, notes for the reader)."""
     found = model.find()
     frequencies, notes = _frequencies(corpus, found, options)
-    asked = Asked(
+    common = CommonOptions(
         n=options.n,
         language=options.language,
         tagger=options.tagger,
@@ -297,7 +297,7 @@ def _asked(corpus: Corpus, model: Wanted, options: PredictOptions) -> tuple[Aske
         title_weight=options.title_weight,
         threads=options.work.jobs if found.threads else 1,
     )
-    return asked, notes
+    return common, notes
 
 
 def _frequencies(corpus: Corpus, model: Model, options: PredictOptions) -> tuple[Frequencies | None, list[str]]:
@@ -326,8 +326,8 @@ def _frequencies_at(path: str, language: str) -> Frequencies:
     if not isinstance(found.get("df"), dict):
         return read_frequencies(path) if DOCUMENTS in found else frequencies_at(path, language=language)
     counts = dict(found["df"])
-    told = counts.pop(DOCUMENTS, None), found.get(DOCUMENTS), found.get("documents")
-    documents = next((number for number in told if number is not None), None)
+    totals = counts.pop(DOCUMENTS, None), found.get(DOCUMENTS), found.get("documents")
+    documents = next((number for number in totals if number is not None), None)
     if type(documents) is not int:
         raise InputError(f"{path}: the number of documents is missing; write it as the count of {DOCUMENTS}")
     for phrase, count in counts.items():
@@ -365,29 +365,29 @@ class _Done:
     failure: str | None = None
 
 
-class _Work:
+class _Predictor:
     """Predicts for chunks; the model is made where it is first needed, once in each process."""
 
-    def __init__(self, wanted: Wanted, asked: Asked) -> None:
-        self.wanted, self.asked = wanted, asked
+    def __init__(self, spec: ModelSpec, common: CommonOptions) -> None:
+        self.spec, self.common = spec, common
         self._model: Model | None = None
         self._predict: Predict | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Work, (self.wanted, self.asked)
+        return _Predictor, (self.spec, self.common)
 
     def __call__(self, batch: Batch[Document]) -> _Done:
         """What the model predicts for the documents of a batch."""
         if self._model is None or self._predict is None:
-            self._model = self.wanted.find()
-            self._predict = self._model.made(self.asked)
+            self._model = self.spec.find()
+            self._predict = self._model.made(self.common)
         documents = batch.records()
-        if self.wanted.foreign:
-            predictions, failure = _carefully(self._predict, documents, batch.places, self.wanted.name)
+        if self.spec.foreign:
+            predictions, failure = _carefully(self._predict, documents, batch.places, self.spec.name)
         else:
             predictions, failure = list(self._predict(documents)), None
-        done = _told(batch, documents, predictions)
-        return replace(done, failure=failure, of_model=self._model.notes(self.asked, documents))
+        done = _entries(batch, documents, predictions)
+        return replace(done, failure=failure, of_model=self._model.notes(self.common, documents))
 
 
 def _carefully(
@@ -410,7 +410,7 @@ def _carefully(
     return predictions, None  # it fails on all of them together only
 
 
-def _told(batch: Batch[Document], documents: Sequence[Document], predictions: Sequence[Prediction]) -> _Done:
+def _entries(batch: Batch[Document], documents: Sequence[Document], predictions: Sequence[Prediction]) -> _Done:
     """What is predicted, with the titles of documents and what there is to say of them."""
     done = _Done([])
     for i, (document, prediction) in enumerate(zip(documents, predictions, strict=False)):
@@ -452,8 +452,8 @@ def _pieces(corpus: Corpus, skip: int, window: int = CHUNK) -> Iterator[Batch[Do
 
 def _gathered(
     corpus: Corpus,
-    model: Wanted,
-    asked: Asked,
+    model: ModelSpec,
+    common: CommonOptions,
     options: PredictOptions,
     notes: list[str],
     work: Unfinished | None = None,
@@ -471,7 +471,7 @@ def _gathered(
         notes = [*notes, f"{work.part} was of another model, other options or other documents: begun anew"]
     found = model.find()
     pieces = _pieces(corpus, len(kept), found.window)
-    for done in ordered_map(_Work(model, asked), pieces, 1 if found.threads else options.work.jobs):
+    for done in ordered_map(_Predictor(model, common), pieces, 1 if found.threads else options.work.jobs):
         if work is not None:
             work.add(_encode(entry.prediction) for entry in done.entries)
         documents += len(done.entries)
@@ -485,7 +485,7 @@ def _gathered(
             work.discard()
         raise _nothing_read(total.unread)
     empty = [each for each in kept if not each.keyphrases]
-    notes = [*notes, *_notes(total, len(empty), None if model.foreign else asked.language)]
+    notes = [*notes, *_notes(total, len(empty), None if model.foreign else common.language)]
     return Predicted(corpus.name, model.name, documents, tuple(total.entries), tuple(notes), failure)
 
 
@@ -547,23 +547,23 @@ def _notes(total: _Done, empty: int, language: str | None) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """Each document with its text; the document that each distinct text is asked for; why some have none."""
+    """Each document with its text; a document for each distinct text; why some have none."""
 
     all: list[tuple[Document, str]] = field(default_factory=list)
-    asked: dict[str, str] = field(default_factory=dict)
+    distinct: dict[str, str] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
 
 
 def _texts(corpus: Corpus) -> _Texts:
-    """The texts of a corpus; where no document can be read, an error says so."""
+    """The texts of a corpus. Raises InputError if no document can be read."""
     found = _Texts()
     for piece in _pieces(corpus, 0):
         for i, (document, place) in enumerate(zip(piece.records(), piece.places, strict=True)):
             text = as_text(document)
             found.all.append((document, text))
             if text.strip():
-                found.asked.setdefault(text, text_of_id(document.id) or str(place))
+                found.distinct.setdefault(text, text_of_id(document.id) or str(place))
             elif (why := _why(piece, i)) is not None:
                 found.unread.append(why)
             else:
@@ -573,13 +573,13 @@ def _texts(corpus: Corpus) -> _Texts:
     return found
 
 
-def forecast(corpus: Corpus, model: Wanted, options: PredictOptions) -> Forecast:
-    """How many requests the prediction takes, and about how many tokens; nothing is asked."""
-    asked = Asked(n=options.n, language=options.language)
-    return count_requests(corpus, model.name, _texts(corpus).asked, _asking(model, options), asked)
+def forecast(corpus: Corpus, model: ModelSpec, options: PredictOptions) -> Forecast:
+    """How many requests the prediction takes, and about how many tokens; no request is sent."""
+    common = CommonOptions(n=options.n, language=options.language)
+    return count_requests(corpus, model.name, _texts(corpus).distinct, _asking(model, options), common)
 
 
-def _asking(model: Wanted, options: PredictOptions) -> Asking:
+def _asking(model: ModelSpec, options: PredictOptions) -> Asking:
     if options.asking is None:
         raise InputError(f"{ENDPOINT} needs an endpoint: asking=Asking(karat.llm.client.endpoint(base_url, model))")
     if model.options:
@@ -587,11 +587,11 @@ def _asking(model: Wanted, options: PredictOptions) -> Asking:
     return options.asking
 
 
-def _by_endpoint(corpus: Corpus, model: Wanted, options: PredictOptions, output: str | None) -> Predicted:
+def _by_endpoint(corpus: Corpus, model: ModelSpec, options: PredictOptions, output: str | None) -> Predicted:
     """What a language model predicts; what has no answer is left out, and is the failure."""
     asking = _asking(model, options)
     texts = _texts(corpus)
-    said = ask(texts.asked, asking, Asked(n=options.n, language=options.language))
+    said = ask(texts.distinct, asking, CommonOptions(n=options.n, language=options.language))
     empty = Prediction(keyphrases=[])
     entries = [
         Entry(msgspec.structs.replace(found, id=document.id), document.title)

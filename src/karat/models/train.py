@@ -13,9 +13,9 @@ from karat.corpus import Corpus, Document
 from karat.errors import InputError, unknown
 from karat.formats.output import writing
 from karat.matching.inputs import CorpusLike, as_corpus
-from karat.models.base import MODELS, Asked, Model, Predict, settled
+from karat.models.base import MODELS, CommonOptions, Model, Predict, settled
 from karat.models.extractors.candidates import named
-from karat.models.find import wanted
+from karat.models.find import parse_model
 from karat.models.generators.settings import GENERATORS, Learning, Settings, checked, torch_or_error, training_options
 from karat.options import (
     Progress,
@@ -31,7 +31,7 @@ from karat.options import (
 from karat.registry import Registry
 from karat.table import Column, Kind, Table, rows_of
 
-_EVERY = 20  # documents after which progress is told
+_EVERY = 20  # documents between two calls of progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def trainers() -> dict[str, Model]:
 def _trainable(name: str) -> Model:
     """The options of a generator's training, as a model whose options can be settled."""
 
-    def make(_asked: Asked, **_options: Any) -> Predict:
+    def make(_common: CommonOptions, **_options: Any) -> Predict:
         raise NotImplementedError(name)
 
     kinds = (GENERATORS[name].shape,) if GENERATORS[name].reward else (GENERATORS[name].shape, Learning)
@@ -155,29 +155,29 @@ def train(
     """Trains a model on documents with references and writes it to a file; `karat.predict` takes that as its model.
 
     A model is named as for the command, `kea,longest=4`, or with `options`. A generator is written to a directory; how
-    long it is trained is told by minutes, steps or epochs. Raises InputError if there is no such model to train.
+    long it is trained is given by minutes, steps or epochs. Raises InputError if there is no such model to train.
     """
-    told = dict(locals())
-    given = {name: told[name] for name in Settings.__dataclass_fields__}
-    asked = wanted(model, options)
+    arguments = dict(locals())
+    given = {name: arguments[name] for name in Settings.__dataclass_fields__}
+    spec = parse_model(model, options)
     there = trainers()
-    if asked.name not in there:
-        if asked.name in MODELS:
-            raise InputError(f"{asked.name} learns nothing: it predicts as it is (trained are {', '.join(there)})")
-        raise unknown("model to train", asked.name, there)
-    found = settled(there[asked.name], asked.options)
+    if spec.name not in there:
+        if spec.name in MODELS:
+            raise InputError(f"{spec.name} learns nothing: it predicts as it is (trained are {', '.join(there)})")
+        raise unknown("model to train", spec.name, there)
+    found = settled(there[spec.name], spec.options)
     documents = as_corpus(corpus)
-    if asked.name in GENERATORS:
+    if spec.name in GENERATORS:
         looked_at = None if valid is None else as_corpus(valid)
         return _generator(documents, found, output, named(language), looked_at, progress, tell, given)
     changed = [name for name, value in flat(Settings()).items() if given[name] != value]
     if changed or valid is not None:
         name = next(iter(changed), "valid")
-        raise InputError(f"--{name} is for generators ({', '.join(GENERATORS)}), not for {asked.name}")
-    learned: Learned = found.make(_told(documents, progress), named(language), **found.options)  # type: ignore[assignment]
+        raise InputError(f"--{name} is for generators ({', '.join(GENERATORS)}), not for {spec.name}")
+    learned: Learned = found.make(_with_progress(documents, progress), named(language), **found.options)  # type: ignore[assignment]
     with writing(output) as file:
         file.write(learned.content)
-    return Trained(asked.name, str(output), learned.documents, learned.rows, learned.notes)
+    return Trained(spec.name, str(output), learned.documents, learned.rows, learned.notes)
 
 
 def _generator(
@@ -208,8 +208,8 @@ def _generator(
     return Trained(model.name, str(output), found.card.documents, found.log, notes)
 
 
-def _told(documents: Iterable[Document], progress: Callable[[int], object] | None) -> Iterator[Document]:
-    """The documents; progress is told as they are taken."""
+def _with_progress(documents: Iterable[Document], progress: Callable[[int], object] | None) -> Iterator[Document]:
+    """The documents; `progress` is called as they are taken."""
     count = 0
     for count, document in enumerate(documents, 1):
         yield document

@@ -13,12 +13,12 @@ from karat.errors import unknown
 from karat.output.markup import html, markdown, parts_of
 from karat.output.papers import latex, pieces_of, typst
 from karat.output.terminal import terminal
-from karat.results import Found
+from karat.results import Result
 
 Formats = Mapping[str, Callable[[Any], str]]
 
 
-def as_json(results: Found) -> str:
+def as_json(results: Result) -> str:
     """The whole of it; floats in full, null where undefined."""
     return msgspec.json.format(msgspec.json.encode(results.as_dict()), indent=1).decode() + "\n"
 
@@ -78,7 +78,7 @@ def formats_of(result: Any, width: int | None = None) -> Formats:
     return page.FORMATS
 
 
-def render(result: Found, format: str = "table", width: int | None = None) -> str:
+def render(result: Result, format: str = "table", width: int | None = None) -> str:
     """A result as text: table, md, html, json, latex, typst or csv; predictions also as jsonl, a report as page.
 
     Tables have at most `width` columns: by default those of the terminal, or 80 where there is none. Raises InputError

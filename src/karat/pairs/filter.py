@@ -364,8 +364,8 @@ def filter_reformulations(
     texts = list(_read(reformulations))
     if not texts:
         raise InputError("there is no reformulation to look at")
-    wanted = frozenset(found.source for _, found, _ in texts)
-    answers, hashes = reading.look(partial(_look_at_sources, kept, wanted)), reading.look(hash_look)
+    ids = frozenset(found.source for _, found, _ in texts)
+    answers, hashes = reading.look(partial(_look_at_sources, kept, ids)), reading.look(hash_look)
     reading.run()
     original = [tuple(row) for part in answers.parts for row in part.classes.tolist()]
     sources = {each.id: each for part in answers.parts for each in part.sources}
@@ -442,15 +442,15 @@ class _Part:
     sources: list[_Source]
 
 
-def _look_at_sources(protocol: Protocol, wanted: frozenset[str], view: View) -> _Part:
-    """A look at the corpus: the classes of all references, and the documents that are wanted."""
+def _look_at_sources(protocol: Protocol, ids: frozenset[str], view: View) -> _Part:
+    """A look at the corpus: the classes of all references, and the documents with the given ids."""
     found = _References.of(view, protocol)
     classes = found.counts(len(view))
     starts = np.searchsorted(found.document, np.arange(len(view) + 1))
     sources = [
         _Source(name, document, found.present[starts[d] : starts[d + 1]], tuple(classes[d].tolist()))
         for d, (name, document) in enumerate(zip(view.ids, view.given, strict=True))
-        if name in wanted
+        if name in ids
     ]
     return _Part(classes, sources)
 

@@ -80,8 +80,8 @@ def _loaded(root: Path) -> tuple[Any, Any]:
         except Exception as error:  # whatever the libraries make of a damaged directory
             said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
             raise InputError(f"{root}: could not be loaded as a Marian model ({said})") from None
-    model, told = found
-    lost = sorted(told["missing_keys"])
+    model, loading = found
+    lost = sorted(loading["missing_keys"])
     if lost:
         raise InputError(f"{root}: its weights are not complete: {lost[0]} and {len(lost) - 1} more are missing")
     model.train(mode=False)

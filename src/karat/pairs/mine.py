@@ -31,7 +31,7 @@ By = Literal["references", "text", "embedding"]
 
 COSINES = 1 << 22  # cosines that are computed together
 SINGLE = 1e-6  # what single precision may lose of a cosine
-ENOUGH = 10  # pairs: with fewer it is told how many a lower threshold would give
+ENOUGH = 10  # pairs: with fewer a note says how many a lower threshold would give
 PLENTY = 30  # pairs, from which on no lower threshold is tried
 LOWER = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05)
 LOOKED_AT = 2_000_000  # pairs of documents at most, to count those of a lower threshold
@@ -100,7 +100,7 @@ class Pairs:
     ids: tuple[str, ...]  # of all documents
     options: MineOptions
     alike: Alike
-    texts: Floats | None  # the Jaccard index of the words of both texts, where it was asked for
+    texts: Floats | None  # the Jaccard index of the words of both texts, where the options need it
     left_out: int  # documents without what is compared
     remarks: tuple[str, ...] = ()
     lower: tuple[tuple[float, int], ...] = ()  # of fewer than ten pairs: a lower threshold, and its pairs
@@ -181,7 +181,7 @@ def mine_pairs(
 
 
 def _filtered(corpus: Corpus, alike: Alike, options: MineOptions) -> tuple[Alike, Floats | None, list[str]]:
-    """(the pairs that the other options leave, how alike their texts are if that is asked, what to say of it)."""
+    """(the pairs that the other options leave, how alike their texts are if the options need it, notes)."""
     texts, remarks = None, list[str]()
     if options.text_max is not None:
         texts, remark = _text_shares(corpus, alike, options)
@@ -275,19 +275,19 @@ def _sets(
 
 
 def _look_at_references(stemmer: str, view: View) -> _Items:
-    """A look: the references of documents, lower-cased and stemmed if asked for, of variants the first."""
+    """A look: the references of documents, lower-cased and stemmed by the options, of variants the first."""
     normal = normaliser("split", stemmer, "lower")
     normal.forget()
     given = [references_of(document, view.setup.reference_set) for document in view.given]
     return _Items.of(normal.many([first_variant(phrase) for each in given for phrase in each]), list(map(len, given)))
 
 
-def _look_at_words(stemmer: str, wanted: frozenset[int] | None, view: View) -> _Items:
+def _look_at_words(stemmer: str, compared: frozenset[int] | None, view: View) -> _Items:
     """A look: the words of titles and texts, of all documents or of those with some numbers; a mark is none."""
     normal = normaliser("marks", stemmer, "lower")
     normal.forget()
     texts = [
-        text_of(document) if wanted is None or n in wanted else ""
+        text_of(document) if compared is None or n in compared else ""
         for n, document in zip(view.chunk.numbers, view.given, strict=True)
     ]
     lists = [list(filter(is_word, normal(text).split(" "))) for text in texts]
@@ -391,8 +391,8 @@ def _text_shares(corpus: Corpus, alike: Alike, options: MineOptions) -> tuple[Fl
     """(the Jaccard index of the words of both texts, NaN where one has none; what to say of these)."""
     if not any(map(text_of, corpus.records_ahead())):
         raise no_texts(corpus, "--text-max cannot compare them")
-    wanted = frozenset(np.concatenate([alike.a, alike.b]).tolist())
-    _, sets = _sets(corpus, options, partial(_look_at_words, options.stemmer, wanted))
+    compared = frozenset(np.concatenate([alike.a, alike.b]).tolist())
+    _, sets = _sets(corpus, options, partial(_look_at_words, options.stemmer, compared))
     found = shares(alike.a, alike.b, sets, sets)
     empty = (sets.sizes[alike.a] == 0) | (sets.sizes[alike.b] == 0)
     found[empty] = np.nan

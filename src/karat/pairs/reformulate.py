@@ -16,8 +16,8 @@ from karat.errors import InputError
 from karat.formats import jsonl
 from karat.formats.base import quoted
 from karat.formats.pairs import write_pairs
-from karat.llm.ask import METHODS as ASKED
-from karat.llm.ask import Asked, Forecast, Step, Told, ask_all, count, spent_notes, steps
+from karat.llm.ask import METHODS as ENDPOINT_METHODS
+from karat.llm.ask import AskProgress, Forecast, Outcome, Step, ask_all, count, spent_notes, steps
 from karat.llm.client import FREE, Answer, Endpoint, whole
 from karat.llm.store import MEMORY, NO_LIMITS, Limits, Question, Store
 from karat.matching.inputs import CorpusLike, as_corpus
@@ -69,7 +69,7 @@ class ReformulateOptions:
     limits: Limits = option(NO_LIMITS, "How much may be asked.", command=False)
     store: str | Path | None = option(None, "The file that answers are kept in; in memory without it.", command=False)
     progress: Progress | None = progress_option()
-    tell: Callable[[Told], None] | None = option(None, "Called with how far the asking has come.", command=False)
+    tell: Callable[[AskProgress], None] | None = option(None, "Called with how far the asking has come.", command=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Reformulated:
     method: str
     records: tuple[Reformulation, ...] = field(repr=False)
     failures: tuple[tuple[str, str], ...] = ()  # document, sentence
-    stopped: str | None = None  # why the rest was not asked
+    stopped: str | None = None  # why no request was sent for the rest
     notes: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Reformulation]:
@@ -202,7 +202,7 @@ def reformulate(
     limits: Limits = NO_LIMITS,
     store: str | Path | None = None,
     progress: Progress | None = None,
-    tell: Callable[[Told], None] | None = None,
+    tell: Callable[[AskProgress], None] | None = None,
 ) -> Reformulated:
     """The documents of a corpus in other words.
 
@@ -253,33 +253,33 @@ def _by_marian(via: str, documents: Mapping[str, Document], options: Reformulate
 
 
 def _by_chat(via: str, documents: Mapping[str, Document], options: ReformulateOptions) -> Reformulated:
-    endpoint, limits = _asked_of(options), checked_limits(options.limits)
+    endpoint, limits = _endpoint_of(options), checked_limits(options.limits)
     todo = steps(via, options.pivot, options.prompt)
     texts: dict[str, str] = {}
     for name, document in documents.items():
         texts.setdefault(as_text(document), name)
     with Store(options.store or MEMORY, limits) as store:
         before = store.spent()
-        asked = ask_all(texts, todo, endpoint, store, options.concurrency, options.tell)
+        outcome = ask_all(texts, todo, endpoint, store, options.concurrency, options.tell)
         notes = spent_notes(before, store.spent(), limits)
     if endpoint.key is not None and not endpoint.private:
         notes.append("the key went through the network unencrypted: the base URL is http, not https")
-    return _gathered(via, documents, asked, notes)
+    return _gathered(via, documents, outcome, notes)
 
 
-def _gathered(via: str, documents: Mapping[str, Document], asked: Asked, notes: list[str]) -> Reformulated:
+def _gathered(via: str, documents: Mapping[str, Document], outcome: Outcome, notes: list[str]) -> Reformulated:
     records: list[Reformulation] = []
     untitled = 0
     for name, document in documents.items():
-        if (text := asked.answers.get(as_text(document))) is not None:
+        if (text := outcome.answers.get(as_text(document))) is not None:
             title, body = from_text(text, document)
             untitled += title is None and bool((document.title or "").strip())
             records.append(_record(name, via, document, title, body))
     if untitled:
         notes.append(f"{untitled:,} answers are of one line, without the title that their document has")
     left = len(documents) - len(records)
-    stopped = f"{asked.stopped} ({left:,} of {len(documents):,} documents are left)" if asked.stopped else None
-    return Reformulated("", via, tuple(records), asked.failures, stopped, tuple(notes))
+    stopped = f"{outcome.stopped} ({left:,} of {len(documents):,} documents are left)" if outcome.stopped else None
+    return Reformulated("", via, tuple(records), outcome.failures, stopped, tuple(notes))
 
 
 _MAKERS: dict[str, Callable[[str, Mapping[str, Document], ReformulateOptions], Reformulated]] = {
@@ -290,7 +290,7 @@ _MAKERS: dict[str, Callable[[str, Mapping[str, Document], ReformulateOptions], R
 }
 
 
-def _asked_of(options: ReformulateOptions) -> Endpoint:
+def _endpoint_of(options: ReformulateOptions) -> Endpoint:
     if options.endpoint is None:
         raise InputError("an endpoint is needed: karat.llm.client.endpoint(base_url, model) makes one")
     return options.endpoint
@@ -306,11 +306,12 @@ def checked_limits(limits: Limits) -> Limits:
 
 
 def forecast(corpus: CorpusLike, chosen: ReformulateOptions) -> Forecast:
-    """How many requests a reformulation takes, and about how many tokens; nothing is asked."""
+    """How many requests a reformulation takes, and about how many tokens; no request is sent."""
     given, via = as_corpus(corpus), chosen.via
-    if via not in ASKED:
-        raise InputError(f"only what is asked of an endpoint can be counted before ({', '.join(ASKED)}), not {via!r}")
-    endpoint, limits = _asked_of(chosen), checked_limits(chosen.limits)
+    if via not in ENDPOINT_METHODS:
+        methods = ", ".join(ENDPOINT_METHODS)
+        raise InputError(f"only what is asked of an endpoint can be counted before ({methods}), not {via!r}")
+    endpoint, limits = _endpoint_of(chosen), checked_limits(chosen.limits)
     todo: tuple[Step, ...] = steps(via, chosen.pivot, chosen.prompt)
     documents, notes = _texts(given)
     texts = dict.fromkeys(map(as_text, documents.values()))

@@ -71,9 +71,9 @@ def shared(a: Ints, b: Ints, one: Sets, other: Sets) -> tuple[Ints, Ints]:
         count = sizes[some]
         pair = np.repeat(np.arange(some.start, some.start + len(count)), count)
         item = one.items[np.repeat(one.starts[a[some]], count) + ordinals(count)]
-        wanted = b[pair] * width + item
-        at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-        there = keys[at] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
+        looked_up = b[pair] * width + item
+        at = np.minimum(np.searchsorted(keys, looked_up), max(len(keys) - 1, 0))
+        there = keys[at] == looked_up if len(keys) else np.zeros(len(looked_up), dtype=bool)
         found_pair.append(pair[there])
         found_item.append(item[there])
     return _joined(found_pair), _joined(found_item)
@@ -132,7 +132,7 @@ class Alike:
 
 
 def join(sets: Sets, least: float, measure: Measure = "jaccard", equal: bool = False) -> Alike:
-    """Every two documents whose sets score `least` or more; those of equal sets only if asked for.
+    """Every two documents whose sets score `least` or more; those of equal sets only if `equal`.
 
     >>> sets = Sets.of(np.array([0, 0, 1, 1, 1, 2, 2]), np.array([1, 2, 1, 2, 3, 2, 1]), 3)
     >>> found = join(sets, 0.5)
@@ -169,8 +169,8 @@ def needed(a: int, b: int, least: float, measure: Measure) -> int:
     >>> needed(3, 3, 0.5, "jaccard"), needed(3, 4, 0.5, "max"), needed(5, 5, 0.6, "max")
     (2, 2, 3)
     """
-    wanted = least * max(a, b) if measure == "max" else least * (a + b) / (1 + least)
-    return max(ceil(wanted - ROUNDING), 1)
+    overlap = least * max(a, b) if measure == "max" else least * (a + b) / (1 + least)
+    return max(ceil(overlap - ROUNDING), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ def _group(ranked: Sets, documents: Ints, size: int, least: float, alone: int) -
     fresh = np.ones(len(order), dtype=bool)
     fresh[1:] = (every[:, 1:] != every[:, :-1]).any(axis=0)
     distinct = every[:, fresh]
-    early = distinct[: size - max(ceil(least * size - ROUNDING), 1) + 1]  # no partner asks for fewer in common
+    early = distinct[: size - max(ceil(least * size - ROUNDING), 1) + 1]  # no partner asks for fewer in overlap
     place, row = np.nonzero(early >= alone)
     item = early[place, row]
     by_item = np.argsort(item, kind="stable")
@@ -234,12 +234,12 @@ def _size_pairs(groups: Sequence[_Group], least: float, measure: Measure) -> Ite
 
 def _of_sizes(one: _Group, other: _Group, least: float, measure: Measure) -> Alike:
     """The pairs of documents with sets of two sizes, or of different sets of one size."""
-    wanted = needed(one.size, other.size, least, measure)
+    overlap = needed(one.size, other.size, least, measure)
     keys, common = [], []
     width = other.sets.shape[1]
-    for some, others in _candidates(one, other, wanted):
+    for some, others in _candidates(one, other, overlap):
         both = _common(one.sets[:, some], other.sets[:, others])
-        enough = both >= wanted
+        enough = both >= overlap
         left, right = some[enough].astype(np.int64), others[enough].astype(np.int64)
         if one is other:  # which of two comes first may differ from item to item
             left, right = np.minimum(left, right), np.maximum(left, right)
@@ -251,23 +251,23 @@ def _of_sizes(one: _Group, other: _Group, least: float, measure: Measure) -> Ali
     return _documents(one, other, left, right, ratio(_joined(common)[first], *sizes, measure))
 
 
-def _candidates(one: _Group, other: _Group, wanted: int) -> Iterator[tuple[Short, Short]]:
+def _candidates(one: _Group, other: _Group, overlap: int) -> Iterator[tuple[Short, Short]]:
     """Two columns of sets that share an item early enough, in blocks; a pair may come several times."""
-    row, right, first, counts = _postings(one, other, wanted)
+    row, right, first, counts = _postings(one, other, overlap)
     for part in blocks(counts, min(CELLS // (one.size + other.size), BLOCK)):
         times = counts[part]
         yield np.repeat(row[part], times), right[np.repeat(first[part], times) + ordinals(times)]
 
 
-def _postings(one: _Group, other: _Group, wanted: int) -> tuple[Short, Short, Ints, Ints]:
+def _postings(one: _Group, other: _Group, overlap: int) -> tuple[Short, Short, Ints, Ints]:
     """(sets of one; sets of other; where in these the partners of each set of one begin, and how many they are)."""
-    early = one.place <= one.size - wanted
+    early = one.place <= one.size - overlap
     item, row = one.item[early], one.row[early]
     if one is other:
         item_right, right = item, row
         first = np.arange(1, len(item) + 1)
     else:
-        early = other.place <= other.size - wanted
+        early = other.place <= other.size - overlap
         item_right, right = other.item[early], other.row[early]
         first = np.searchsorted(item_right, item)
     counts = np.searchsorted(item_right, item, side="right") - first

@@ -156,10 +156,10 @@ def _choices(texts: Sequence[str], stay: Set[str]) -> dict[str, list[str]]:
     """The synonyms of every word of the texts that has any and may be replaced."""
     known, stem = thesaurus(), normaliser("marks", "porter", "lower")
     words = dict.fromkeys(word.lower() for text in texts for word in _WORD.findall(text))
-    wanted = [word for word in words if len(word) >= SHORTEST and word not in _STAY and stem(word) not in stay]
+    candidates = [word for word in words if len(word) >= SHORTEST and word not in _STAY and stem(word) not in stay]
     found = {
         word: known.synonyms(word, *_TAGS[tag])
-        for word, (tag,) in zip(wanted, tags([word] for word in wanted), strict=True)
+        for word, (tag,) in zip(candidates, tags([word] for word in candidates), strict=True)
         if tag in _TAGS
     }
     return {word: synonyms for word, synonyms in found.items() if synonyms}

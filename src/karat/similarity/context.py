@@ -48,7 +48,7 @@ def sentences_look(matching: Matching | None, view: View) -> list[Words]:
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """All sentences of a corpus, and where each word is: made once, and asked about phrases as they come."""
+    """All sentences of a corpus, and where each word is: made once, for all phrases."""
 
     number: dict[str, int]  # of each word
     words: Ints  # the words of all sentences, one after the other, a mark behind each sentence

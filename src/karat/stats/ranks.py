@@ -127,7 +127,7 @@ def critical_difference(systems: int, corpora: int, alpha: float = ALPHA) -> flo
 
 
 def check_alpha(alpha: float) -> None:
-    """Nothing; raises InputError if a level of significance is not between 0 and 1."""
+    """Raises InputError if a level of significance is not between 0 and 1."""
     if not 0 < alpha < 1:
         raise InputError(f"alpha {alpha} is not between 0 and 1: write .05, say")
 

@@ -143,7 +143,7 @@ def stacked(parts: Sequence[Floats | None], rows: int) -> tuple[Floats, list[int
 
 
 def same_size(samples: Sequence[Sample]) -> int:
-    """How many documents all the samples have; it is an error if they differ."""
+    """How many documents all the samples have. Raises InputError if they differ."""
     sizes = sorted({sample.size for sample in samples})
     if len(sizes) != 1:
         found = " and ".join(f"{size:,}" for size in sizes) or "no"
@@ -168,7 +168,7 @@ def block_size(units: int) -> int:
 
 
 def blocks(units: int, resamples: int, start: int = 0) -> Iterator[tuple[int, slice]]:
-    """(number of a block, which of its resamples are wanted), for the resamples from `start` on."""
+    """(number of a block, which part of its resamples to take), for the resamples from `start` on."""
     if resamples < 1:
         raise InputError(f"{resamples} resamples are too few: write a whole number from 1 on")
     size, end = block_size(units), start + resamples
@@ -237,14 +237,14 @@ def bootstrap(samples: Sequence[Sample], resamples: int = RESAMPLES, seed: int =
     rows = [sample.by_document() for sample in samples]
     stack, edges = stacked(rows, documents)
     found = []
-    for block, wanted in blocks(documents, resamples, start):
+    for block, part in blocks(documents, resamples, start):
         weights = draws(documents, block, seed)
         sums = np.split(weighted_sums(weights, stack), edges, axis=1)
         each = [
             sample.at(weights) if own is None else sample.finish(sums[i])
             for i, (sample, own) in enumerate(zip(samples, rows, strict=True))
         ]
-        found.append(np.stack(each)[:, wanted])
+        found.append(np.stack(each)[:, part])
     return np.concatenate(found, axis=1)
 
 
@@ -253,7 +253,7 @@ def bootstrap_of(statistic: Callable[[Floats], Floats], items: int, resamples: i
 
     The resamples are those of `bootstrap` with this seed over as many documents.
     """
-    parts = (draws(items, block, seed)[wanted] for block, wanted in blocks(items, resamples))
+    parts = (draws(items, block, seed)[part] for block, part in blocks(items, resamples))
     return np.concatenate([statistic(weights.astype(np.float64)) for weights in parts], axis=-1)
 
 

@@ -60,7 +60,7 @@ class Tested:
 
 
 def check_alternative(alternative: str) -> None:
-    """Nothing; raises InputError if there is no such alternative."""
+    """Raises InputError if there is no such alternative."""
     if alternative not in ALTERNATIVES:
         raise unknown("alternative", alternative, ALTERNATIVES)
 
@@ -203,11 +203,11 @@ def _random(swaps: Sequence[_Swap], groups: int, resamples: int, seed: int) -> l
     """The differences of each pair after random swaps, which are the same for all."""
     stack, edges = stacked([swap.moves for swap in swaps], groups)
     found: list[list[Floats]] = [[] for _ in swaps]
-    for block, wanted in blocks(groups, resamples):
+    for block, part in blocks(groups, resamples):
         swapped = coins(groups, block, seed)
         moved = np.split(weighted_sums(swapped, stack), edges, axis=1)
         for i, swap in enumerate(swaps):
-            found[i].append((swap.by_items(swapped) if swap.moves is None else swap.by_sums(moved[i]))[wanted])
+            found[i].append((swap.by_items(swapped) if swap.moves is None else swap.by_sums(moved[i]))[part])
     return [np.concatenate(parts) for parts in found]
 
 
@@ -369,7 +369,7 @@ class Normality:
     w: float
     p: float
     n: int
-    normal: bool | None  # None where it cannot be told
+    normal: bool | None  # None where it cannot be tested
 
 
 def normality(x: Floats, y: Floats, alpha: float = ALPHA) -> Normality:

@@ -80,7 +80,7 @@ def main_language(found: Sequence[str] | Counter[str]) -> str:
 def other_language(texts: Iterable[str], said: str) -> tuple[str, int] | None:
     """(the language that texts seem to be in, how many of them do), where it is not the one that was said.
 
-    None where nothing looks wrong: where too few words tell it, or where the language that was said cannot be told.
+    None where nothing looks wrong: where too few words show it, or where the given language is not one of COMMON.
 
     >>> other_language(["Les réseaux de neurones sont des modèles qui apprennent toute une langue."], "english")
     ('french', 1)

@@ -20,7 +20,7 @@ _MARK = "\x00"  # parts texts that are normalised together
 
 
 class Pieces(dict[str, str]):
-    """Pieces of text with the joined stems of their tokens, computed when first asked for.
+    """Pieces of text with the joined stems of their tokens, computed when first needed.
 
     A token is a piece too, so one memory serves both; a form that equals its piece is the same string. Both keep the
     memory small, and the time goes with what fits into the processor's cache.

@@ -47,7 +47,7 @@ _APO = "[’′ʼ]"
 
 
 class _Kinds(dict[int, str]):
-    """Characters with what they are shown by, found out when first asked for."""
+    """For each character the one that stands for its kind in the patterns, computed when first needed."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)

@@ -64,8 +64,8 @@ def tagger(name: str) -> Tagger:
     kind, _, model = name.partition(":")
     if kind == "spacy" and model:
         return _by_spacy(model)
-    wanted = "spacy:MODEL, as in spacy:en_core_web_sm" if kind == "spacy" else "textblob or spacy:MODEL"
-    raise InputError(f"unknown tagger {name!r}; write {wanted}")
+    expected = "spacy:MODEL, as in spacy:en_core_web_sm" if kind == "spacy" else "textblob or spacy:MODEL"
+    raise InputError(f"unknown tagger {name!r}; write {expected}")
 
 
 def _by_textblob(text: str) -> Sentences:

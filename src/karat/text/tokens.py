@@ -46,7 +46,7 @@ def _stripped(piece: str) -> list[str]:
     return [piece.strip()]
 
 
-@lru_cache(maxsize=4_000)  # slow, and asked again for every protocol that uses it
+@lru_cache(maxsize=4_000)  # slow, and called again for every protocol that uses it
 def _nltk_words(text: str) -> list[str]:
     from karat.text.punkt import sentences
 

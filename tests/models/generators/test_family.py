@@ -17,7 +17,7 @@ from torch import Tensor  # noqa: E402
 import karat  # noqa: E402
 from karat import Corpus, InputError  # noqa: E402
 from karat.corpus import Document  # noqa: E402
-from karat.models.base import Asked  # noqa: E402
+from karat.models.base import CommonOptions  # noqa: E402
 from karat.models.find import own_models  # noqa: E402
 from karat.models.generators.base import Batch, Generator, State  # noqa: E402
 from karat.models.generators.checkpoint import build  # noqa: E402
@@ -195,8 +195,8 @@ def test_that_a_first_sentence_is_taken_as_the_title_is_said(tmp_path: Path) -> 
     found = karat.train(Corpus.of(without), "tgrf", output=tmp_path / "rewarded", start=start, steps=2, batch=8)
     assert found.notes.count(said) == 1
     notes = own_models()["tgnet"].notes
-    assert notes(Asked(), without) == [said]
-    assert notes(Asked(), DOCUMENTS) == own_models()["copyrnn"].notes(Asked(), without) == []
+    assert notes(CommonOptions(), without) == [said]
+    assert notes(CommonOptions(), DOCUMENTS) == own_models()["copyrnn"].notes(CommonOptions(), without) == []
     [prediction] = karat.predict(Corpus.of([Document(id="a", text="graph")]), str(tmp_path / "without"))
     assert prediction.id == "a"
 

@@ -355,20 +355,20 @@ def test_kea_is_told_that_a_setting_is_not_its_own(tmp_path: Path) -> None:
 
 def test_a_broken_off_prediction_goes_on(trained: Path, tmp_path: Path) -> None:
     """What is there of an earlier attempt is kept, and the rest is predicted as it would have been."""
-    from karat.models.find import wanted
+    from karat.models.find import parse_model
     from karat.models.run import PredictOptions, predicted
 
     whole = tmp_path / "whole.jsonl"
-    predicted(CORPUS, wanted(str(trained)), PredictOptions(), output=str(whole))
+    predicted(CORPUS, parse_model(str(trained)), PredictOptions(), output=str(whole))
     lines = whole.read_bytes().splitlines(keepends=True)
     assert len(lines) == 32
     from karat.formats.unfinished import unfinished
-    from karat.models.base import Asked
+    from karat.models.base import CommonOptions
     from karat.models.fingerprint import fingerprint
 
     part = tmp_path / "part.jsonl"
-    with unfinished(str(part), fingerprint(wanted(str(trained)), Asked(), CORPUS)) as work:
+    with unfinished(str(part), fingerprint(parse_model(str(trained)), CommonOptions(), CORPUS)) as work:
         work.add(line.rstrip(b"\n") for line in lines[:10])
-    found = predicted(CORPUS, wanted(str(trained)), PredictOptions(), output=str(part))
+    found = predicted(CORPUS, parse_model(str(trained)), PredictOptions(), output=str(part))
     assert "went on after 10 documents that were there already" in found.notes
     assert part.read_bytes() == whole.read_bytes()

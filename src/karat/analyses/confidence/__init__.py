@@ -126,10 +126,10 @@ def in_pass(reading: Pass, options: ConfidenceOptions) -> Callable[[], Confidenc
         results, sure = gathered()
         protocols = [str(each) for each in as_protocols(as_list(options.protocol), options.join.language)]
         maps = _fitted(fitted, options, sure) if options.calibrate else {}
-        asked = _Asked(list(reading.setup.systems), protocols, len(results.ids), options)
-        drafts = list(_drafts(asked, sure, maps, fitted))
+        scope = _Scope(list(reading.setup.systems), protocols, len(results.ids), options)
+        drafts = list(_drafts(scope, sure, maps, fitted))
         found = tuple(_with_intervals(drafts, options))
-        notes = (*results.notes, *_notes(asked, sure, maps, found))
+        notes = (*results.notes, *_notes(scope, sure, maps, found))
         used = replace(options, work=WorkOptions())
         return Confidence(reading.corpus.name, len(results.ids), used, found, results.signatures, notes)
 
@@ -137,7 +137,7 @@ def in_pass(reading: Pass, options: ConfidenceOptions) -> Callable[[], Confidenc
 
 
 def _check(options: ConfidenceOptions) -> None:
-    """Nothing; it is an error if what is asked for cannot be."""
+    """Raises InputError if an option is out of its bounds, or if options do not go together."""
     if options.precision is not None and not 0 < options.precision <= 1:
         raise InputError(f"the wanted precision is above 0 and at most 1, as 0.5, not {options.precision:g}")
     if not 0 < options.level < 1:
@@ -205,8 +205,8 @@ def _fitted(fit: _FitRuns, options: ConfidenceOptions, judged: Gathered) -> Fitt
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """Of what figures are wanted."""
+class _Scope:
+    """The systems, protocols and documents that figures are computed for, and the options."""
 
     systems: Sequence[str]
     protocols: Sequence[str]
@@ -223,12 +223,12 @@ class _Draft:
     brier: Sample
 
 
-def _draft(judged: Judged, asked: _Asked) -> _Draft:
+def _draft(judged: Judged, scope: _Scope) -> _Draft:
     """The figures of some predictions."""
     sure, correct = judged.confidence, judged.correct
-    which, edges = _binned(sure, asked.options)
-    in_bins = bin_rows(judged, which, len(edges) - 1, asked.documents)
-    squares = brier_rows(judged, asked.documents)
+    which, edges = _binned(sure, scope.options)
+    in_bins = bin_rows(judged, which, len(edges) - 1, scope.documents)
+    squares = brier_rows(judged, scope.documents)
     none: Interval = (None, None)
     figures = Figures(None, None, none, None, None, None, none, None, bins_of(sure, correct, which, edges))
     if len(sure):
@@ -253,7 +253,7 @@ def _binned(sure: Floats, options: ConfidenceOptions) -> tuple[Ints, Floats]:
 
 
 def _drafts(
-    asked: _Asked, sure: Gathered, maps: Fitted, fit: _FitRuns
+    scope: _Scope, sure: Gathered, maps: Fitted, fit: _FitRuns
 ) -> Iterator[tuple[Assessed, _Draft, _Draft | None]]:
     """(what is found, its figures before, and after a calibration), by system, protocol and subset."""
     for (s, p), each in sure.items():
@@ -265,31 +265,31 @@ def _drafts(
                 each.correct[subset][within],
                 each.totals.get(subset),
             )
-            before = _draft(judged, asked)
-            found = _assessed(asked, (s, p, subset), each, judged, before.figures)
+            before = _draft(judged, scope)
+            found = _assessed(scope, (s, p, subset), each, judged, before.figures)
             mapped = maps.get((s, p))
             if mapped is None or isinstance(mapped, Unfit):
                 yield found, before, None
                 continue
-            after = _draft(replace(judged, confidence=mapped(judged.confidence)), asked)
+            after = _draft(replace(judged, confidence=mapped(judged.confidence)), scope)
             numbers = {} if isinstance(mapped, Steps) else asdict(mapped)
-            assert asked.options.calibrate is not None
-            told = Calibrated(
-                asked.options.calibrate, numbers, fit.corpus.name, fit.runs[s].name, fit.itself[s], after.figures
+            assert scope.options.calibrate is not None
+            calibrated = Calibrated(
+                scope.options.calibrate, numbers, fit.corpus.name, fit.runs[s].name, fit.itself[s], after.figures
             )
-            yield replace(found, calibrated=told), before, after
+            yield replace(found, calibrated=calibrated), before, after
 
 
-def _assessed(asked: _Asked, key: tuple[int, int, Subset], sure: Sure, judged: Judged, figures: Figures) -> Assessed:
+def _assessed(scope: _Scope, key: tuple[int, int, Subset], sure: Sure, judged: Judged, figures: Figures) -> Assessed:
     s, p, subset = key
-    value, correct, wanted = judged.confidence, judged.correct, asked.options.precision
+    value, correct, precision = judged.confidence, judged.correct, scope.options.precision
     some = len(value) > 0
     return Assessed(
-        system=asked.systems[s],
-        protocol=asked.protocols[p],
+        system=scope.systems[s],
+        protocol=scope.protocols[p],
         subset=subset,
         source=tuple(name for name in SOURCES if name in sure.sources),
-        undefined=asked.documents - len(np.unique(judged.document)),
+        undefined=scope.documents - len(np.unique(judged.document)),
         predictions=len(value),
         left_out=sure.left_out[subset],
         correct=int(correct.sum()),
@@ -300,7 +300,7 @@ def _assessed(asked: _Asked, key: tuple[int, int, Subset], sure: Sure, judged: J
         positions=tuple(_positions(sure.tokens[sure.within[subset]])),
         curve=risk_coverage(value, correct) if some else (),
         aurc=float(risks(value, correct).mean()) if some else None,
-        threshold=threshold_for(value, correct, wanted) if some and wanted is not None else None,
+        threshold=threshold_for(value, correct, precision) if some and precision is not None else None,
         calibrated=None,
     )
 
@@ -347,15 +347,15 @@ def _interval(found: Estimate, options: ConfidenceOptions) -> Interval:
 # ---------------------------------------------------------------------------------------------- notes
 
 
-def _notes(asked: _Asked, sure: Gathered, maps: Fitted, found: Sequence[Assessed]) -> Iterator[str]:
-    several = len(asked.protocols) > 1
+def _notes(scope: _Scope, sure: Gathered, maps: Fitted, found: Sequence[Assessed]) -> Iterator[str]:
+    several = len(scope.protocols) > 1
     for (s, p), each in sure.items():
-        who = f"{asked.systems[s]}, {asked.protocols[p]}" if several else asked.systems[s]
+        who = f"{scope.systems[s]}, {scope.protocols[p]}" if several else scope.systems[s]
         yield from _of_predictions(who, each)
-        yield from _of_scores(who, each, told=asked.options.confidence == "scores")
+        yield from _of_scores(who, each, explicit=scope.options.confidence == "scores")
         mapped = maps.get((s, p))
         if isinstance(mapped, Unfit):
-            name, instead = UNFIT[asked.options.calibrate or ""]
+            name, instead = UNFIT[scope.options.calibrate or ""]
             yield STAY.format(who, name, mapped.why, instead)
         if isinstance(mapped, Logistic) and mapped.slope < 0:
             yield f"{who}: the surer, the less often right: Platt scaling turns the order of its confidences round"
@@ -386,13 +386,13 @@ def _of_predictions(who: str, sure: Sure) -> Iterator[str]:
         yield f"{who}: some documents have {named}: of each the first is taken; --confidence takes one of them alone"
 
 
-def _of_scores(who: str, sure: Sure, told: bool) -> Iterator[str]:
-    """What is to be said of scores that are taken for confidences, unless it was told that they are."""
+def _of_scores(who: str, sure: Sure, explicit: bool) -> Iterator[str]:
+    """Notes on scores that are taken for confidences, unless an option says so (`explicit`)."""
     if "scores" not in sure.sources:
         return
     if sure.sources == {"scores"} and _are_shares(sure):
         yield SHARES.format(who)
-    elif not told:
+    elif not explicit:
         yield PERHAPS.format(who)
 
 

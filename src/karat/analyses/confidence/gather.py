@@ -17,7 +17,7 @@ from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset
 from karat.matching.inputs import as_list, as_protocols
 from karat.matching.passes import Pass, View
 from karat.matching.sanity import has_texts
-from karat.metrics.confidence import ANY, check_told, confidences, correct, faulty, totals
+from karat.metrics.confidence import ANY, check_confidences, confidences, correct, faulty, totals
 from karat.protocol import Protocol
 from karat.results import Results
 
@@ -51,7 +51,7 @@ def in_pass(reading: Pass, options: ConfidenceOptions) -> Callable[[], tuple[Res
     source = options.confidence or ANY
     corpus, runs = reading.corpus, reading.runs
     subsets: tuple[Subset, ...] = ("all", "present", "absent") if has_texts(corpus, runs) else ("all",)
-    check_told(runs, source)
+    check_confidences(runs, source)
     scoring = ScoreOptions(protocol=options.protocol, metrics=["p@M"], join=options.join, work=options.work)
     results = scores_in_pass(reading, scoring)
     protocols = as_protocols(as_list(options.protocol), options.join.language)
@@ -87,9 +87,9 @@ def _look(
 
 
 def _sure(aligned: Aligned, subsets: tuple[Subset, ...], source: str, ids: Sequence[str]) -> Sure:
-    p, told = aligned.predictions, confidences(aligned, source)
+    p, given = aligned.predictions, confidences(aligned, source)
     kept = aligned.ranked("all").row
-    row = kept[told.fault[kept] == 0]
+    row = kept[given.fault[kept] == 0]
     right_ones: dict[Subset, Bools] = {}
     within: dict[Subset, Bools] = {}
     left_out: dict[Subset, int] = {}
@@ -98,17 +98,17 @@ def _sure(aligned: Aligned, subsets: tuple[Subset, ...], source: str, ids: Seque
         there, right = np.zeros((2, len(p.document)), dtype=bool)
         there[ranked.row], right[ranked.row] = True, correct(aligned, ranked)
         within[subset], right_ones[subset] = there[row], right[row]
-        left_out[subset] = int((told.fault[ranked.row] > 0).sum())
+        left_out[subset] = int((given.fault[ranked.row] > 0).sum())
     counted = {subset: totals(aligned, subset) for subset in subsets}
     wrong = list(faulty(aligned, "all", source))
     surfaces = list(aligned.prepared.surfaces) if wrong else []
     place = np.arange(POSITIONS)
-    inside = place < told.tokens[row, None]
-    tokens = np.append(told.probs, np.nan)[np.where(inside, told.first[row, None] + place, len(told.probs))]
+    inside = place < given.tokens[row, None]
+    tokens = np.append(given.probs, np.nan)[np.where(inside, given.first[row, None] + place, len(given.probs))]
     return Sure(
         p.document[row],
-        told.value[row],
-        told.kpp[row],
+        given.value[row],
+        given.kpp[row],
         p.source[row],
         np.minimum(tokens, 1.0),
         within,
@@ -117,7 +117,7 @@ def _sure(aligned: Aligned, subsets: tuple[Subset, ...], source: str, ids: Seque
         {subset: total for subset, total in counted.items() if total is not None},
         Counter(fault for _, _, fault in wrong),
         _first([(fault, (ids[document], surfaces[surface].strip())) for document, surface, fault in wrong]),
-        told.sources,
+        given.sources,
     )
 
 

@@ -120,7 +120,7 @@ def _halves(logits: Floats, correct: Bools) -> str:
 def fit_platt(confidence: Floats, correct: Bools) -> Logistic | Unfit:
     """The logistic regression of being correct on the logit of the confidence (Platt 1999), without penalty.
 
-    It can move a confidence across .5, which no temperature does. Where right and wrong can be told apart by the
+    It can move a confidence across .5, which no temperature does. Where right and wrong can be separated by the
     confidence alone, or there is but one of them, the loss falls without end.
 
     >>> fitted = fit_platt(np.array([0.9] * 4 + [0.6] * 4), np.array([1, 1, 0, 0, 1, 0, 0, 0], dtype=bool))

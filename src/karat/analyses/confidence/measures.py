@@ -35,8 +35,8 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What is kept at a threshold: the share of predictions, and the share of these that is wrong."""
+class CurvePoint:
+    """A threshold: the share of predictions that reach it, and the share of these that is wrong."""
 
     coverage: float
     threshold: float
@@ -45,7 +45,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The lowest confidence from which on the wanted precision is reached, and what is kept then; None: none does."""
+    """The lowest confidence from which on a given precision is reached, and what is kept then; None: none does."""
 
     wanted: float
     threshold: float | None
@@ -106,7 +106,7 @@ def _by_confidence(confidence: Floats, correct: Bools) -> tuple[Floats, Ints, In
 
 
 def threshold_for(confidence: Floats, correct: Bools, precision: float) -> Threshold:
-    """The lowest confidence such that, of the predictions that reach it, the wanted share is correct.
+    """The lowest confidence such that, of the predictions that reach it, the given share is correct.
 
     >>> found = threshold_for(np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, False]), 0.6)
     >>> found.threshold, found.predictions, round(found.precision, 4)
@@ -134,9 +134,9 @@ def risks(confidence: Floats, correct: Bools) -> Floats:
     return wrong
 
 
-def risk_coverage(confidence: Floats, correct: Bools) -> tuple[Kept, ...]:
+def risk_coverage(confidence: Floats, correct: Bools) -> tuple[CurvePoint, ...]:
     """The curve of risk by coverage at some shares of the predictions, the surest first."""
     risk, ordered = risks(confidence, correct), np.sort(confidence)[::-1]
     n = len(confidence)
     upto = sorted({-(-n * step // COVERAGES) for step in range(1, COVERAGES + 1)})
-    return tuple(Kept(k / n, float(ordered[k - 1]), float(risk[k - 1])) for k in upto)
+    return tuple(CurvePoint(k / n, float(ordered[k - 1]), float(risk[k - 1])) for k in upto)

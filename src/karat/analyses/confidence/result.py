@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
-from karat.analyses.confidence.measures import Bin, Kept, Parts, Threshold
+from karat.analyses.confidence.measures import Bin, CurvePoint, Parts, Threshold
 from karat.matching.columns import Subset
 from karat.matching.inputs import Development, ProtocolsLike
 from karat.metrics.confidence import BINS
@@ -146,7 +146,7 @@ class Assessed:
     histogram: tuple[int, ...]  # predictions by tenths of confidence
     ranks: tuple[Rank, ...]
     positions: tuple[Position, ...]
-    curve: tuple[Kept, ...]
+    curve: tuple[CurvePoint, ...]
     aurc: float | None
     threshold: Threshold | None
     calibrated: Calibrated | None
@@ -236,13 +236,13 @@ class Confidence(Displayed):
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole as plain values: the envelope of `score`, and what was asked."""
-        asked = ("confidence", "bins", "binning", "precision", "calibrate", "resamples", "seed", "level", "interval")
+        """The whole as plain values: the envelope of `score`, and the options."""
+        names = ("confidence", "bins", "binning", "precision", "calibrate", "resamples", "seed", "level", "interval")
         return {
             "signatures": self.signatures,
             "rows": self.rows(),
             "notes": list(self.notes),
-            "options": {name: getattr(self.options, name) for name in asked},
+            "options": {name: getattr(self.options, name) for name in names},
         }
 
     def flat_rows(self) -> list[dict[str, Any]]:
@@ -262,8 +262,8 @@ def _calibrated(each: Calibrated | None) -> dict[str, Any] | None:
     if each is None:
         return None
     numbers = {name: each.numbers.get(name) for name in ("temperature", "slope", "intercept")}
-    told = {"method": each.method, **numbers, "corpus": each.corpus, "run": each.run}
-    return told | {"itself": each.itself} | each.figures.as_dict()
+    values = {"method": each.method, **numbers, "corpus": each.corpus, "run": each.run}
+    return values | {"itself": each.itself} | each.figures.as_dict()
 
 
 def finite(value: float | None) -> float | None:

@@ -57,7 +57,7 @@ class Names:
 
 
 def key_of(name: str) -> str:
-    """A name as it is told from others: in lower case, and in one spelling of its characters."""
+    """A name as it is compared with others: in lower case, and in one spelling of its characters."""
     return " ".join(composed(name.lower()).split())
 
 

@@ -43,7 +43,7 @@ class ConsistencyOptions:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How consistent the names are when concepts are told apart in one way."""
+    """How consistent the names are when concepts are distinguished in one way."""
 
     by: By
     names: int
@@ -172,7 +172,7 @@ class Consistency(Displayed):
         ]
 
     def shown(self, some: Sequence[Any]) -> Sequence[Any]:
-        """The first of them, as many as are asked for."""
+        """The first of them, as many as the options say."""
         return some[: self.options.worst] if self.options.worst else some
 
     def worst(self) -> list[dict[str, Any]]:
@@ -206,12 +206,12 @@ class Consistency(Displayed):
 
     def as_dict(self) -> dict[str, Any]:
         """The whole as plain values: the envelope of `score`, the worst concepts, the vocabulary."""
-        asked = ("model", "near", "language", "nearest", "worst")
+        names = ("model", "near", "language", "nearest", "worst")
         return {
             "signatures": {},
             "rows": self.rows(),
             "notes": list(self.notes),
-            "options": {name: getattr(self.options, name) for name in asked} | {"corpus": self.corpus},
+            "options": {name: getattr(self.options, name) for name in names} | {"corpus": self.corpus},
             "worst": self.worst(),
             "vocabulary": self.listed(),
         }

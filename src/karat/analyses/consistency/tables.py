@@ -38,7 +38,7 @@ def _cells(level: Level) -> list[Cell]:
 
 
 def _meaning(found: Consistency) -> Iterator[str]:
-    """How concepts are told apart, and what the columns are."""
+    """How concepts are distinguished, and what the columns are."""
     there = {level.by for named in found.systems for level in named.levels}
     ways = "; ".join(f"{by}: {_way(found, by, what)}" for by, what in BY.items() if by in there)
     yield f"Names are one concept, each way taking in those before it, by {ways}."

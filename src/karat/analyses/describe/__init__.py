@@ -101,7 +101,7 @@ def in_pass(reading: Pass, options: DescribeOptions) -> Callable[[], Description
     """Reads what the corpus holds, and registers what a portrait needs of a pass, after which it can be had."""
     corpus, systems = reading.corpus, reading.runs
     [own], references = as_protocols([options.protocol], options.join.language), options.join.references
-    # What a corpus holds is told as it is given; an empty reference is none of it.
+    # A corpus is described as it is given; an empty reference does not count.
     as_given = change(own, reference_duplicates="keep", blank_references="drop")
     surveyed = survey(corpus, as_given.matching, references, reading.jobs)
     _check(corpus, systems, surveyed)
@@ -121,7 +121,7 @@ def in_pass(reading: Pass, options: DescribeOptions) -> Callable[[], Description
 
 def _check(corpus: Corpus, systems: Sequence[Run], surveyed: Survey) -> None:
     """Raises InputError if there is nothing to describe."""
-    has_texts(corpus, systems)  # says so if the corpus is not the first
+    has_texts(corpus, systems)  # raises InputError if the corpus is not the first
     if not surveyed.documents:
         raise InputError(f"{corpus.origin}: it holds no document")
     if not (surveyed.texts or surveyed.referred or surveyed.sets or systems):
@@ -142,7 +142,7 @@ def _sets(surveyed: Survey, chosen: str | None) -> tuple[str | None, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What every chunk is asked."""
+    """What is computed on every chunk."""
 
     protocol: Protocol
     as_given: Protocol  # the same, every reference that is given being kept
@@ -276,7 +276,7 @@ class _Read:
     def texts(self) -> Texts:
         """What the documents are like."""
         words = np.concatenate([part.words for part in self.parts])
-        told = words[words > 0]
+        nonzero = words[words > 0]
         s = self.surveyed
         languages = {name: n / s.languages.total() for name, n in s.languages.most_common()}
         return Texts(
@@ -284,9 +284,9 @@ class _Read:
             s.texts,
             s.titles,
             s.referred,
-            float(told.mean()) if len(told) else None,
-            int(told.min()) if len(told) else None,
-            int(told.max()) if len(told) else None,
+            float(nonzero.mean()) if len(nonzero) else None,
+            int(nonzero.min()) if len(nonzero) else None,
+            int(nonzero.max()) if len(nonzero) else None,
             main_language(s.languages),
             languages,
         )

@@ -92,7 +92,7 @@ class Counts:
     """What was counted of the phrases of one side in some documents."""
 
     each: Ints  # [documents, 6]: all, present, P, R, M, U; of present and classes none where there is no text
-    told: Bools  # whether the document has a text to tell these by
+    has_text: Bools  # whether the document has a text to tell these by
     curve: Ints  # [CURVE] of present phrases, by the part that they are first met in
     places: Ints  # present in the title alone, in the text alone, in both
     words: int
@@ -110,16 +110,16 @@ class Counts:
 
 def count(phrases: Phrases, prepared: Prepared, position: str, keep_repeats: bool) -> Counts:
     """What there is of some phrases; repeats count where they are kept."""
-    told = np.array([bool(title or body) for title, body in zip(prepared.titles, prepared.bodies, strict=True)])
+    has_text = np.array([bool(title or body) for title, body in zip(prepared.titles, prepared.bodies, strict=True)])
     kept = phrases if keep_repeats else phrases.take(~phrases.repeat)
-    with_text = told[kept.document]
+    with_text = has_text[kept.document]
     masks = [kept.present, *(kept.classes == n for n in range(len(PRMU)))]
     each = [np.bincount(kept.document[mask & with_text], minlength=len(prepared)) for mask in masks]
     parts = parts_of(kept.offset, text_lengths(prepared, position)[kept.document], CURVE)
     stems, seen = kept.stems[with_text], kept.seen[with_text]
     return Counts(
         np.stack([np.bincount(kept.document, minlength=len(prepared)), *each], axis=1),
-        told,
+        has_text,
         np.bincount(parts[parts >= 0], minlength=CURVE),
         _places(prepared, kept),
         int(kept.words.sum()),
@@ -166,7 +166,7 @@ def _forms(prepared: Prepared, kept: Phrases) -> tuple[list[str], Ints, Ints, In
 
 @dataclass(frozen=True, slots=True)
 class Portrait:
-    """What phrases of one side are like; None where it cannot be told."""
+    """What phrases of one side are like; None where there is no text to tell it by."""
 
     documents: int
     empty: int  # documents without any phrase
@@ -251,14 +251,14 @@ def portrait(parts: Sequence[Counts], counted: Bools) -> Portrait:
     """The portrait of one side, over the documents that are counted."""
     forms = all_forms(parts)
     each = np.concatenate([part.each for part in parts])[counted]
-    told = np.concatenate([part.told for part in parts])[counted]
+    has_text = np.concatenate([part.has_text for part in parts])[counted]
     total, documents = int(each[:, 0].sum()), len(each)
-    texts = bool(told.any())
-    classes = each[told & (each[:, 0] > 0), 2:]
+    texts = bool(has_text.any())
+    classes = each[has_text & (each[:, 0] > 0), 2:]
     curve = np.sum([part.curve for part in parts], axis=0)
     positions = curve.reshape(PARTS, -1).sum(axis=1)
     places = np.sum([part.places for part in parts], axis=0)
-    present, told_total, told_documents = int(each[:, 1].sum()), int(each[told, 0].sum()), int(told.sum())
+    present, with_text, readable = int(each[:, 1].sum()), int(each[has_text, 0].sum()), int(has_text.sum())
     sums = {
         name: sum(getattr(part, name) for part in parts) for name in ("words", "stems", "unseen", "given", "repeats")
     }
@@ -269,8 +269,8 @@ def portrait(parts: Sequence[Counts], counted: Bools) -> Portrait:
         total=total,
         total_present=present if texts else None,
         phrases=_ratio(total, documents),
-        present=_ratio(present, told_documents),
-        absent=_ratio(told_total - present, told_documents),
+        present=_ratio(present, readable),
+        absent=_ratio(with_text - present, readable),
         words=_ratio(sums["words"], total),
         classes=_means(divide(classes, classes.sum(axis=1, keepdims=True))),
         classes_corpus=tuple(_ratio(int(n), int(classes.sum())) for n in classes.sum(axis=0)),

@@ -185,10 +185,10 @@ class Vocabulary:
 
     def _in(self, grams: Grams, phrases: Ints, words: int) -> Ints:
         """Those of some phrases of so many words that stand in the texts; what they begin with is looked for first."""
-        wanted = np.zeros(1 << TABLE_BITS, dtype=bool)
-        wanted[_low(self.heads[phrases])] = True
+        marked = np.zeros(1 << TABLE_BITS, dtype=bool)
+        marked[_low(self.heads[phrases])] = True
         numbers = grams.runs(min(words, FULL))
-        some = np.flatnonzero(wanted[_low(numbers)])
+        some = np.flatnonzero(marked[_low(numbers)])
         numbers = numbers[some] if words <= FULL else grams.runs_at(words, some)
         own = self.numbers[phrases]
         place = np.minimum(np.searchsorted(own, numbers), len(own) - 1)

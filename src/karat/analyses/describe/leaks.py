@@ -69,8 +69,8 @@ def duplicates_and_leaks(
     """(the documents that are there twice, what of the corpus is also in a training corpus, if there is one)."""
     within = candidates(own.prints)
     across = None if training is None else _across(own.prints, training.prints)
-    wanted = set(np.concatenate(within).tolist()) | set([] if across is None else across[0].tolist())
-    texts = _texts_of(own.corpus, wanted, own.matching, own.jobs)
+    numbers = set(np.concatenate(within).tolist()) | set([] if across is None else across[0].tolist())
+    texts = _texts_of(own.corpus, numbers, own.matching, own.jobs)
     equal = tuple(tuple(own.ids[i] for i in group.tolist()) for group in equal_groups(own.prints.texts))
     found = Duplicates(equal, tuple((own.ids[a], own.ids[b]) for a, b in near_pairs(within, texts)))
     if training is None or across is None:
@@ -89,17 +89,17 @@ def _across(own: Prints, others: Prints) -> tuple[Ints, Ints]:
     return a[across], b[across] - len(own)
 
 
-def _texts_of(corpus: Corpus, wanted: set[int], matching: Matching, jobs: int) -> dict[int, str]:
+def _texts_of(corpus: Corpus, numbers: set[int], matching: Matching, jobs: int) -> dict[int, str]:
     """The normalised texts of some documents, by their place in the corpus, which is read if there are any."""
-    if not wanted:
+    if not numbers:
         return {}
-    parts = look_at(corpus, partial(_look_at_texts, frozenset(wanted), matching), jobs=jobs, distinct=False)
+    parts = look_at(corpus, partial(_look_at_texts, frozenset(numbers), matching), jobs=jobs, distinct=False)
     return {number: text for part in parts for number, text in part.items()}
 
 
-def _look_at_texts(wanted: frozenset[int], matching: Matching, view: View) -> dict[int, str]:
+def _look_at_texts(numbers: frozenset[int], matching: Matching, view: View) -> dict[int, str]:
     """A look: the normalised texts of the documents with some numbers."""
-    here = [position for position, number in enumerate(view.chunk.numbers) if number in wanted]
+    here = [position for position, number in enumerate(view.chunk.numbers) if number in numbers]
     if not here:
         return {}
     some = view.pick(here)

@@ -61,8 +61,8 @@ class Leaks:
     def as_dict(self) -> dict[str, Any]:
         """The entry of the JSON output."""
         pairs = {name: [list(pair) for pair in getattr(self, name)] for name in ("texts", "titles", "near")}
-        told = ("corpus", "documents", "leaked", "references", "types")
-        return {name: getattr(self, name) for name in told} | pairs
+        names = ("corpus", "documents", "leaked", "references", "types")
+        return {name: getattr(self, name) for name in names} | pairs
 
 
 @dataclass(frozen=True, slots=True)

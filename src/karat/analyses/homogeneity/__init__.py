@@ -79,7 +79,7 @@ STEMMED = (
 SKIPPED = "{0}: {1:,} of {2:,} pairs left out, of which the run lacks a document"
 
 
-# ---------------------------------------------------------------------------------------------- what is asked
+# ---------------------------------------------------------------------------------------------- pairs and options
 
 
 @public(HomogeneityOptions)
@@ -169,10 +169,10 @@ class _Data:
 
     def sets(self, phrases: Phrases, some: Bools | None = None) -> Sets:
         """The phrases, or some of them, of the documents that are in a pair."""
-        wanted = np.zeros(len(self.documents.ids), dtype=bool)
-        wanted[self.documents.in_pairs] = True
-        used = wanted[phrases.document] if some is None else wanted[phrases.document] & some
-        return Sets.of(phrases.document[used], phrases.phrase[used], len(wanted))
+        in_pairs = np.zeros(len(self.documents.ids), dtype=bool)
+        in_pairs[self.documents.in_pairs] = True
+        used = in_pairs[phrases.document] if some is None else in_pairs[phrases.document] & some
+        return Sets.of(phrases.document[used], phrases.phrase[used], len(in_pairs))
 
     def figure(self, found: Estimate, pairs: int = 0) -> Figure:
         """An estimate with its interval, and the p of its being 0 if it is tested, on enough pairs."""
@@ -296,7 +296,7 @@ class _Measured:
 
 
 def _soft(data: _Data, columns: Columns, protocol: Protocol) -> Soft | None:
-    """The similarity that is asked for, and the words that it compares, as those of the metric `soft_f`."""
+    """The similarity of the options, and the words that it compares, as those of the metric `soft_f`."""
     if data.options.similarity is None:
         return None
     found, matching = find(data.options.similarity), protocol.matching

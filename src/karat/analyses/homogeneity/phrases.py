@@ -1,7 +1,7 @@
 """What is compared: the documents of pairs, and every phrase that a reference or a system gives them, as columns.
 
 A corpus and its reformulations are read twice, the first time alone, the second time as one corpus with all runs.
-References and predictions of all documents are taken, since how many documents a phrase is in is asked of the whole
+References and predictions of all documents are taken, since how many documents a phrase is in is counted over the whole
 corpus; texts only of documents that are in a pair.
 """
 
@@ -47,7 +47,7 @@ class Documents:
     texts: Mapping[int, str]  # title and text of each document that is in a pair
     lent: Mapping[int, list[Reference]]  # the references of its source, by reformulation
     hash: str  # of the references of the corpus
-    sentences: Mapping[Matching, list[Words]]  # of the corpus, where they are asked for
+    sentences: Mapping[Matching, list[Words]]  # of the corpus, where they are needed
 
     @property
     def in_pairs(self) -> Ints:
@@ -73,18 +73,18 @@ class Contents:
 
 def read_contents(
     corpus: Corpus,
-    wanted: frozenset[str],
+    ids: frozenset[str],
     reference_set: str | None,
     *,
     sentences: Sequence[Matching] = (),
     jobs: int = 1,
 ) -> Contents:
-    """What a corpus holds of the documents with the wanted ids; its sentences as some ways of matching stem them.
+    """What a corpus holds of the documents with the given ids; its sentences as some ways of matching stem them.
 
     Raises InputError if a document has no id, others having one, or if two have the same.
     """
     reading = Pass(corpus, [], reference_set=reference_set, jobs=jobs)
-    answers, hashes = reading.look(partial(_look_at_contents, wanted)), reading.look(hash_look)
+    answers, hashes = reading.look(partial(_look_at_contents, ids)), reading.look(hash_look)
     split = {matching: reading.look(partial(sentences_look, matching)) for matching in sentences}
     reading.run()
     found = [each for part in answers.parts for each in part]
@@ -97,12 +97,12 @@ def read_contents(
     )
 
 
-def _look_at_contents(wanted: frozenset[str], view: View) -> list[tuple[str, str, list[Reference]]]:
-    """A look: (id, text, references) of the documents that are wanted."""
+def _look_at_contents(ids: frozenset[str], view: View) -> list[tuple[str, str, list[Reference]]]:
+    """A look: (id, text, references) of the documents with the given ids."""
     return [
         (identifier, text_of(document), references_of(document, view.setup.reference_set))
         for identifier, document in zip(view.ids, view.given, strict=True)
-        if identifier in wanted
+        if identifier in ids
     ]
 
 

@@ -109,11 +109,11 @@ class Row:
             "documents": self.documents,
         }
         for name in ("hooper", "rodgers", "soft"):
-            found |= _told(name, self.figures.get(name))
+            found |= _figure_values(name, self.figures.get(name))
         micro, mean = _or_none(self.generated), _or_none(self.generated_mean)
         found |= {"generated": micro, "generated_micro": micro, "generated_mean": mean}
         for name in ("pearson", "spearman"):
-            found |= _told(name, self.figures.get(name), tested=True)
+            found |= _figure_values(name, self.figures.get(name), tested=True)
         return found | {"undefined": self.undefined}
 
 
@@ -167,13 +167,13 @@ class Homogeneity(Displayed):
 
     def as_dict(self) -> dict[str, Any]:
         """The whole as plain values: the envelope of `score`, ceilings, differences of systems, genericness."""
-        asked = ("measure", "stem", "cutoff", "similarity", "threshold", "resamples", "seed", "level", "interval")
+        names = ("measure", "stem", "cutoff", "similarity", "threshold", "resamples", "seed", "level", "interval")
         return {
             "signatures": dict(self.signatures),
             "rows": self.rows(),
             "notes": list(self.notes),
-            "options": {name: getattr(self.options, name) for name in asked},
-            **_told("rouge", self.rouge),
+            "options": {name: getattr(self.options, name) for name in names},
+            **_figure_values("rouge", self.rouge),
             "ceilings": [{"corpus": self.corpus} | _of_ceiling(row) for row in self.ceilings],
             "differences": [{"corpus": self.corpus} | each.as_dict() for each in self.differences],
             "genericness": [{"corpus": self.corpus} | each.as_dict() for each in self.genericness],
@@ -199,11 +199,11 @@ class Homogeneity(Displayed):
 
 def _of_ceiling(row: Row) -> dict[str, Any]:
     fields = ("protocol", "pairs", "documents", "hooper", "hooper_ci", "rodgers", "rodgers_ci", "undefined")
-    told = row.as_dict()
-    return {"ceiling": row.system} | {name: told[name] for name in fields}
+    values = row.as_dict()
+    return {"ceiling": row.system} | {name: values[name] for name in fields}
 
 
-def _told(name: str, figure: Figure | None, tested: bool = False) -> dict[str, Any]:
+def _figure_values(name: str, figure: Figure | None, tested: bool = False) -> dict[str, Any]:
     ends = (np.nan, np.nan) if figure is None else figure.interval
     found = {
         name: None if figure is None else _or_none(figure.value),

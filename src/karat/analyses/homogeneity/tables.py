@@ -156,15 +156,15 @@ def flat_rows_of(found: Homogeneity) -> Iterator[dict[str, Any]]:
 
 
 def _flat(found: Homogeneity, kind: str, row: Row, generic: dict[str, Any] | None) -> dict[str, Any]:
-    told = row.as_dict()
+    values = row.as_dict()
     first = ("system", "protocol", "pairs", "documents")
     last = ("pearson_p", "spearman_p", "generated", "generated_mean", "undefined")
     return {
         "corpus": found.corpus,
         "kind": kind,
-        **{name: told[name] for name in first},
-        **with_low_and_high(told, WITH_ENDS),
-        **{name: told[name] for name in last},
+        **{name: values[name] for name in first},
+        **with_low_and_high(values, WITH_ENDS),
+        **{name: values[name] for name in last},
         **{
             f"{name}{end}": None if generic is None else generic[over][name]
             for end, over in OVER.items()

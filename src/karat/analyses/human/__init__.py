@@ -65,20 +65,20 @@ def human(
     `context` alone. Raises InputError if scores are of documents, systems or metrics that are not there.
     """
     chosen = options_from(HumanOptions, locals())
-    wanted = None if metrics is None else list(dict.fromkeys(as_metrics(metrics) or ()))
-    if wanted is not None and not wanted:
+    requested = None if metrics is None else list(dict.fromkeys(as_metrics(metrics) or ()))
+    if requested is not None and not requested:
         raise InputError("there is no metric to measure against people")
     systems = as_runs([] if isinstance(runs, list | tuple) and not runs else [runs])
     judged = read_judged(scores)
-    given = (of_sets if judged.kind == "sets" else of_pairs)(judged, corpus, systems, wanted, chosen)
+    given = (of_sets if judged.kind == "sets" else of_pairs)(judged, corpus, systems, requested, chosen)
     names = [column.name for column in given.columns]
     if against is not None and against not in names:
         raise unknown("metric to compare with", against, names)
-    return _measure(_Work.of(judged, given, chosen))
+    return _measure(_Task.of(judged, given, chosen))
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _Task:
     """What is measured: metrics, people and each annotator beside the others, all over the same items."""
 
     judged: Judged
@@ -88,7 +88,7 @@ class _Work:
     others: list[Pair]  # by annotator; none where there is but one
 
     @classmethod
-    def of(cls, judged: Judged, given: Given, options: HumanOptions) -> _Work:
+    def of(cls, judged: Judged, given: Given, options: HumanOptions) -> _Task:
         """The scores combined, and all columns freed of what only rounding tells apart."""
         columns = [replace(column, values=_to_twelve_digits(column.values)) for column in given.columns]
         several = len(judged.annotators) > 1
@@ -109,7 +109,7 @@ class _Work:
         return self.resample([(x[some], y[some]) for x, y in pairs], self.given.units[some])
 
     def resample(self, pairs: list[Pair], units: Ints) -> Resampled:
-        """The coefficients of pairs of columns, on as many resamples as are asked for."""
+        """The coefficients of pairs of columns, on as many resamples as the options say."""
         return resample(pairs, units, self.options.resamples, self.options.seed)
 
 
@@ -117,13 +117,13 @@ def _to_twelve_digits(values: Floats) -> Floats:
     return np.array([float(f"{value:.12g}") for value in values.tolist()], dtype=np.float64)
 
 
-def _measure(work: _Work) -> Human:
-    """Everything that is found on the items, subset by subset."""
+def _measure(work: _Task) -> Human:
+    """The whole result on the items, subset by subset."""
     judged, given, options = work.judged, work.given, work.options
     coefficient = options.coefficient or ("spearman" if judged.kind == "pairs" else "pearson")
     whole = work.resampled("all")
-    told = [_told(work, whole if s == "all" else work.resampled(s), s) for s in given.subsets]
-    rows = [row for own, _ in told for row in own]
+    by_subset = [_on_subset(work, whole if s == "all" else work.resampled(s), s) for s in given.subsets]
+    rows = [row for own, _ in by_subset for row in own]
     best = _best(given.columns, rows[: len(given.columns)], coefficient)
     people = _people(work, whole)
     return Human(
@@ -136,7 +136,7 @@ def _measure(work: _Work) -> Human:
         best=tuple(column.name for column in best),
         correlations=tuple(rows),
         people=tuple(people),
-        agreement=_agreement(work, [ceiling for _, ceilings in told for ceiling in ceilings]),
+        agreement=_agreement(work, [ceiling for _, ceilings in by_subset for ceiling in ceilings]),
         means=tuple(_means(given.classes, combined(judged.values, options.combine))),
         compared=tuple(_compare(work, whole, _opponent(given.columns, best, options.against))),
         signatures={**given.signatures, "human": options.signature()},
@@ -144,15 +144,15 @@ def _measure(work: _Work) -> Human:
     )
 
 
-def _told(work: _Work, found: Resampled, subset: str) -> tuple[list[Correlation], list[Ceiling]]:
-    """What is told of the metrics on a subset, and of the ceiling if there is one."""
+def _on_subset(work: _Task, found: Resampled, subset: str) -> tuple[list[Correlation], list[Ceiling]]:
+    """The correlations of the metrics on a subset, and the ceiling if there is one."""
     columns = enumerate(work.given.columns)
     rows = [_correlation(found, i, column, subset, work.options.level) for i, column in columns]
     return rows, [_ceiling(work, found, subset)] if work.others else []
 
 
 def _correlation(found: Resampled, pair: int, column: Column, subset: str, level: float) -> Correlation:
-    """What is told of a metric."""
+    """The correlations of a metric."""
     n = int(found.counts[pair])
     own = Correlation(column.name, column.metric, column.options, column.subset or subset, n)
     return _with_figures(own, found.values[pair], found.resampled[pair], level)
@@ -171,8 +171,8 @@ def _with_figures(own: Correlation, values: Floats, resampled: Floats, level: fl
 # ---------------------------------------------------------------------------------------------- people
 
 
-def _people(work: _Work, found: Resampled) -> list[Correlation]:
-    """What is told of each annotator."""
+def _people(work: _Task, found: Resampled) -> list[Correlation]:
+    """The correlations of each annotator with the others."""
     first, level = len(work.given.columns), work.options.level
     return [
         _with_figures(
@@ -185,7 +185,7 @@ def _people(work: _Work, found: Resampled) -> list[Correlation]:
     ]
 
 
-def _agreement(work: _Work, ceilings: Sequence[Ceiling]) -> Agreement:
+def _agreement(work: _Task, ceilings: Sequence[Ceiling]) -> Agreement:
     values, scale = work.judged.values, work.options.level_of_scale
     return Agreement(
         krippendorff(values, scale),
@@ -195,7 +195,7 @@ def _agreement(work: _Work, ceilings: Sequence[Ceiling]) -> Agreement:
     )
 
 
-def _ceiling(work: _Work, found: Resampled, subset: str) -> Ceiling:
+def _ceiling(work: _Task, found: Resampled, subset: str) -> Ceiling:
     """The mean over annotators of the correlation of one with the others, on the sample and on every resample."""
     first = len(work.given.columns)
     values = work.judged.values[work.given.subsets[subset]]
@@ -239,7 +239,7 @@ def _opponent(columns: Sequence[Column], best: Sequence[Column], against: str | 
     return names.index(best[0].name) if best else None
 
 
-def _compare(work: _Work, found: Resampled, opponent: int | None) -> list[Comparison]:
+def _compare(work: _Task, found: Resampled, opponent: int | None) -> list[Comparison]:
     """Every other metric against one; the p of each test are adjusted over all comparisons."""
     if opponent is None:
         return []
@@ -254,7 +254,7 @@ def _compare(work: _Work, found: Resampled, opponent: int | None) -> list[Compar
     ]
 
 
-def _comparison(work: _Work, found: Resampled, i: int, j: int) -> Comparison:
+def _comparison(work: _Task, found: Resampled, i: int, j: int) -> Comparison:
     """One metric against another, on the items that both are defined on."""
     a, b = work.given.columns[i], work.given.columns[j]
     both = ~np.isnan(a.values) & ~np.isnan(b.values)
@@ -305,7 +305,7 @@ def _people_notes(people: Sequence[Correlation]) -> list[str]:
     return said
 
 
-def _undefined(work: _Work, rows: Sequence[Correlation]) -> list[str]:
+def _undefined(work: _Task, rows: Sequence[Correlation]) -> list[str]:
     """Which metrics are undefined in which subsets and why, and which resamples were left out."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for row in rows:
@@ -322,13 +322,13 @@ def _undefined(work: _Work, rows: Sequence[Correlation]) -> list[str]:
     return said
 
 
-def _most_left_out(work: _Work, rows: Sequence[Correlation]) -> str:
+def _most_left_out(work: _Task, rows: Sequence[Correlation]) -> str:
     """How many resamples were left out in a subset, of the metrics that lost the most; nothing where none was."""
     most = max(row.undefined for row in rows)
     return f"{rows[0].subset} {most:,} ({_names(work, [r.name for r in rows if r.undefined == most])})" if most else ""
 
 
-def _why(work: _Work, row: Correlation) -> str:
+def _why(work: _Task, row: Correlation) -> str:
     if row.n < 2:
         return _FEW
     [column] = [column for column in work.given.columns if column.name == row.name]
@@ -337,6 +337,6 @@ def _why(work: _Work, row: Correlation) -> str:
     return "people's scores are all equal" if constant else "the metric has the same value everywhere"
 
 
-def _names(work: _Work, names: Sequence[str]) -> str:
+def _names(work: _Task, names: Sequence[str]) -> str:
     every = len(names) == len(work.given.columns) > 1
     return "every metric" if every else ", ".join(names)

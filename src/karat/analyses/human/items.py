@@ -111,8 +111,8 @@ class HumanOptions:
 
     def signature(self) -> str:
         """What the figures rest on besides the metrics."""
-        told = {name: getattr(self, name) for name in ("combine", "level_of_scale", "level", "resamples", "seed")}
-        return ",".join(f"{name}={value}" for name, value in (told | {"karat": __version__}).items())
+        values = {name: getattr(self, name) for name in ("combine", "level_of_scale", "level", "resamples", "seed")}
+        return ",".join(f"{name}={value}" for name, value in (values | {"karat": __version__}).items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +158,11 @@ def of_sets(
     documents, systems = as_corpus(corpus), runs
     system = _systems(judged, [run.name for run in systems])
     names = metrics or list(SET_METRICS)
-    asked = list(map(_by_document, names))
+    by_document = list(map(_by_document, names))
     missing = options.join.missing
     # What a run lacks matters only where people scored it, which is seen to below.
     join = replace(options.join, missing="skip" if missing == "error" else missing)
-    scoring = ScoreOptions(options.protocol, asked, join=join, work=options.work)
+    scoring = ScoreOptions(options.protocol, by_document, join=join, work=options.work)
     results, lacking = _scored(documents, systems, scoring)
     row = _documents(judged, results, documents)
     if missing == "error":
@@ -207,7 +207,7 @@ def _systems(judged: Judged, names: list[str]) -> Ints:
 
 
 def _by_document(text: str) -> str:
-    """The metric as it is asked of `score`: in an average of values that documents have by themselves."""
+    """The metric as a request to `score`: in an average of values that documents have by themselves."""
     request = parse_request(text)
     own = [average for average in request.spec.averages if average in _BY_DOCUMENT]
     head, comma, options = text.partition(",")

@@ -20,7 +20,7 @@ TESTS = (*COEFFICIENTS, "williams")
 class Correlation:
     """How something goes with people on some items: the three coefficients, each with its interval."""
 
-    name: str  # as it was asked for; of an annotator the name, of the ceiling nothing
+    name: str  # as in the request; of an annotator the name, of the ceiling nothing
     metric: str
     options: Mapping[str, Any]
     subset: str
@@ -132,7 +132,7 @@ class Human(Displayed):
     names: tuple[str, ...]  # of the annotators
     options: HumanOptions
     coefficient: str  # by which metrics are ranked
-    best: tuple[str, ...]  # metrics as asked for, several where they are equal
+    best: tuple[str, ...]  # metrics as in the requests, several where they are equal
     correlations: tuple[Correlation, ...]
     people: tuple[Correlation, ...]  # each annotator with the others
     agreement: Agreement

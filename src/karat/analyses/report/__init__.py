@@ -29,7 +29,7 @@ from karat.analyses.human import human
 from karat.analyses.overlap import OverlapOptions
 from karat.analyses.report.documents import entries
 from karat.analyses.report.result import Browser, Entry, Page, Part
-from karat.analyses.score import ScoreOptions, reading_of, wanted_metrics
+from karat.analyses.score import ScoreOptions, metrics_to_compute, reading_of
 from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
 from karat.errors import InputError
@@ -70,7 +70,7 @@ from karat.options import (
     seed_option,
 )
 from karat.protocol import Protocol
-from karat.results import Found, Results, Score
+from karat.results import Result, Results, Score
 from karat.stats.resampling import estimate, interval_of
 
 DEPTH = 10  # of the curves of precision and recall
@@ -177,7 +177,7 @@ page_corpora = renamed(report, "page_corpora")
 def _page(parts: Sequence[Part], options: ReportOptions) -> Page:
     results = [part.results for part in parts if part.results is not None]
     compared = _compared(results, options) if results else None
-    notes = [note for part in parts for note in (*(part.results.notes if part.results else ()), *_told(part))]
+    notes = [note for part in parts for note in (*(part.results.notes if part.results else ()), *_own_notes(part))]
     return Page(
         options.title or f"Keyphrases of {', '.join(part.corpus for part in parts)}",
         tuple(parts),
@@ -187,7 +187,7 @@ def _page(parts: Sequence[Part], options: ReportOptions) -> Page:
     )
 
 
-def _told(part: Part) -> Iterator[str]:
+def _own_notes(part: Part) -> Iterator[str]:
     for found in part.found.values():
         yield from found.notes
 
@@ -212,7 +212,7 @@ def _of_results(results: Sequence[Results], options: ReportOptions) -> Page:
     if not parts:
         raise InputError("the results hold no score")
     if len(results) > len(parts):
-        compare_results(results, CompareOptions(resamples=1))  # says so if results of one corpus do not go together
+        compare_results(results, CompareOptions(resamples=1))  # an error if those of one corpus do not fit
     return _page(parts, options)
 
 
@@ -227,7 +227,7 @@ def _part(corpus: Corpus, runs: Sequence[Run], options: ReportOptions) -> Part:
     referred = any(references_of(each, options.join.references) for each in corpus.records_ahead())
     has_text = has_texts(corpus, runs)
     reading = reading_of(corpus, runs, options.protocol, options.join, options.work)
-    # First, since what is wrong with the files or with what is asked shows itself here.
+    # First, since what is wrong with the files or with the requests shows itself here.
     scored = _scored(reading, options, has_text) if referred else None
     unscored = None if referred else _unscored(reading, options, has_text)
     verbs = _Verbs(reading, options, referred, has_text)
@@ -242,11 +242,11 @@ def _part(corpus: Corpus, runs: Sequence[Run], options: ReportOptions) -> Part:
 
 
 def _scored(reading: Pass, options: ReportOptions, has_text: bool) -> Callable[[], tuple[Results, Results, Browser]]:
-    """Registers scores and documents; gives (the scores asked for, those of the curves, the documents)."""
-    given, remarks = wanted_metrics(reading.corpus, as_metrics(options.metrics), reading.runs)
-    wanted = list({parse_request(text): text for text in given}.values())
-    known = set(map(parse_request, wanted))
-    texts = [*wanted, *(text for text in (HEADLINE, *CURVES) if parse_request(text) not in known)]
+    """Registers scores and documents; gives (the requested scores, those of the curves, the documents)."""
+    given, remarks = metrics_to_compute(reading.corpus, as_metrics(options.metrics), reading.runs)
+    requested = list({parse_request(text): text for text in given}.values())
+    known = set(map(parse_request, requested))
+    texts = [*requested, *(text for text in (HEADLINE, *CURVES) if parse_request(text) not in known)]
     protocols = as_protocols(options.protocols(), options.join.language)
     scores = scores_in_pass(reading, ScoreOptions(options.protocol, texts, join=options.join, work=options.work))
     documents = reading.look(partial(_documents, protocols[0], has_text))
@@ -266,7 +266,7 @@ def _scored(reading: Pass, options: ReportOptions, has_text: bool) -> Callable[[
             str(protocols[0]),
         )
         curves = set(map(parse_request, CURVES))
-        kept = tuple(each for place, each in placed if place < len(wanted))
+        kept = tuple(each for place, each in placed if place < len(requested))
         drawn = tuple(each for place, each in own if parse_request(texts[place]) in curves)
         return replace(found, scores=kept, remarks=(*remarks, *found.remarks)), replace(found, scores=drawn), browser
 
@@ -302,10 +302,10 @@ def _unscored(reading: Pass, options: ReportOptions, has_text: bool) -> Callable
 
 
 class _Verbs:
-    """The further verbs of a page: each registers its looks; what nobody has asked for may be impossible."""
+    """The further verbs of a page: each registers its looks; one that was not named may be impossible."""
 
     def __init__(self, reading: Pass, options: ReportOptions, referred: bool, has_text: bool) -> None:
-        self.planned: dict[str, Callable[[], Found]] = {}
+        self.planned: dict[str, Callable[[], Result]] = {}
         self.missing: dict[str, str] = {}
         first, join, work = options.protocols()[0], options.join, options.work
         sure = _sure(reading.runs)
@@ -321,7 +321,7 @@ class _Verbs:
         self._plan("consistency", None, lambda: partial(_consistency, reading.runs, options))
         self._plan("overlap", several, lambda: overlap.in_pass(aside, OverlapOptions(first, join=join, work=work)))
 
-    def _plan(self, verb: str, why: str | None, plan: Callable[[], Callable[[], Found]]) -> None:
+    def _plan(self, verb: str, why: str | None, plan: Callable[[], Callable[[], Result]]) -> None:
         """Plans a verb, unless there is a reason why it finds nothing."""
         if why is not None:
             self.missing[verb] = why
@@ -331,9 +331,9 @@ class _Verbs:
         except InputError as error:
             self.missing[verb] = _sentence(str(error))
 
-    def finish(self) -> tuple[dict[str, Found], dict[str, str]]:
+    def finish(self) -> tuple[dict[str, Result], dict[str, str]]:
         """(what each verb finds, why others find nothing), once the pass has run."""
-        found: dict[str, Found] = {}
+        found: dict[str, Result] = {}
         for verb, finish in self.planned.items():
             try:
                 found[verb] = finish()
@@ -342,17 +342,17 @@ class _Verbs:
         return found, self.missing
 
 
-def _audit(reading: Pass, metric: str, options: ReportOptions) -> Callable[[], Found]:
+def _audit(reading: Pass, metric: str, options: ReportOptions) -> Callable[[], Result]:
     listed, notes = audit.usable_protocols()
     return audit.in_pass(reading, ScoreOptions(listed, metric, join=options.join, work=options.work), notes)
 
 
-def _consistency(runs: Sequence[Run], options: ReportOptions) -> Found:
+def _consistency(runs: Sequence[Run], options: ReportOptions) -> Result:
     return consistency(*runs, language=options.join.language, near=None)
 
 
 def _add_human(
-    corpus: Corpus, runs: Sequence[Run], options: ReportOptions, found: dict[str, Found], missing: dict[str, str]
+    corpus: Corpus, runs: Sequence[Run], options: ReportOptions, found: dict[str, Result], missing: dict[str, str]
 ) -> None:
     if options.human is None:
         missing["human"] = NO_HUMAN
@@ -362,9 +362,9 @@ def _add_human(
 
 
 def _add_homogeneity(
-    corpus: Corpus, runs: Sequence[Run], options: ReportOptions, found: dict[str, Found], missing: dict[str, str]
+    corpus: Corpus, runs: Sequence[Run], options: ReportOptions, found: dict[str, Result], missing: dict[str, str]
 ) -> None:
-    """How homogeneous the runs are that tell of both documents of pairs; what is asked for by name may be an error."""
+    """Adds how homogeneous the runs are. Raises InputError if the pairs of the options cannot be used."""
     scoring = options.joining()
     if options.pairs is None:
         missing["homogeneity"] = NO_PAIRS
@@ -440,7 +440,8 @@ def _alone(results: Results, how: CompareOptions) -> Iterator[Standing]:
     for each in results.scores:
         [drawn] = estimate([sample_of(each, len(results.ids))], how.drawn, how.seed)
         ends = interval_of(drawn, how.level, how.interval)
-        yield Standing(each.corpus, each.protocol, each.request.as_asked(), each.system, each.value, ends, 1, np.nan)
+        request = each.request.without_fitted()
+        yield Standing(each.corpus, each.protocol, request, each.system, each.value, ends, 1, np.nan)
 
 
 def _sentence(text: str) -> str:

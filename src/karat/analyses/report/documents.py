@@ -8,7 +8,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from karat.analyses.report.result import Answer, Entry, Fate, Place, Predicted, Span, State, Wanted
+from karat.analyses.report.result import Answer, Entry, Fate, Place, Predicted, ReferenceEntry, Span, State
 from karat.matching.columns import PRMU, Aligned, Ints, Prepared, parts_of
 from karat.similarity.classes import all_words, is_word
 from karat.text.particles import PARTICLES
@@ -24,7 +24,7 @@ def entries(ids: Sequence[str], aligned: Sequence[Aligned], has_text: bool = Tru
 
 
 class _Chunk:
-    """The columns of a chunk as lists by document: what is asked of one document at a time."""
+    """The columns of a chunk as lists by document, to be read one document at a time."""
 
     def __init__(self, aligned: Sequence[Aligned], has_text: bool) -> None:
         self.prepared = prepared = aligned[0].prepared
@@ -45,17 +45,17 @@ class _Chunk:
         """One document."""
         given, references = self.prepared.given[document], self.references[document]
         rows = [system.rows[document] for system in self.systems]
-        wanted = {self.variant_phrase[v] for reference in references for v in self.variants[reference]}
+        phrases = {self.variant_phrase[v] for reference in references for v in self.variants[reference]}
         for system, own in zip(self.systems, rows, strict=True):
-            wanted.update(system.phrase[row] for row in own)
+            phrases.update(system.phrase[row] for row in own)
         title, text = given.title or "", given.text or ""
-        numbers, places = self._places(document, title, text, sorted(wanted))
+        numbers, places = self._places(document, title, text, sorted(phrases))
         return Entry(
             identifier,
             title,
             text,
             places,
-            tuple(self._wanted(reference, numbers) for reference in references),
+            tuple(self._reference(reference, numbers) for reference in references),
             tuple(self._answer(s, own, references, numbers) for s, own in zip(self.systems, rows, strict=True)),
         )
 
@@ -75,10 +75,10 @@ class _Chunk:
                 places.append(place)
         return numbers, tuple(places)
 
-    def _wanted(self, reference: int, numbers: dict[int, int]) -> Wanted:
+    def _reference(self, reference: int, numbers: dict[int, int]) -> ReferenceEntry:
         variants = self.variants[reference]
         found = (numbers.get(self.variant_phrase[v], -1) for v in variants)
-        return Wanted(
+        return ReferenceEntry(
             tuple(self.surfaces[self.variant_surface[v]] for v in variants),
             self.reference_class[reference],
             self.part[reference],
@@ -147,7 +147,7 @@ def _words(surfaces: Sequence[str]) -> list[frozenset[str]]:
 
 
 class _Located:
-    """A text in which phrases are found by their stems; where its tokens stand is seen when first asked for."""
+    """A text in which phrases are found by their stems; where its tokens stand is computed when first needed."""
 
     def __init__(self, text: str, form: str, prepared: Prepared) -> None:
         self.text, self.matching = text, prepared.matching

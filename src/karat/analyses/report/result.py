@@ -10,7 +10,7 @@ from typing import Any, Literal
 from karat.analyses.compare import Comparison
 from karat.formats.output import write_beside
 from karat.metrics.base import Request
-from karat.results import Found, Results, rendered
+from karat.results import Result, Results, rendered
 
 State = Literal["found", "near", "missed"]  # of a reference, by one system
 Fate = Literal["found", "near", "other", "dropped"]  # of a prediction
@@ -26,7 +26,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReferenceEntry:
     """A reference: its variants, its class (PRMU), the fifth of the text it is first met in (-1: none), its places."""
 
     phrases: tuple[str, ...]
@@ -61,7 +61,7 @@ class Entry:
     title: str
     text: str
     places: tuple[Place, ...]
-    references: tuple[Wanted, ...]
+    references: tuple[ReferenceEntry, ...]
     answers: tuple[Answer, ...]  # by system
 
 
@@ -86,7 +86,7 @@ class Part:
     systems: tuple[str, ...]
     results: Results | None
     curves: Results | None  # precision and recall at k
-    found: Mapping[str, Found]  # by verb
+    found: Mapping[str, Result]  # by verb
     missing: Mapping[str, str]  # by verb, a sentence
     browser: Browser | None
 

@@ -19,7 +19,7 @@ from typing import Literal, get_args
 
 from karat.corpus import Document
 from karat.errors import unknown
-from karat.models.base import Asked
+from karat.models.base import CommonOptions
 from karat.protocol import LANGUAGES
 from karat.text.normalise import REMEMBERED, Pieces
 from karat.text.sentences import sentences_of
@@ -88,17 +88,17 @@ class Text:
         return [letter in "NPA" for letter in self.classes]
 
 
-def text_of(document: Document, asked: Asked, *, tagged: bool = True) -> Text:
-    """The document's title and text, or its tagged sentences, as a row of words; `tagged` if tags are wanted.
+def text_of(document: Document, common: CommonOptions, *, tagged: bool = True) -> Text:
+    """The document's title and text, or its tagged sentences, as a row of words; `tagged` if tags are needed.
 
-    >>> found = text_of(Document(title="The deep graph", text="Graphs learn."), Asked())
+    >>> found = text_of(Document(title="The deep graph", text="Graphs learn."), CommonOptions())
     >>> found.stems, found.classes, found.bounds, found.title
     (['the', 'deep', 'graph', 'graph', 'learn', '.'], 'xANNxx', [0, 3, 6], 3)
     """
-    language = named(asked.language)
+    language = named(common.language)
     if document.sentences is not None:
         return _text(document.sentences, language, _length_of_title(document.title, document.sentences))
-    name = asked.tagger or (TAGGERS.get(language) if tagged else None)
+    name = common.tagger or (TAGGERS.get(language) if tagged else None)
     parts = [document.title or "", document.text or ""]
     if name is not None:
         title, text = map(tagger(name), parts)
@@ -107,11 +107,11 @@ def text_of(document: Document, asked: Asked, *, tagged: bool = True) -> Text:
     return _text([[(word, "") for word in each] for each in first + rest], language, sum(map(len, first)))
 
 
-def untagged(document: Document, asked: Asked) -> bool:
+def untagged(document: Document, common: CommonOptions) -> bool:
     """Whether the words of a document have no tags, and none can be had."""
     if document.sentences is not None:
         return not any(tag for sentence in document.sentences for _, tag in sentence)
-    return asked.tagger is None and named(asked.language) not in TAGGERS
+    return common.tagger is None and named(common.language) not in TAGGERS
 
 
 @cache
@@ -161,7 +161,7 @@ def _length_of_title(title: str | None, sentences: Sentences) -> int:
 
 
 class _Flags(dict[str, int]):
-    """Words with what pke's filter says of them, found out when first asked for."""
+    """Words with what pke's filter says of them, each computed when first needed."""
 
     def __init__(self, stops: frozenset[str]) -> None:
         super().__init__()
@@ -230,18 +230,20 @@ class Candidates:
         return [sum([title_weight if start < title else 1.0 for start in starts]) for starts in self.starts]
 
 
-def candidates_of(document: Document, asked: Asked, kind: Kind = "sequences", *, filtered: bool = True) -> Candidates:
+def candidates_of(
+    document: Document, common: CommonOptions, kind: Kind = "sequences", *, filtered: bool = True
+) -> Candidates:
     """The candidates of a document by a selection; unfiltered `sequences` may hold stop words and marks.
 
-    >>> found = candidates_of(Document(text="Deep nets learn. A deep net is a net."), Asked())
+    >>> found = candidates_of(Document(text="Deep nets learn. A deep net is a net."), CommonOptions())
     >>> found.forms, found.surfaces(0), found.starts, found.sentences(0)
     (['deep net', 'net'], ['Deep nets', 'deep net'], [[0, 5], [9]], [0, 1])
     """
-    return selection(kind, filtered=filtered)(text_of(document, asked))
+    return selection(kind, filtered=filtered)(text_of(document, common))
 
 
 def selection(kind: Kind, *, filtered: bool = True, n: int = 3) -> Callable[[Text], Candidates]:
-    """What finds candidates of a kind in a text; without tags that is n-grams, whatever was asked for."""
+    """The function that finds candidates of a kind in a text; in a text without tags it finds n-grams."""
     if kind not in get_args(Kind):
         raise unknown("candidates", str(kind), get_args(Kind))
 

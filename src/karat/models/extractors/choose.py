@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from karat.models.base import Asked
+from karat.models.base import CommonOptions
 
 
-def chosen(ranked: Iterable[tuple[str, str, float]], asked: Asked) -> list[tuple[str, float]]:
-    """The first n of ranked (phrase, joined stems, score) as (phrase or stems, score), as it is asked for.
+def chosen(ranked: Iterable[tuple[str, str, float]], common: CommonOptions) -> list[tuple[str, float]]:
+    """The first n of ranked (phrase, joined stems, score) as (phrase or stems, score), by the common options.
 
     >>> ranked = [("deep nets", "deep net", 3.0), ("nets", "net", 2.0), ("bees", "bee", 1.0)]
-    >>> chosen(ranked, Asked(n=2)), chosen(ranked, Asked(n=2, redundancy=True, stem=True))
+    >>> chosen(ranked, CommonOptions(n=2)), chosen(ranked, CommonOptions(n=2, redundancy=True, stem=True))
     ([('deep nets', 3.0), ('nets', 2.0)], [('deep net', 3.0), ('bee', 1.0)])
     """
     found: list[tuple[str, float]] = []
     better: list[str] = []
     for phrase, form, score in ranked:
-        if len(found) >= asked.n:
+        if len(found) >= common.n:
             break
-        if asked.redundancy and any(f" {form} " in other for other in better):
+        if common.redundancy and any(f" {form} " in other for other in better):
             continue
         better.append(f" {form} ")
-        found.append((form if asked.stem else phrase, score))
+        found.append((form if common.stem else phrase, score))
     return found

@@ -20,7 +20,7 @@ from karat.corpus import Document, Prediction
 from karat.embed import Embedder, embedder
 from karat.embed.base import distinct
 from karat.errors import InputError
-from karat.models.base import Asked, Predict, model
+from karat.models.base import CommonOptions, Predict, model
 from karat.models.extractors.candidates import Kind, Text, named, selection, text_of
 from karat.models.extractors.choose import chosen
 from karat.models.extractors.pke import notes_on_language, notes_on_stop_words
@@ -37,7 +37,7 @@ _WORD = re.compile(r"\b\w\w+\b")  # what scikit-learn's CountVectorizer takes fo
 
 @model("embedrank", needs=("tags", "embedder"), notes=notes_on_language)
 def embedrank(
-    asked: Asked,
+    common: CommonOptions,
     *,
     model: str = "hash",
     layer: int = LAST,
@@ -58,14 +58,14 @@ def embedrank(
     the order of choice; a score is what a phrase was chosen by, and at most that of the one before. `mmr=keybert`
     weighs cosines as they are, and ranks what is chosen by the cosine with the document.
     """
-    read = _Reading(_embedder(model, layer), _selecting(candidates, _length(n), asked), document == "content")
+    read = _Reading(_embedder(model, layer), _selecting(candidates, _length(n), common), document == "content")
     tagged = read.content or candidates not in ("ngrams", "countvectorizer")
-    return _predicting(asked, read, _Choice(mmr, diversity), tagged=tagged)
+    return _predicting(common, read, _Choice(mmr, diversity), tagged=tagged)
 
 
 @model("keybert", needs=("embedder",), notes=notes_on_stop_words)
 def keybert(
-    asked: Asked,
+    common: CommonOptions,
     *,
     model: str = "hash",
     layer: int = LAST,
@@ -81,8 +81,8 @@ def keybert(
     is left is taken one after the other, so `quality of service` gives `quality service`. The package takes single
     words unless it is told otherwise (n=1).
     """
-    read = _Reading(_embedder(model, layer), _selecting(candidates, _length(n), asked), content=False)
-    return _predicting(asked, read, _Choice("keybert", diversity), tagged=False)
+    read = _Reading(_embedder(model, layer), _selecting(candidates, _length(n), common), content=False)
+    return _predicting(common, read, _Choice("keybert", diversity), tagged=False)
 
 
 # ---------------------------------------------------------------------------------------------------- documents
@@ -92,10 +92,10 @@ Phrases = list[tuple[str, str]]  # each as it is written, and its joined stems
 Select = Callable[[Document, Text], Phrases]
 
 
-def _selecting(kind: AnyKind, n: int, asked: Asked) -> Select:
+def _selecting(kind: AnyKind, n: int, common: CommonOptions) -> Select:
     """What finds the phrases of a document that may be chosen."""
     if kind == "countvectorizer":
-        language = named(asked.language)
+        language = named(common.language)
         stops, stem = stop_words(language), stemmer("porter" if language == "english" else language)
         return lambda document, text: dropped_first(_whole(document, text, content=False), n, stops, stem)
     select = selection(kind, n=n)
@@ -140,11 +140,11 @@ class _Choice:
             raise InputError(f"diversity is from 0 to 1, not {self.diversity:g}")
 
 
-def _predicting(asked: Asked, read: _Reading, choice: _Choice, *, tagged: bool) -> Predict:
+def _predicting(common: CommonOptions, read: _Reading, choice: _Choice, *, tagged: bool) -> Predict:
     """The model that embeds all phrases and texts of some documents, each once, and chooses for each document."""
 
     def predict(documents: Sequence[Document]) -> Iterator[Prediction]:
-        texts = [text_of(document, asked, tagged=tagged) for document in documents]
+        texts = [text_of(document, common, tagged=tagged) for document in documents]
         found = [read.select(document, text) for document, text in zip(documents, texts, strict=True)]
         phrases = [[surface for surface, _ in each] for each in found]
         whole = [_whole(document, text, read.content) for document, text in zip(documents, texts, strict=True)]
@@ -156,13 +156,13 @@ def _predicting(asked: Asked, read: _Reading, choice: _Choice, *, tagged: bool) 
             behind += len(each)
             order = marginal(mine, vectors[places[number]], choice.mmr, choice.diversity)
             ranked = ((*found[number][index], score) for index, score in order)
-            yield _prediction(document, chosen(ranked, asked), choice.mmr)
+            yield _prediction(document, chosen(ranked, common), choice.mmr)
 
     return predict
 
 
 def _whole(document: Document, text: Text, content: bool) -> str:
-    """The text that stands for a document: its nouns and adjectives where these are known and wanted."""
+    """The text that stands for a document: its nouns and adjectives where these are known and `content` is set."""
     if content and text.tags:
         return " ".join(word for word, valid in zip(text.words, text.valid(), strict=True) if valid)
     return " ".join(filter(None, [document.title, document.text])) or " ".join(text.words)

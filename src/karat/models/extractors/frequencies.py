@@ -24,7 +24,7 @@ from karat.formats.files import BOM, FIRST_BYTES, decode_utf8, open_bytes, witho
 from karat.formats.output import writing
 
 DOCUMENTS = "--NB_DOC--"  # the key under which the number of documents stands
-_EVERY = 100  # documents after which progress is told
+_EVERY = 100  # documents between two calls of progress
 _COUNTED = re.compile(rb"[^\t\n]+\t\d+\r?(?:\n|$)")
 
 
@@ -58,13 +58,13 @@ def frequencies_of(
     >>> found.documents, found.counts
     (2, {'deep': 1, 'deep net': 1, 'net': 2, 'net learn': 1, 'learn': 1})
     """
-    from karat.models.base import Asked
+    from karat.models.base import CommonOptions
     from karat.models.extractors.candidates import ngrams, text_of
 
-    asked, count = Asked(language=language), 0
+    common, count = CommonOptions(language=language), 0
     counts: Counter[str] = Counter()
     for document in documents:
-        counts.update(ngrams(text_of(document, asked, tagged=False), n).forms)
+        counts.update(ngrams(text_of(document, common, tagged=False), n).forms)
         count += 1
         if progress is not None and not count % _EVERY:
             progress(_EVERY)

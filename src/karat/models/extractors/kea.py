@@ -22,7 +22,7 @@ from karat.corpus import Document, Prediction, Reference
 from karat.errors import InputError
 from karat.formats.base import brief
 from karat.formats.files import open_bytes
-from karat.models.base import Asked, Predict, model
+from karat.models.base import CommonOptions, Predict, model
 from karat.models.extractors.candidates import Candidates, Text, gathered, named, text_of
 from karat.models.extractors.choose import chosen
 from karat.models.extractors.pke import notes_on_stop_words
@@ -87,7 +87,7 @@ class Kea(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @model("kea", needs=("training",), notes=notes_on_stop_words)
-def kea(asked: Asked, *, model: str = "") -> Predict:
+def kea(common: CommonOptions, *, model: str = "") -> Predict:
     """Candidates that resemble the keyphrases of other documents in frequency and place (Witten 1999).
 
     `model` is a file that `karat train kea CORPUS -o FILE` wrote. A score is the probability that a candidate is a
@@ -97,20 +97,20 @@ def kea(asked: Asked, *, model: str = "") -> Predict:
     if not model:
         raise InputError("kea needs a trained model: karat train kea CORPUS -o FILE makes one; write kea,model=FILE")
     learned = read_kea(model)
-    if named(asked.language) != learned.language:
+    if named(common.language) != learned.language:
         raise InputError(
             f"{model}: was trained on {learned.language} documents; "
-            f"ask for {learned.language} (--language), not {named(asked.language)}"
+            f"ask for {learned.language} (--language), not {named(common.language)}"
         )
 
     def predict(documents: Sequence[Document]) -> Iterator[Prediction]:
         for document in documents:
-            found = candidates(text_of(document, asked, tagged=False), learned.longest)
-            features = _features(found, _rarity(learned, others=1), asked.title_weight)
+            found = candidates(text_of(document, common, tagged=False), learned.longest)
+            features = _features(found, _rarity(learned, others=1), common.title_weight)
             likely = learned.probabilities(features)
             order = np.lexsort((-features["tfidf"], -likely)).tolist()
             ranked = ((found.surface(at), found.forms[at], float(likely[at])) for at in order)
-            best = chosen(ranked, asked)
+            best = chosen(ranked, common)
             yield Prediction(
                 id=document.id, keyphrases=[phrase for phrase, _ in best], scores=[score for _, score in best]
             )
@@ -136,8 +136,8 @@ def read_kea(path: str) -> Kea:
 def candidates(text: Text, longest: int) -> Candidates:
     """All sequences of 1 to so many words of a sentence that no stop word begins or ends, and no mark interrupts.
 
-    >>> from karat.models.base import Asked
-    >>> candidates(text_of(Document(text="The quality of service, in nets."), Asked(), tagged=False), 3).forms
+    >>> from karat.models.base import CommonOptions
+    >>> candidates(text_of(Document(text="The quality of service, in nets."), CommonOptions(), tagged=False), 3).forms
     ['qualiti', 'qualiti of servic', 'servic', 'net']
     """
     words, flags = text.words, text.flags
@@ -181,22 +181,22 @@ def learn(documents: Iterable[Document], language: str, *, longest: int = 3) -> 
     """
     if longest < 1:
         raise InputError(f"longest of kea is at least 1, not {longest}")
-    asked = Asked(language=language)
+    common = CommonOptions(language=language)
     held: list[Candidates] = []
-    wanted: list[list[set[str]]] = []
+    references: list[list[set[str]]] = []
     left = 0
     for document in documents:
         if document.keyphrases:
-            held.append(candidates(text_of(document, asked, tagged=False), longest))
-            wanted.append([forms for each in document.keyphrases if (forms := _forms(each, asked))])
+            held.append(candidates(text_of(document, common, tagged=False), longest))
+            references.append([forms for each in document.keyphrases if (forms := _forms(each, common))])
         else:
             left += 1
     if not held:
         raise InputError("kea learns from references, and no document has any")
-    notes = [_present(held, wanted)]
+    notes = [_present(held, references)]
     if left:
         notes.append(f"{left:,} documents without references were left out")
-    known = fitted(held, [set().union(*each) for each in wanted], language, longest)
+    known = fitted(held, [set().union(*each) for each in references], language, longest)
     return Learned(msgspec.json.encode(known) + b"\n", len(held), tuple(_rows(known)), tuple(notes))
 
 
@@ -207,7 +207,7 @@ def fitted(held: Sequence[Candidates], keyphrases: Sequence[set[str]], language:
     counted = Kea(FORMAT, language, longest, len(held), dict(frequencies), nothing)
     # Documents of the training are counted already, so that they add nothing.
     columns = [_features(found, _rarity(counted, others=0)) for found in held]
-    right = [form in wanted for found, wanted in zip(held, keyphrases, strict=True) for form in found.forms]
+    right = [form in references for found, references in zip(held, keyphrases, strict=True) for form in found.forms]
     if not any(right):
         raise InputError("kea learns from references that stand in their documents, and none does")
     values = {name: np.concatenate([column[name] for column in columns]) for name in FEATURES}
@@ -215,17 +215,19 @@ def fitted(held: Sequence[Candidates], keyphrases: Sequence[set[str]], language:
     return msgspec.structs.replace(counted, ranges=ranges)
 
 
-def _forms(reference: Reference, asked: Asked) -> set[str]:
+def _forms(reference: Reference, common: CommonOptions) -> set[str]:
     """The joined stems of a reference's variants."""
     variants = reference if isinstance(reference, list) else [reference]
-    texts = [text_of(Document(text=each), asked, tagged=False) for each in variants if each]
+    texts = [text_of(Document(text=each), common, tagged=False) for each in variants if each]
     return {" ".join(text.stems) for text in texts}
 
 
-def _present(held: Sequence[Candidates], wanted: Sequence[Sequence[set[str]]]) -> str:
+def _present(held: Sequence[Candidates], references: Sequence[Sequence[set[str]]]) -> str:
     """How many references are among the candidates, in a sentence: the most that can be found."""
-    total = sum(map(len, wanted))
-    there = sum(not forms.isdisjoint(found.forms) for found, each in zip(held, wanted, strict=True) for forms in each)
+    total = sum(map(len, references))
+    there = sum(
+        not forms.isdisjoint(found.forms) for found, each in zip(held, references, strict=True) for forms in each
+    )
     count = sum(map(len, held))
     return f"{there:,} of {total:,} references ({there / max(total, 1):.1%}) are among the {count:,} candidates"
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from karat.corpus import Document, Prediction
 from karat.errors import InputError
-from karat.models.base import Asked, Predict, model
+from karat.models.base import CommonOptions, Predict, model
 from karat.models.extractors.candidates import (
     Candidates,
     Kind,
@@ -48,22 +48,22 @@ class Scored:
 Score = Callable[[Text], Scored]
 
 
-def predicting(asked: Asked, score: Score, *, tagged: bool = True) -> Predict:
+def predicting(common: CommonOptions, score: Score, *, tagged: bool = True) -> Predict:
     """The model that scores the candidates of each document and gives the best."""
 
     def predict(documents: Sequence[Document]) -> Iterator[Prediction]:
         for document in documents:
-            yield _best(document, asked, score(text_of(document, asked, tagged=tagged)))
+            yield _best(document, common, score(text_of(document, common, tagged=tagged)))
 
     return predict
 
 
-def _best(document: Document, asked: Asked, found: Scored) -> Prediction:
+def _best(document: Document, common: CommonOptions, found: Scored) -> Prediction:
     """The n best candidates, ties in the order of `which`."""
     scores, candidates, which = found.scores, found.candidates, found.which
     ranked = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
-    told = ((candidates.surface(which[i]), candidates.forms[which[i]], float(scores[i])) for i in ranked)
-    best = chosen(told, asked)
+    ranking = ((candidates.surface(which[i]), candidates.forms[which[i]], float(scores[i])) for i in ranked)
+    best = chosen(ranking, common)
     return Prediction(id=document.id, keyphrases=[each for each, _ in best], scores=[score for _, score in best])
 
 
@@ -71,10 +71,10 @@ def _all(found: Candidates, scores: Sequence[float]) -> Scored:
     return Scored(found, range(len(found)), scores)
 
 
-def notes_on_language(asked: Asked, documents: Sequence[Document]) -> list[str]:
+def notes_on_language(common: CommonOptions, documents: Sequence[Document]) -> list[str]:
     """What is missing for the language: a tagger where documents are not tagged, stop words."""
-    language, notes = named(asked.language), []
-    if any(untagged(document, asked) for document in documents):
+    language, notes = named(common.language), []
+    if any(untagged(document, common) for document in documents):
         notes.append(
             f"no tagger for {language}: candidates are n-grams of 1 to 3 words; "
             "name a tagger (spacy:MODEL) or give tagged sentences"
@@ -84,16 +84,16 @@ def notes_on_language(asked: Asked, documents: Sequence[Document]) -> list[str]:
     return notes
 
 
-def notes_on_stop_words(asked: Asked, documents: Sequence[Document]) -> list[str]:
+def notes_on_stop_words(common: CommonOptions, documents: Sequence[Document]) -> list[str]:
     """What is missing for the language of a model that needs no tags."""
-    return notes_on_language(asked, [])
+    return notes_on_language(common, [])
 
 
 # ------------------------------------------------------------------------------------------- places and counts
 
 
 @model("firstphrases", needs=("tags",), notes=notes_on_language)
-def firstphrases(asked: Asked, *, candidates: Kind = "sequences") -> Predict:
+def firstphrases(common: CommonOptions, *, candidates: Kind = "sequences") -> Predict:
     """The first phrases of a document, a baseline that is hard to beat on news and abstracts."""
     select = selection(candidates, filtered=False)
 
@@ -101,35 +101,37 @@ def firstphrases(asked: Asked, *, candidates: Kind = "sequences") -> Predict:
         found = select(text)
         return _all(found, [-float(min(starts)) for starts in found.starts])
 
-    return predicting(asked, score)
+    return predicting(common, score)
 
 
 @model("tfidf", needs=("frequencies",), notes=notes_on_stop_words)
-def tfidf(asked: Asked, *, n: int = 3, candidates: Kind = "ngrams") -> Predict:
+def tfidf(common: CommonOptions, *, n: int = 3, candidates: Kind = "ngrams") -> Predict:
     """Phrases that are frequent in the document and rare in others: count · log2((1 + N) / (1 + df))."""
-    known, select = _frequencies(asked, "tfidf"), selection(candidates, n=_positive("n", n))
+    known, select = _frequencies(common, "tfidf"), selection(candidates, n=_positive("n", n))
 
     def score(text: Text) -> Scored:
         found = select(text)
-        counts = found.counts(asked.title_weight)
+        counts = found.counts(common.title_weight)
         return _all(found, [count * known.weight(form) for form, count in zip(found.forms, counts, strict=True)])
 
-    return predicting(asked, score, tagged=candidates != "ngrams")
+    return predicting(common, score, tagged=candidates != "ngrams")
 
 
 @model("kpminer", needs=("frequencies",), notes=notes_on_stop_words)
-def kpminer(asked: Asked, *, lasf: int = 1, cutoff: int = 400, alpha: float = 2.3, sigma: float = 3.0) -> Predict:
+def kpminer(
+    common: CommonOptions, *, lasf: int = 1, cutoff: int = 400, alpha: float = 2.3, sigma: float = 3.0
+) -> Predict:
     """TF-IDF of 1- to 5-grams that come early and often, longer ones boosted (El-Beltagy and Rafea 2010).
 
     `lasf` is the least count of a candidate (3 in the paper, which is about long texts), `cutoff` the last place where
     it may stand first. The boost of phrases of several words is N_d / (alpha · P_d), at most sigma: all candidates
     against those of several words. Their document frequency is taken for 0.
     """
-    known = _frequencies(asked, "kpminer")
+    known = _frequencies(common, "kpminer")
 
     def score(text: Text) -> Scored:
         found = ngrams(text, 5)
-        counts = found.counts(asked.title_weight)
+        counts = found.counts(common.title_weight)
         kept = [i for i, count in enumerate(counts) if found.starts[i][0] <= cutoff and count >= lasf]
         long = {i for i in kept if found.ends[i][0] - found.starts[i][0] > 1}
         longer = sum([counts[i] for i in long])
@@ -138,13 +140,13 @@ def kpminer(asked: Asked, *, lasf: int = 1, cutoff: int = 400, alpha: float = 2.
         scores = [counts[i] * boost * rare if i in long else counts[i] * known.weight(found.forms[i]) for i in kept]
         return Scored(found, kept, scores)
 
-    return predicting(asked, score, tagged=False)
+    return predicting(common, score, tagged=False)
 
 
-def _frequencies(asked: Asked, name: str) -> Frequencies:
-    if asked.frequencies is None:
+def _frequencies(common: CommonOptions, name: str) -> Frequencies:
+    if common.frequencies is None:
         raise InputError(f"{name} needs document frequencies; give a file of them (--df FILE) or a corpus to count in")
-    return asked.frequencies
+    return common.frequencies
 
 
 def _positive(name: str, value: int) -> int:
@@ -157,7 +159,7 @@ def _positive(name: str, value: int) -> int:
 
 
 @model("textrank", needs=("tags",), notes=notes_on_language)
-def textrank(asked: Asked, *, window: int = 2, top: float = 0.33) -> Predict:
+def textrank(common: CommonOptions, *, window: int = 2, top: float = 0.33) -> Predict:
     """Sequences of the words that rank best in the graph of neighbours (Mihalcea and Tarau 2004)."""
     _positive("window", window)
 
@@ -170,31 +172,31 @@ def textrank(asked: Asked, *, window: int = 2, top: float = 0.33) -> Predict:
         found = runs(text, {names[node] for node in best})
         return _all(found, _placed(found, _sums(found, dict(zip(names, ranks, strict=True)))))
 
-    return predicting(asked, score)
+    return predicting(common, score)
 
 
 @model("singlerank", needs=("tags",), notes=notes_on_language)
-def singlerank(asked: Asked, *, window: int = 10, candidates: Kind = "sequences") -> Predict:
+def singlerank(common: CommonOptions, *, window: int = 10, candidates: Kind = "sequences") -> Predict:
     """Phrases by the ranks of their words in a graph of how often words stand together (Wan and Xiao 2008)."""
     _positive("window", window)
     select = selection(candidates, filtered=False)
 
     def score(text: Text) -> Scored:
-        graph, number = word_graph(text.stems, text.valid(), window, _title_weights(text, asked))
+        graph, number = word_graph(text.stems, text.valid(), window, _title_weights(text, common))
         ranks = dict(zip(number, walk(graph, tolerance=_TOLERANCE).tolist(), strict=True))
         found = select(text)
         return _all(found, _placed(found, _sums(found, ranks)))
 
-    return predicting(asked, score)
+    return predicting(common, score)
 
 
 @model("positionrank", needs=("tags",), notes=notes_on_language)
-def positionrank(asked: Asked, *, window: int = 10, longest: int = 3) -> Predict:
+def positionrank(common: CommonOptions, *, window: int = 10, longest: int = 3) -> Predict:
     """SingleRank whose walker jumps to words that come early and often (Florescu and Caragea 2017)."""
     _positive("window", window)
 
     def score(text: Text) -> Scored:
-        valid, weights = text.valid(), _title_weights(text, asked)
+        valid, weights = text.valid(), _title_weights(text, common)
         graph, number = word_graph(text.stems, valid, window, weights)
         early = dict.fromkeys(number, 0.0)
         for place, stem in enumerate(text.stems):
@@ -206,15 +208,15 @@ def positionrank(asked: Asked, *, window: int = 10, longest: int = 3) -> Predict
         found = phrases(text, longest) if text.tags else ngrams(text, longest)
         return _all(found, _sums(found, ranks))
 
-    return predicting(asked, score)
+    return predicting(common, score)
 
 
-def _title_weights(text: Text, asked: Asked) -> Floats | None:
+def _title_weights(text: Text, common: CommonOptions) -> Floats | None:
     """How many times each word counts, None where all count once."""
-    if asked.title_weight == 1.0 or not text.title:
+    if common.title_weight == 1.0 or not text.title:
         return None
     weights = np.ones(len(text.words))
-    weights[: text.title] = asked.title_weight
+    weights[: text.title] = common.title_weight
     return weights
 
 
@@ -232,22 +234,22 @@ def _placed(found: Candidates, sums: Sequence[float]) -> list[float]:
 
 
 @model("topicrank", needs=("tags",), notes=notes_on_language)
-def topicrank(asked: Asked, *, threshold: float = 0.74, candidates: Kind = "sequences") -> Predict:
+def topicrank(common: CommonOptions, *, threshold: float = 0.74, candidates: Kind = "sequences") -> Predict:
     """The first phrase of each of the topics that rank best (Bougouin, Boudin and Daille 2013)."""
     select = selection(candidates)
 
     def score(text: Text) -> Scored:
         found = select(text)
-        topics, ranks = topic_walk(found, threshold, asked.title_weight)
+        topics, ranks = topic_walk(found, threshold, common.title_weight)
         firsts = [min(topic, key=lambda index: found.starts[index][0]) for topic in topics]
         return Scored(found, firsts, ranks.tolist())
 
-    return predicting(asked, score)
+    return predicting(common, score)
 
 
 @model("multipartiterank", needs=("tags",), notes=notes_on_language)
 def multipartiterank(
-    asked: Asked,
+    common: CommonOptions,
     *,
     threshold: float = 0.74,
     alpha: float = 1.1,
@@ -258,6 +260,6 @@ def multipartiterank(
 
     def score(text: Text) -> Scored:
         found = select(text)
-        return _all(found, multipartite(found, threshold, alpha, asked.title_weight).tolist())
+        return _all(found, multipartite(found, threshold, alpha, common.title_weight).tolist())
 
-    return predicting(asked, score)
+    return predicting(common, score)

@@ -19,7 +19,7 @@ import numpy as np
 from karat.corpus import Document, Prediction
 from karat.errors import InputError
 from karat.formats.folders import whole_text
-from karat.models.base import Asked, Predict, model
+from karat.models.base import CommonOptions, Predict, model
 from karat.models.extractors.candidates import named
 from karat.models.extractors.choose import chosen
 from karat.text import segtok
@@ -33,7 +33,7 @@ _NO_MARKS = str.maketrans("", "", punctuation)
 
 @model("yake")
 def yake(
-    asked: Asked,
+    common: CommonOptions,
     *,
     longest: int = 3,
     window: int = 1,
@@ -55,8 +55,8 @@ def yake(
     for name, value in (("longest", longest), ("window", window)):
         if value < 1:
             raise InputError(f"{name} of yake is at least 1, not {value}")
-    words = _Words(_stop_words(named(asked.language), stopwords))
-    stem = _stemmer(asked)
+    words = _Words(_stop_words(named(common.language), stopwords))
+    stem = _stemmer(common)
     similar = _SIMILARITIES[dedup_func]
 
     def predict(documents: Sequence[Document]) -> Iterator[Prediction]:
@@ -65,7 +65,7 @@ def yake(
                 words.clear()
             found = _read(_sentences(document), words, longest, window)
             ranked = _apart(found.ranked(), similar, dedup_lim)
-            best = chosen(_forms(ranked, stem, lower or dedup_lim >= 1), asked)
+            best = chosen(_forms(ranked, stem, lower or dedup_lim >= 1), common)
             yield Prediction(
                 id=document.id,
                 keyphrases=[phrase for phrase, _ in best],
@@ -87,10 +87,10 @@ def _sentences(document: Document) -> list[list[str]]:
     return segtok.sentences(whole if "A" <= first <= "Z" else f" {whole}")
 
 
-def _stemmer(asked: Asked) -> Stem:
+def _stemmer(common: CommonOptions) -> Stem:
     """What stems are made by; where nobody looks at stems, nothing is stemmed."""
-    language = named(asked.language)
-    if not asked.stem and not asked.redundancy:
+    language = named(common.language)
+    if not common.stem and not common.redundancy:
         return str
     return stemmer("porter" if language == "english" else language)
 
@@ -140,7 +140,7 @@ class _Word(NamedTuple):
 
 
 class _Words(dict[str, _Word]):
-    """Words with what is known of them, found out when first asked for."""
+    """Words with what is known of them, each computed when first needed."""
 
     def __init__(self, stops: frozenset[str]) -> None:
         super().__init__()
@@ -209,7 +209,7 @@ class _Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Scan:
     """A document as it was read: its words in one row, their terms, who follows whom, and candidates."""
 
     sentences: int
@@ -286,9 +286,9 @@ def _median(numbers: list[int]) -> float:
     return float(numbers[middle]) if len(numbers) % 2 else (numbers[middle - 1] + numbers[middle]) / 2
 
 
-def _read(sentences: Sequence[Sequence[str]], known: Mapping[str, _Word], longest: int, window: int) -> _Found:
+def _read(sentences: Sequence[Sequence[str]], known: Mapping[str, _Word], longest: int, window: int) -> _Scan:
     """The document as its words, terms and candidates; a phrase that a stop word begins or ends is none."""
-    found = _Found(len(sentences), [], [], {}, {}, {})
+    found = _Scan(len(sentences), [], [], {}, {}, {})
     words, row, terms, follows = found.words, found.row, found.terms, found.follows
     odd: list[bool] = []
     for number, sentence in enumerate(sentences):
@@ -327,7 +327,7 @@ def _count(term: _Term, tag: str, sentence: int) -> None:
         term.sentences.append(sentence)
 
 
-def _add_candidates(found: _Found, odd: Sequence[bool], at: int, first: int, known: Mapping[str, _Word]) -> None:
+def _add_candidates(found: _Scan, odd: Sequence[bool], at: int, first: int, known: Mapping[str, _Word]) -> None:
     """Counts the phrases that end with a word, from itself to the longest that begins at `first`."""
     key, plain = "", True
     for start in range(at, first - 1, -1):

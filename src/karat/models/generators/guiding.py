@@ -95,15 +95,15 @@ def _of_run(run: Run) -> Callable[[Sequence[Document]], list[Sequence[Phrase]]]:
 
 
 def _of_model(text: str, language: str) -> Callable[[Sequence[Document]], list[Sequence[Phrase]]]:
-    from karat.models.base import Asked
-    from karat.models.find import wanted
+    from karat.models.base import CommonOptions
+    from karat.models.find import parse_model
 
-    model = wanted(text)
+    model = parse_model(text)
     found = None if model.asks_endpoint else model.find()
     if found is None or "frequencies" in found.needs:
         what = "an endpoint" if found is None else "document frequencies"
         raise InputError(f"--guide {text}: needs {what}; karat predict it first, and give the run as the guide")
-    predict = found.made(Asked(n=PHRASES, language=language))
+    predict = found.made(CommonOptions(n=PHRASES, language=language))
     return lambda documents: [each.keyphrases or () for each in predict(documents)]
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from karat.corpus import Document
 from karat.errors import InputError
-from karat.models.base import Asked, Predict
+from karat.models.base import CommonOptions, Predict
 from karat.models.base import model as registered
 from karat.models.generators.checkpoint import WEIGHTS, read_card
 from karat.models.generators.settings import GENERATORS, torch_or_error, training_options
@@ -20,7 +20,7 @@ def _register(name: str) -> None:
     """Makes a kind of generator one of karat's models; all of them decode with the same options."""
 
     def make(
-        asked: Asked,
+        asked: CommonOptions,
         *,
         model: str = "",
         search: Literal["beam", "diverse", "topk"] = "beam",
@@ -47,7 +47,7 @@ def _register(name: str) -> None:
         loaded = load(model)
         return Writer(loaded, asked.n, how, guide_of_card(loaded.card, model, guide)).predict
 
-    def notes(_asked: Asked, documents: Sequence[Document]) -> list[str]:
+    def notes(_asked: CommonOptions, documents: Sequence[Document]) -> list[str]:
         return GENERATORS[name].notes(documents)
 
     learned = ", ".join(f"{option}={value}" for option, value in training_options(name).items())

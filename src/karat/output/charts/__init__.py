@@ -73,12 +73,12 @@ def charts_of(found: object, kind: str | None = None) -> list[Chart]:
         return list(charts(found))
     if kind is not None and kind not in KINDS:
         raise unknown("kind of chart", kind, KINDS)
-    wanted = [each for each in KINDS.values() if kind in (None, each.name) and isinstance(found, each.of)]
-    if kind is not None and not wanted:
+    kinds = [each for each in KINDS.values() if kind in (None, each.name) and isinstance(found, each.of)]
+    if kind is not None and not kinds:
         own = [each.name for each in KINDS.values() if isinstance(found, each.of)]
         there = f"it has {', '.join(own)}" if own else "there are no charts of it"
         raise InputError(f"{type(found).__name__} has no chart of the kind {kind!r}; {there}")
-    return [chart for each in wanted for chart in each.make(found)]
+    return [chart for each in kinds for chart in each.make(found)]
 
 
 @dataclass(frozen=True, slots=True)

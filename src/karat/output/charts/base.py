@@ -27,7 +27,7 @@ GREY = "#767676"
 
 LONGEST = 32  # letters of a name in a chart
 WIDEST = 92  # letters of a line above a chart
-AT_ONCE = 6  # systems that are told apart by colour and shape in one panel; more have a panel or a line each
+AT_ONCE = 6  # systems that differ by colour and shape in one panel; more have a panel or a line each
 MOST = 60  # systems of a chart
 LINE = 17  # pixels between two systems
 CUT = "…"
@@ -145,10 +145,10 @@ def number(value: float, digits: int = 3) -> str:
 
 def listed(given: Sequence[str], most: int = 6) -> str:
     """Some names in a sentence, and how many there are beyond."""
-    told = list(given[:most])
+    shown = list(given[:most])
     if len(given) > most:
-        told.append(f"{len(given) - most:,} more")
-    return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
+        shown.append(f"{len(given) - most:,} more")
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
 def known(value: float | None) -> bool:
@@ -274,14 +274,14 @@ class Curves:
     points: Mapping[str, Sequence[tuple[float, float]]]  # by name as it is shown
     x: str
     y: str
-    told: Mapping[str, Mapping[int, str]]  # what stands beside some points, by their place
+    labels: Mapping[str, Mapping[int, str]]  # what stands beside some points, by their place
     zero: bool = True  # whether the axes begin at 0
     everyone: Sequence[str] = ()  # whose colours these are, where other panels have further curves
     shares: bool = True  # whether the axes are of shares from 0 to 1
 
     def values(self, name: str) -> list[Spec]:
         """The points of one curve as values."""
-        beside = self.told.get(name, {})
+        beside = self.labels.get(name, {})
         return [
             {"name": name, "k": k, "x": x, "y": y, "told": beside.get(k, "")}
             for k, (x, y) in enumerate(self.points[name])

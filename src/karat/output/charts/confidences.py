@@ -56,7 +56,7 @@ def _by_system(found: Sequence[Assessed]) -> dict[str, dict[str, Assessed]]:
 
 
 def _two(own: dict[str, Assessed]) -> dict[str, Assessed]:
-    """Present and absent predictions apart, where they can be told; else all."""
+    """Present and absent predictions apart, where the texts allow it; else all."""
     apart = {subset: each for subset, each in own.items() if subset in ("present", "absent")}
     return apart or own
 

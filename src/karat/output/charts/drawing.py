@@ -171,7 +171,7 @@ def _parsed(drawn: str) -> ET.Element:
 
 
 def _rename(root: ET.Element, names: dict[str, str]) -> None:
-    """Nothing; the ids of an SVG and what points to them get other names."""
+    """Renames the ids of an SVG, and the references to them, in place."""
     for element in root.iter():
         for attribute, value in element.attrib.items():
             pointed = re.fullmatch(r"url\(#([^)]+)\)", value)

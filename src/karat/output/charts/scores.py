@@ -47,7 +47,7 @@ LEVEL = 0.95
 PANELS = 9  # of a chart that has many
 
 
-def told(request: Request) -> str:
+def label_of(request: Request) -> str:
     """A metric with its subset and options, as tables name it."""
     options = "".join(f",{name}={value}" for name, value in request.options)
     return f"{request.label} {request.subset}{options}"
@@ -82,7 +82,7 @@ def _apart_from_curves(found: Results) -> tuple[Score, ...]:
 
 def protocols(audit: Audit) -> list[Chart]:
     """One metric under every protocol: a line for each protocol, or of many systems a line for each of these."""
-    metric = told(parse_request(audit.metric))
+    metric = label_of(parse_request(audit.metric))
     drawn = [v for values in audit.values.values() for v in values if known(v)]
     if not drawn:
         return [missing("protocols", f"{metric} under each protocol", f"{metric} is undefined under every protocol")]
@@ -225,7 +225,7 @@ def _with_intervals(found: Results) -> dict[tuple[str, str], list[_Dot]]:
     """The scores of results with intervals by the bootstrap, as `karat compare` prints them."""
     families: dict[tuple[str, str, Request], list[Score]] = {}
     for score in found.scores:
-        families.setdefault((score.corpus, score.protocol, score.request.as_asked()), []).append(score)
+        families.setdefault((score.corpus, score.protocol, score.request.without_fitted()), []).append(score)
     dots: dict[tuple[str, str], list[_Dot]] = {}
     for (corpus, protocol, request), own in families.items():
         for score, each in zip(own, estimate([sample_of(score, len(found.ids)) for score in own]), strict=True):
@@ -247,7 +247,7 @@ def _dot_charts(dots: Sequence[_Dot], where: str, level: float) -> list[Chart]:
             _dot_panel([d for d in dots if d.request == request], shown, i % columns == 0, columns, request)
             for i, request in enumerate(own)
         ]
-        metrics = listed([told(request) for request in own], 9)
+        metrics = listed([label_of(request) for request in own], 9)
         title = "Scores with their intervals" if len(own) > 1 else f"{metrics} with intervals"
         subtitle = f"{where}. Lines: {100 * level:.4g} % intervals.{_averages(own)}{more}"
         spec = panels("scores", title, subtitle, parts, columns)
@@ -267,7 +267,7 @@ def _best(dots: Sequence[_Dot], requests: Sequence[Request]) -> str:
         values = {d.system: d.value for d in dots if d.request == request}
         top = ordered(values, request.spec.better)[0]
         high = f"{short(top)} {number(values[top])}" if known(values[top]) else "undefined"
-        said.append(f"{told(request)}: {high}" + (" is best" if len(values) > 1 and known(values[top]) else ""))
+        said.append(f"{label_of(request)}: {high}" + (" is best" if len(values) > 1 and known(values[top]) else ""))
     return listed(said, 4)
 
 
@@ -280,7 +280,7 @@ def _dot_panel(dots: Sequence[_Dot], shown: dict[str, str], labels: bool, column
         for d in there
     ]
     y = rows_of(list(shown.values()), labels)
-    axis = share_axis(None if columns > 1 else told(request), tickCount=4)
+    axis = share_axis(None if columns > 1 else label_of(request), tickCount=4)
     x = {"field": "x", "type": "quantitative", "axis": axis, "scale": {"zero": False, "nice": True}}
     layers: list[Spec] = [
         {
@@ -295,7 +295,7 @@ def _dot_panel(dots: Sequence[_Dot], shown: dict[str, str], labels: bool, column
     ]
     empty = "" if there else " (undefined)"
     width = {1: 460, 2: 230}.get(columns, 160)
-    title = told(request) + empty if columns > 1 or empty else ""
+    title = label_of(request) + empty if columns > 1 or empty else ""
     return layered(values, layers, (width, LINE * len(shown) + 8), title)
 
 
@@ -343,8 +343,8 @@ def _curves(key: tuple[str, str, str, str], curves: dict[str, dict[int, dict[str
     beside = {shown[s]: {i: str(k) for i, k in enumerate(curves[s]) if k in (1, 5, 10)} for s in numbered}
     parts, columns = Curves(points, "recall", "precision", beside, zero=False).panels()
     spec = panels("pr", title, subtitle, parts, columns)
-    told = [f"{short(s)} has precision {_at(curves[s], 0)} at k = 1 and recall {_at(curves[s], -1)}" for s in best]
-    return Chart("pr", title, spec, None, f"{title}. {listed(told, 3)} at k = {last}.")
+    sentences = [f"{short(s)} has precision {_at(curves[s], 0)} at k = 1 and recall {_at(curves[s], -1)}" for s in best]
+    return Chart("pr", title, spec, None, f"{title}. {listed(sentences, 3)} at k = {last}.")
 
 
 def _at(curve: dict[int, dict[str, float]], place: int) -> str:
@@ -369,7 +369,7 @@ def differences(found: Results) -> list[Chart]:
     for score in _apart_from_curves(found):
         if score.rows.units is None and score.request.spec.items is None:
             own = families.setdefault((score.corpus, score.protocol), {})
-            own.setdefault(score.request.as_asked(), {})[score.system] = score
+            own.setdefault(score.request.without_fitted(), {})[score.system] = score
     charts: list[Chart] = []
     for (corpus, protocol), requests in families.items():
         pairs = [_Apart(request, a, b) for request, own in requests.items() for a, b in _pairs(list(own.values()))]
@@ -392,7 +392,7 @@ def _difference_chart(some: Sequence[_Apart], where: str, rest: str) -> Chart:
     title = "Differences of two systems, document by document"
     if len(some) == 1:
         only = some[0]
-        title = f"{told(only.request)} of {short(only.a.system)} less that of {short(only.b.system)}, by document"
+        title = f"{label_of(only.request)} of {short(only.a.system)} less that of {short(only.b.system)}, by document"
     counts = f" {drawn[0][1]}." if len(some) == 1 else ""
     subtitle = (
         f"{where}.{counts} Blue: the first system is better; orange: the second; grey: alike, within half a bar.{rest}"
@@ -410,9 +410,8 @@ def _difference_panel(each: _Apart, columns: int, left: bool) -> tuple[Spec, str
     bars = histogram(apart, width)
     wins, losses = int((sign * apart > 0).sum()), int((sign * apart < 0).sum())
     a, b = short(each.a.system, 17), short(each.b.system, 17)
-    said = (
-        f"{told(request)}: {a} better on {wins:,}, {b} on {losses:,}, equal on {len(apart) - wins - losses:,} documents"
-    )
+    equal = len(apart) - wins - losses
+    said = f"{label_of(request)}: {a} better on {wins:,}, {b} on {losses:,}, equal on {equal:,} documents"
     values = [
         {"from": (i - 0.46) * width, "to": (i + 0.46) * width, "count": count, "side": sign * int(np.sign(i))}
         for i, count in bars.items()
@@ -445,7 +444,7 @@ def _difference_panel(each: _Apart, columns: int, left: bool) -> tuple[Spec, str
     size = {1: (460, 220), 2: (250, 150)}.get(columns, (180, 120))
     panel = layered(values, layers, size)
     counts = f"better on {wins:,}, worse on {losses:,}, equal on {len(apart) - wins - losses:,}"
-    panel["title"] = {"text": [told(request), f"{a} − {b}"], "subtitle": counts, "fontSize": 11, "offset": 6}
+    panel["title"] = {"text": [label_of(request), f"{a} − {b}"], "subtitle": counts, "fontSize": 11, "offset": 6}
     return panel, said
 
 
@@ -503,7 +502,7 @@ def _rank_chart(ranking: Ranking, alpha: float) -> Chart:
         lines_.append({"name": name, "x": rank[system], "end": end, "top": 0, "y": depth, "side": better})
     height = below + LINE * half
     layers = [*_rank_lines(left, right, height), _bar_layer(bars), _names(True), _names(False)]
-    metric = told(ranking.request)
+    metric = label_of(ranking.request)
     title = f"Mean ranks on {metric} over {ranking.friedman.corpora} corpora"
     apart = f"less than {ranking.critical:.2f} apart" if np.isfinite(ranking.critical) else "that no ranks tell apart"
     p = p_value(ranking.friedman.used_p, ranking.friedman.at_floor).replace(" ", "\u00a0")

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from karat.analyses.report.result import Answer, Browser, Entry, Place, Span, Wanted
+from karat.analyses.report.result import Answer, Browser, Entry, Place, ReferenceEntry, Span
 from karat.output.page.words import metric_of
 
 CHUNK = 100  # documents
@@ -58,10 +58,10 @@ def squeezed(value: Any) -> str:
 def _flags(entry: Entry, system: int) -> int:
     """Of the references that a system misses: their classes in the first four bits, their parts in the next five."""
     found = 0
-    for wanted, state in zip(entry.references, entry.answers[system].states, strict=True):
+    for reference, state in zip(entry.references, entry.answers[system].states, strict=True):
         if state != "found":
-            found |= 1 << CLASSES.index(wanted.prmu) if wanted.prmu else 0
-            found |= 1 << (4 + wanted.part) if wanted.part >= 0 else 0
+            found |= 1 << CLASSES.index(reference.prmu) if reference.prmu else 0
+            found |= 1 << (4 + reference.part) if reference.part >= 0 else 0
     return found
 
 
@@ -71,12 +71,12 @@ def _packed(entry: Entry, texts: bool) -> list[Any]:
     return [
         entry.text if texts else "",
         places,
-        [_wanted(each, texts) for each in entry.references],
+        [_reference_values(each, texts) for each in entry.references],
         [_answer(each, texts) for each in entry.answers],
     ]
 
 
-def _wanted(each: Wanted, texts: bool) -> list[Any]:
+def _reference_values(each: ReferenceEntry, texts: bool) -> list[Any]:
     return [list(each.phrases), each.prmu, list(each.places) if texts else []]
 
 

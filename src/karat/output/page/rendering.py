@@ -179,8 +179,8 @@ class Piece:
 def _marked(entry: Entry, where: str) -> list[Piece]:
     """The title or the text of a document in pieces, by all systems together."""
     spans: list[tuple[Span, State | None]] = []
-    for wanted, state in zip(entry.references, _together(entry), strict=True):
-        spans += [(span, state) for place in wanted.places for span in getattr(entry.places[place], where)]
+    for reference, state in zip(entry.references, _together(entry), strict=True):
+        spans += [(span, state) for place in reference.places for span in getattr(entry.places[place], where)]
     predicted = {
         p.place for answer in entry.answers for p in answer.predictions if p.place >= 0 and p.fate != "dropped"
     }
@@ -189,7 +189,7 @@ def _marked(entry: Entry, where: str) -> list[Piece]:
 
 
 def pieces(text: str, spans: Sequence[tuple[Span, State | None]]) -> Iterator[Piece]:
-    """A text cut where a span begins or ends; None is a prediction, of references the best state is told.
+    """A text cut where a span begins or ends; None is a prediction, of references the best state is given.
 
     >>> [(p.text, p.classes) for p in pieces("a bee hive", [((2, 5), "found"), ((2, 10), None)])]
     [('a ', ''), ('bee', 'found predicted ends'), (' hive', 'predicted')]

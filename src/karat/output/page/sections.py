@@ -34,7 +34,7 @@ from karat.output.page.tables import (
     table,
 )
 from karat.output.page.words import PRMU, headline, listed, percent, said
-from karat.results import Found
+from karat.results import Result
 from karat.stats.rank_sums import SAMPLES
 from karat.table import number, p_value
 
@@ -46,7 +46,7 @@ class Block:
     said: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
-    behind: tuple[Table, ...] = ()  # shown when asked for
+    behind: tuple[Table, ...] = ()  # shown when the reader opens them
     why: str | None = None  # where there is nothing
 
 
@@ -96,7 +96,7 @@ def _scores(page: Page) -> Section:
         own = _on(found, part.corpus)
         metric = headline(page, part)
         pairs = pair_table(own, part.corpus, metric)
-        first = [each for each in part.results.scores if each.request.as_asked() == metric]
+        first = [each for each in part.results.scores if each.request.without_fitted() == metric]
         return Block(
             tuple(_legend(own)),
             tuple(score_tables(own, part.corpus)),
@@ -266,9 +266,9 @@ def _confidence(found: Confidence) -> Block:
         if row["predictions"]
     ]
     heads = ["system", Head("subset", numeric=False), "mean confidence", "right", "ECE", "Brier", "predictions"]
-    told = "A system that knows when it is right is right as often as it is sure; ECE is by how much it is not."
+    text = "A system that knows when it is right is right as often as it is sure; ECE is by how much it is not."
     shown = table(f"Confidence on {found.corpus}", heads, rows)
-    return Block((told,), (shown,), tuple(charts_of(found)), tuple(_behind_confidence(found)))
+    return Block((text,), (shown,), tuple(charts_of(found)), tuple(_behind_confidence(found)))
 
 
 def _behind_confidence(found: Confidence) -> Iterator[Table]:
@@ -333,7 +333,7 @@ def _overlap(found: Overlap) -> Block:
 
 
 def _homogeneity(found: Homogeneity) -> Block:
-    told = (
+    text = (
         f"{counted(found.pairs, 'pair')} of alike documents; ROUGE-1 of their texts is {number(found.rouge.value)}. "
         "Hooper is the share of phrases that both documents of a pair are given, Rodgers the same of words."
     )
@@ -341,7 +341,7 @@ def _homogeneity(found: Homogeneity) -> Block:
     ceilings = [_homogeneous(row, f"ceiling: {row['ceiling']}") for row in found.as_dict()["ceilings"]]
     heads = ["system", "Hooper", "Rodgers", "generated (micro)", "generated (mean)", "pairs"]
     shown = table(f"Homogeneity on {found.corpus}", heads, [*rows, *ceilings])
-    return Block((told,), (shown,), tuple(charts_of(found)))
+    return Block((text,), (shown,), tuple(charts_of(found)))
 
 
 def _homogeneous(row: dict[str, Any], name: str) -> list[Cell]:
@@ -379,9 +379,9 @@ def _consistency(found: Consistency) -> Block:
 
 
 def _human(found: Human) -> Block:
-    told = f"{counted(found.items, 'item')}, {counted(len(found.names), 'annotator')}. "
+    text = f"{counted(found.items, 'item')}, {counted(len(found.names), 'annotator')}. "
     if found.best:
-        told += f"Best by {found.coefficient}: {listed(found.best)}."
+        text += f"Best by {found.coefficient}: {listed(found.best)}."
     names = ("pearson", "spearman", "kendall")
     rows = [
         [
@@ -393,10 +393,10 @@ def _human(found: Human) -> Block:
         for row in found.rows()
     ]
     heads = ["metric", Head("subset", numeric=False), *map(str.capitalize, names), "n"]
-    return Block((told,), (table("Correlation with the scores of people", heads, rows),), _charts(found))
+    return Block((text,), (table("Correlation with the scores of people", heads, rows),), _charts(found))
 
 
-def _charts(found: Found) -> tuple[Chart, ...]:
+def _charts(found: Result) -> tuple[Chart, ...]:
     return tuple(charts_of(found))
 
 

@@ -90,9 +90,10 @@ def headline(page: Page, part: Part) -> Request | None:
     if page.comparison is None:
         return None
     own = [each.request for each in page.comparison.standings if each.corpus == part.corpus]
-    wanted = part.browser.request.as_asked() if part.browser is not None and part.browser.request is not None else None
+    chosen = part.browser.request if part.browser is not None else None
+    first = None if chosen is None else chosen.without_fitted()
     every = [request for request in own if (request.label, request.subset) == ("f1@M", "all")]
-    return wanted if wanted in own else next(iter([*every, *own]), None)
+    return first if first in own else next(iter([*every, *own]), None)
 
 
 def summary(page: Page, part: Part) -> Iterator[str]:
