@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from karat.analyses.score import ScoreOptions, reading_of
+from karat.analyses.score import ScoreOptions, pass_for
 from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
 from karat.errors import InputError
 from karat.matching.columns import SUBSETS, Aligned, Bools, Floats, Ints, Subset, lookup
-from karat.matching.inputs import CorpusLike, ProtocolsLike, RunLike, as_corpus, as_list, as_protocols, as_runs
+from karat.matching.inputs import CorpusLike, ProtocolsLike, RunLike, as_list, as_protocols
 from karat.matching.passes import Pass, View, look_at
 from karat.matching.sanity import has_texts, texts_needed
 from karat.metrics.base import Request, parse_request
@@ -355,11 +355,7 @@ def nearmiss(
     >>> [(row["class"], row["pairs"]) for row in nearmiss(documents, run).rows() if row["kind"] == "relation"]
     [('part-of', 1)]
     """
-    options = options_from(NearMissOptions, locals())
-    reading = reading_of(as_corpus(corpus), as_runs(runs), protocol, options.join, options.work)
-    finish = in_pass(reading, options)
-    reading.run()
-    return finish()
+    return pass_for(in_pass, corpus, runs, options_from(NearMissOptions, locals()))
 
 
 def in_pass(reading: Pass, options: NearMissOptions) -> Callable[[], NearMisses]:

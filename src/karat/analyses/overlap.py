@@ -16,13 +16,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from karat.analyses.score import ScoreOptions, reading_of
+from karat.analyses.score import ScoreOptions, pass_for
 from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
 from karat.errors import InputError
 from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset, lookup
 from karat.matching.fusing import Fused, K, as_aligned, checked_k, checked_votes, fuse
-from karat.matching.inputs import CorpusLike, ProtocolsLike, RunLike, as_corpus, as_list, as_protocols, as_runs
+from karat.matching.inputs import CorpusLike, ProtocolsLike, RunLike, as_list, as_protocols
 from karat.matching.passes import Pass, View
 from karat.matching.sanity import NO_SUBSETS, has_texts
 from karat.metrics.base import Request, Rows, divide, plan_requests
@@ -280,11 +280,7 @@ def overlap(
     >>> [(row["subset"], row["common_correct"], row["common_wrong"]) for row in overlap(documents, a, b).rows()]
     [('present', 100.0, 0.0), ('absent', 0.0, 33.333333333333336), ('all', 25.0, 25.0)]
     """
-    options = options_from(OverlapOptions, locals())
-    reading = reading_of(as_corpus(corpus), as_runs(runs), protocol, options.join, options.work)
-    finish = in_pass(reading, options)
-    reading.run()
-    return finish()
+    return pass_for(in_pass, corpus, runs, options_from(OverlapOptions, locals()))
 
 
 def in_pass(reading: Pass, options: OverlapOptions) -> Callable[[], Overlap]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -56,6 +56,8 @@ from karat.options import (
 )
 from karat.protocol import Matching, Protocol, change, signature_facts
 from karat.results import Part, Results, Score, Tally
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,16 @@ def score_with(corpus: CorpusLike, runs: Sequence[RunLike], options: ScoreOption
         extra_references=options.extra_references,
     )
     finish = in_pass(reading, options)
+    reading.run()
+    return finish()
+
+
+def pass_for(
+    register: Callable[[Pass, Any], Callable[[], T]], corpus: CorpusLike, runs: Sequence[RunLike], options: Any
+) -> T:
+    """The result of an analysis from a pass of its own: `register` is its `in_pass`."""
+    reading = reading_of(as_corpus(corpus), as_runs(runs), options.protocol, options.join, options.work)
+    finish = register(reading, options)
     reading.run()
     return finish()
 

@@ -24,7 +24,7 @@ from karat.analyses.confidence.result import (
     Rank,
     finite,
 )
-from karat.analyses.score import reading_of
+from karat.analyses.score import pass_for
 from karat.corpus import Corpus, Run
 from karat.errors import InputError
 from karat.matching.columns import Bools, Floats, Ints, Subset
@@ -107,11 +107,7 @@ def confidence(
     >>> [(row["subset"], round(row["ece"], 4)) for row in confidence(documents, run, resamples=100).rows()]
     [('all', 0.25), ('present', 0.1), ('absent', 0.4)]
     """
-    options = options_from(ConfidenceOptions, locals())
-    reading = reading_of(as_corpus(corpus), as_runs(runs), protocol, options.join, options.work)
-    finish = in_pass(reading, options)
-    reading.run()
-    return finish()
+    return pass_for(in_pass, corpus, runs, options_from(ConfidenceOptions, locals()))
 
 
 def in_pass(reading: Pass, options: ConfidenceOptions) -> Callable[[], Confidence]:

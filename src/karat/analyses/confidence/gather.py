@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from karat.analyses.confidence.result import ConfidenceOptions
-from karat.analyses.score import ScoreOptions, reading_of
+from karat.analyses.score import ScoreOptions, pass_for
 from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
 from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset
@@ -70,10 +70,7 @@ def in_pass(reading: Pass, options: ConfidenceOptions) -> Callable[[], tuple[Res
 
 def gather(corpus: Corpus, runs: Sequence[Run], options: ConfidenceOptions) -> tuple[Results, Gathered]:
     """What `score` says of the runs, and their predictions with confidences, from a pass of their own."""
-    reading = reading_of(corpus, runs, options.protocol, options.join, options.work)
-    finish = in_pass(reading, options)
-    reading.run()
-    return finish()
+    return pass_for(in_pass, corpus, runs, options)
 
 
 def _look(

@@ -18,7 +18,7 @@ from karat.analyses.describe.notes import remarks_on, warnings_on
 from karat.analyses.describe.result import Description, Side, Texts
 from karat.analyses.describe.survey import Survey, survey
 from karat.analyses.describe.systems import Looked, look, looks
-from karat.analyses.score import reading_of
+from karat.analyses.score import pass_for
 from karat.corpus import Corpus, Run
 from karat.errors import InputError
 from karat.matching.align import align, repeated, with_set, without_repeats
@@ -29,7 +29,6 @@ from karat.matching.inputs import (
     RunLike,
     as_corpus,
     as_protocols,
-    as_runs,
     by_line_notes,
     by_name_notes,
     hash_text,
@@ -90,11 +89,7 @@ def describe(
     >>> [(row["system"], row["present"], row["absent"], row["U"]) for row in found.rows()]
     [(None, 2.0, 1.0, 0.3333333333333333), ('run', 2.0, 1.0, 0.3333333333333333)]
     """
-    options = options_from(DescribeOptions, locals())
-    reading = reading_of(as_corpus(corpus), as_runs(runs), protocol, options.join, options.work)
-    finish = in_pass(reading, options)
-    reading.run()
-    return finish()
+    return pass_for(in_pass, corpus, runs, options_from(DescribeOptions, locals()))
 
 
 def in_pass(reading: Pass, options: DescribeOptions) -> Callable[[], Description]:
