@@ -19,20 +19,31 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HELD = 1 << 20  # bytes of a request at most
-# All that verbs need, so that no command has to load it again.
-LOADED = (
-    "karat.cli",
-    "karat.analyses.score",
-    "karat.analyses.report",
-    "karat.models.all",
-    "karat.models.run",
-    "karat.formats.write",
+LIBRARIES = (
     "scipy.stats",
     "scipy.optimize",
     "scipy.cluster.hierarchy",
     "scipy.spatial.distance",
     "rapidfuzz.process",
+    "nltk.tokenize.destructive",
+    "httpx",
 )
+
+
+def load() -> None:
+    """Imports all that verbs need, so that no command has to load it again; generators and what is missing aside."""
+    from contextlib import suppress
+    from importlib import import_module
+    from pkgutil import walk_packages
+
+    import karat
+
+    for name in LIBRARIES:
+        with suppress(ImportError):
+            import_module(name)
+    for module in walk_packages(karat.__path__, "karat."):
+        if not module.name.endswith("__main__") and ".generators" not in module.name:
+            import_module(module.name)
 
 
 def serve(path: str) -> None:
@@ -41,10 +52,7 @@ def serve(path: str) -> None:
     from contextlib import suppress
 
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a process with threads must not fork
-    from importlib import import_module
-
-    for module in LOADED:
-        import_module(module)
+    load()
     from karat.text.tags import tags
 
     tags([["a"]])  # loads the tagger

@@ -196,12 +196,9 @@ def _copy(folder: Path, to: Path) -> Path:
 def main(folder: str, *arguments: str) -> None:
     sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    from importlib import import_module
+    from tests.forked import load
 
-    from tests.forked import LOADED
-
-    for module in (*LOADED, "karat.pairs.reformulate", "karat.models.train"):
-        import_module(module)
+    load()
     from karat.models import run as running
     from tests.pairs.server import serving
 

@@ -210,7 +210,7 @@ def _chosen(scores: Sequence[Score], request: Request, text: str, protocol: str)
 
 
 def _by_protocol(scores: Sequence[Score], text: str) -> Iterator[tuple[str, Request, Chosen]]:
-    """(protocol, metric in its average, scores), for each protocol with scores. Raises InputError if none has any."""
+    """(protocol, metric in its average, its scores), for each protocol with scores. Raises InputError without any."""
     request = parse_request(text)
     protocols = list(dict.fromkeys(score.protocol for score in scores))
     found = {protocol: _chosen(scores, request, text, protocol) for protocol in protocols}
