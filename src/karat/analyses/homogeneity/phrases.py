@@ -119,10 +119,10 @@ def read_documents(
 
     Raises InputError if a pair names a document that is not there, or if ids are not distinct.
     """
-    wanted_a, wanted_b = frozenset(paired.a), frozenset(paired.b)
-    own_wanted = wanted_a | wanted_b if reformulations is None else wanted_a
-    own = read_contents(corpus, own_wanted, reference_set, sentences=sentences, jobs=jobs)
-    other = own if reformulations is None else read_contents(reformulations, wanted_b, reference_set, jobs=jobs)
+    ids_a, ids_b = frozenset(paired.a), frozenset(paired.b)
+    own_ids = ids_a | ids_b if reformulations is None else ids_a
+    own = read_contents(corpus, own_ids, reference_set, sentences=sentences, jobs=jobs)
+    other = own if reformulations is None else read_contents(reformulations, ids_b, reference_set, jobs=jobs)
     ids, parts = tuple(own.ids), [(corpus, own.ids)]
     if reformulations is not None:
         _check_distinct(corpus, own.ids, reformulations, other.ids)
