@@ -173,13 +173,12 @@ class Metrics(Registry[Metric]):
 
     def load(self) -> Metrics:
         """All metrics, in the order of the families, then those that others registered."""
-        if self._waiting:
-            while self._waiting:
-                import_module(f"karat.metrics.{self._waiting.pop(0)}")
-            place = {f"karat.metrics.{name}": n for n, name in enumerate(FAMILIES)}
-            ordered = sorted(self.items(), key=lambda item: place.get(item[1].function.__module__, len(place)))
-            self.clear()
-            self.update(ordered)
+        while self._waiting:
+            import_module(f"karat.metrics.{self._waiting.pop(0)}")
+        place = {f"karat.metrics.{name}": n for n, name in enumerate(FAMILIES)}
+        ordered = sorted(self.items(), key=lambda item: place.get(item[1].function.__module__, len(place)))
+        self.clear()
+        self.update(ordered)
         return self
 
 
