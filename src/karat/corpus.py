@@ -6,7 +6,9 @@ undecoded lines, which are cheap to hand to another process.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -128,29 +130,33 @@ class LookAhead(Generic[R]):
     """Batches that can be read again: a call reads them from the first on.
 
     `ahead` looks at the first ones before that. What it has read is kept, and the next call goes on behind it, so that
-    looking at a file and reading it open it once.
+    looking at a file and reading it open it once. What is kept of a file that was changed since is forgotten.
     """
 
-    __slots__ = ("_ended", "_kept", "_read", "_rest")
+    __slots__ = ("_ended", "_kept", "_origin", "_read", "_rest", "_state")
 
-    def __init__(self, read: Batches[R]) -> None:
+    def __init__(self, read: Batches[R], origin: str = "memory") -> None:
         self._read: Batches[R] = read
+        self._origin = origin
+        self._state = _state_of(origin)
         self._kept: list[Batch[R]] = []
         self._rest: Iterator[Batch[R]] | None = None  # open, behind what is kept
         self._ended = False  # whether all there is is kept
 
     def __call__(self) -> Iterator[Batch[R]]:
         """All batches."""
+        self._forget_changed()
         if self._ended:
             return iter(list(self._kept))
         rest, self._rest = self._rest, None
         return self._read() if rest is None else chain(list(self._kept), rest)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LookAhead, (self._read,)
+        return LookAhead, (self._read, self._origin)
 
     def ahead(self) -> Iterator[Batch[R]]:
         """The batches, each read when it is needed."""
+        self._forget_changed()
         for at in range(AHEAD):
             if at == len(self._kept) and not self._keep_next():
                 return
@@ -162,6 +168,11 @@ class LookAhead(Generic[R]):
             return
         yield batch
         yield from further
+
+    def _forget_changed(self) -> None:
+        state = _state_of(self._origin)
+        if state != self._state:
+            self._state, self._kept, self._rest, self._ended = state, [], None, False
 
     def _keep_next(self) -> bool:
         if self._ended:
@@ -176,6 +187,18 @@ class LookAhead(Generic[R]):
         return True
 
 
+def _state_of(origin: str) -> tuple[tuple[int, int, int], ...]:
+    """How a change of files is seen: inode, size and time of those that an origin names; of others nothing."""
+    found = []
+    for path in [origin] if os.path.exists(origin) else origin.split("+"):
+        names = (os.path.join(path, name) for name in sorted(os.listdir(path))) if os.path.isdir(path) else (path,)
+        for name in names:
+            with suppress(OSError):
+                status = os.stat(name)
+                found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return tuple(found)
+
+
 @dataclass(frozen=True, slots=True)
 class _Records(Generic[R]):
     """What Corpus and Run share: a name, where they were read from, and batches that can be read again."""
@@ -186,7 +209,7 @@ class _Records(Generic[R]):
 
     def __post_init__(self) -> None:
         if not isinstance(self.batches, LookAhead):
-            object.__setattr__(self, "batches", LookAhead(self.batches))
+            object.__setattr__(self, "batches", LookAhead(self.batches, self.origin))
 
     def ahead(self) -> Iterator[Batch[R]]:
         """The batches, each read when it is needed: to look at the first ones without reading them twice."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import karat
 from karat.corpus import AHEAD, Batch, Corpus, Document, LookAhead, Prediction, Run
 from karat.errors import InputError
 from karat.formats import files, read, read_run
@@ -462,3 +463,13 @@ def test_ids_and_lengths_are_looked_at_ahead() -> None:
     reading.run()
     assert reading.ids == corpus.ids
     assert source.opened == 1
+
+
+def test_what_was_kept_of_a_file_is_forgotten_when_the_file_is_changed(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"id": "1", "keyphrases": ["bee"]}\n')
+    corpus = karat.read(path)
+    run = karat.Run.of([{"id": "1", "keyphrases": ["bee"]}])
+    assert karat.score(corpus, run, metrics="r@5").rows()[0]["value"] == 1.0
+    path.write_text('{"id": "1", "keyphrases": ["bee", "honey"]}\n')
+    assert karat.score(corpus, run, metrics="r@5").rows()[0]["value"] == 0.5
