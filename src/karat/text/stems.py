@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 from karat.text import porter
 
 Stem = Callable[[str], str]
+
+REMEMBERED = 1 << 17  # words
 
 
 @cache
@@ -20,7 +22,7 @@ def stemmer(name: str) -> Stem:
     if name == "none":
         return str
     if name == "porter":
-        return porter.stem
+        return lru_cache(maxsize=REMEMBERED)(porter.stem)  # all choices of tokens share what was stemmed
     import Stemmer
 
     return _lower_first(Stemmer.Stemmer(name).stemWord)
