@@ -125,25 +125,28 @@ def score(
 
 def score_with(corpus: CorpusLike, runs: Sequence[RunLike], options: ScoreOptions) -> Results:
     """The scores of runs, as `score` computes them."""
+    return pass_for(in_pass, corpus, runs, options, shard=options.shard, extra_references=options.extra_references)
+
+
+def pass_for(
+    register: Callable[[Pass, Any], Callable[[], T]],
+    corpus: CorpusLike,
+    runs: Sequence[RunLike],
+    options: Any,
+    *,
+    shard: str | None = None,
+    extra_references: str | Path | None = None,
+) -> T:
+    """The result of an analysis from a pass of its own: `register` is its `in_pass`."""
     reading = reading_of(
         as_corpus(corpus),
         as_runs(runs),
         options.protocol,
         options.join,
         options.work,
-        shard=options.shard,
-        extra_references=options.extra_references,
+        shard=shard,
+        extra_references=extra_references,
     )
-    finish = in_pass(reading, options)
-    reading.run()
-    return finish()
-
-
-def pass_for(
-    register: Callable[[Pass, Any], Callable[[], T]], corpus: CorpusLike, runs: Sequence[RunLike], options: Any
-) -> T:
-    """The result of an analysis from a pass of its own: `register` is its `in_pass`."""
-    reading = reading_of(as_corpus(corpus), as_runs(runs), options.protocol, options.join, options.work)
     finish = register(reading, options)
     reading.run()
     return finish()
