@@ -93,11 +93,12 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def _prefix(word: str, room: int, at_least: int) -> str:
-    """The longest beginning of a word that fits."""
+    """The longest beginning of a word that fits; one that ends with a comma, where that is at least half as long."""
     end = 0
     while end < len(word) and size(word[: end + 1]) <= room:
         end += 1
-    return word[: max(end, at_least)]
+    comma = word.rfind(",", 0, end) + 1
+    return word[: comma if 2 * comma >= max(end, 1) and end < len(word) else max(end, at_least)]
 
 
 # ---------------------------------------------------------------------------------------------- tables
