@@ -399,3 +399,9 @@ def test_what_cannot_be_is_said_in_a_sentence(arguments: tuple[str, ...], said: 
     assert done.returncode == 2
     assert said in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_of_one_system_says_how_many_resamples_were_drawn() -> None:
+    documents = [{"id": "d1", "text": "Bees swarm.", "keyphrases": ["bee"]}]
+    page = karat.report(documents, [{"id": "d1", "keyphrases": ["bees"]}])
+    assert "10,000 resamples of the documents, seed 0" in page.html()
