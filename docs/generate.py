@@ -19,6 +19,7 @@ import click
 import karat.metrics  # registers them
 from karat.cli import karat as command
 from karat.formats import FORMATS
+from karat.limits import listed
 from karat.metrics.base import METRICS, Metric
 from karat.options import about
 from karat.options import option_fields as option_fields_of
@@ -94,6 +95,12 @@ def formats() -> str:
         for name, form in FORMATS.items()
     )
     return "\n".join(_table(["format", "what it is", "reads", "writes"], rows)) + "\n"
+
+
+def limits() -> str:
+    """A table of the limits: how much each is, and of what."""
+    rows = ([f"`{name}`", each["default"], each["about"]] for name, each in listed().items())
+    return "\n".join(_table(["limit", "default", "of what"], rows)) + "\n"
 
 
 def _roles(corpus: object, run: object) -> str:
@@ -297,6 +304,7 @@ def _members(kind: type) -> Iterator[str]:
 PARTS: dict[str, Callable[[], str]] = {
     "options": options,
     "formats": formats,
+    "limits": limits,
     "metrics": metrics,
     "similarities": similarities,
     "models": models,

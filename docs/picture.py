@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 PICTURE = Path(__file__).parent / "report.png"
-SIZE = "1280,1240"
+SIZE = "1280,1180"
 FLAGS = (
     "--headless=new",
     "--no-sandbox",

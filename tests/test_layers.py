@@ -9,7 +9,10 @@ ROOT = Path(karat.__file__).parent
 
 # From left to right; a module may import from its own layer and from those before it.
 LAYERS = [
-    ["errors", "registry", "interrupts", "libraries", "options", "protocol", "corpus", "table"],
+    [
+        *("inert", "errors", "registry", "interrupts", "libraries", "limits"),
+        *("options", "protocol", "corpus", "tabular", "citations"),
+    ],
     ["formats", "text"],
     ["matching", "embed", "similarity", "stats"],
     ["metrics", "results", "llm"],

@@ -271,8 +271,8 @@ def test_the_extras_that_sentences_name_install_what_they_ask_for() -> None:
     assert [name for name, extra in EXTRAS.items() if name not in extras[extra]] == []
 
 
-def test_the_readme_says_what_every_extra_is_for() -> None:
-    table = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("|")]
+def test_the_first_page_says_what_every_extra_is_for() -> None:
+    table = [line for line in (ROOT / "docs" / "start.md").read_text().splitlines() if line.startswith("|")]
     installs = " ".join(line.split("|")[2] for line in table if "install" in line)
     assert [extra for extra in PROJECT["optional-dependencies"] if f"[{extra}]" not in installs] == []
 

@@ -40,7 +40,10 @@ ALPHA = GOLDEN / "synthetic.alpha.jsonl"
 FUNCTIONS = [name for name in karat.__all__ if inspect.isfunction(getattr(karat, name))]
 WITHOUT_OPTIONS = {
     "charts_of",
+    "cite",
+    "collect",
     "figures",
+    "limit",
     "load",
     "merge",
     "metric",

@@ -232,6 +232,7 @@ except karat.InputError as error:
 
 def test_a_verb_keeps_the_rules_of_layers_and_options(copy: Path) -> None:
     passes(copy, "tests/test_layers.py", "tests/test_options.py")
+    passes(copy, "tests/output/test_hostile.py", "-k", "terms or every_verb")
 
 
 def test_what_recipes_write_is_formatted(copy: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import karat
-from karat.results import encode, load, merge
+from karat.results import collect, encode, load, load_all, merge
 
 CORPUS = karat.Corpus.of(
     [
@@ -125,7 +125,7 @@ def test_documents_that_a_run_lacks_are_empty_or_left_out_as_asked() -> None:
     skip = karat.score(CORPUS, run, metrics=["r@M:present"], missing="skip")
     assert empty.rows()[0]["value"] == pytest.approx(10 / 11)
     assert (skip.rows()[0]["value"], skip.rows()[0]["undefined"]) == (1.0, 1)
-    assert "1 documents without predictions" in skip.notes[0]
+    assert "1 document without predictions" in skip.notes[0]
 
 
 def test_every_request_has_its_row_in_the_order_of_request() -> None:
@@ -208,3 +208,63 @@ def test_a_score_that_cannot_be_is_refused(tmp_path: Path, field: str, value: ob
     path.write_bytes(msgspec.msgpack.encode(file))
     with pytest.raises(karat.InputError, match=said):
         karat.load(path)
+
+
+# ---------------------------------------------------------------------------------------------- several corpora
+
+
+def of_corpora(*names: str) -> list[karat.Results]:
+    records = [
+        {"id": f"d{i}", "title": "deep nets", "text": f"trees {i}", "keyphrases": ["deep nets"]} for i in range(11)
+    ]
+    return [karat.score(karat.Corpus.of(records, name), RUN, metrics=["f1@M", "p@2"]) for name in names]
+
+
+def test_results_of_several_corpora_are_one_file(tmp_path: Path) -> None:
+    parts = of_corpora("ants", "bees")
+    both = collect(parts)
+    both.save(tmp_path / "both.karat")
+    again = load_all(tmp_path / "both.karat")
+    assert [encode(each) for each in again] == [encode(each) for each in parts]
+    assert both.rows() == [row for part in parts for row in part.rows()]
+    assert list(both.signatures) == ["karat on ants", "karat on bees"]
+    assert collect([both, *of_corpora("cats")]).parts[2].scores[0].corpus == "cats"
+    assert all(note.startswith(("ants", "bees")) for note in both.notes)
+
+
+def test_where_one_corpus_is_needed_a_file_of_several_is_an_error(tmp_path: Path) -> None:
+    collect(of_corpora("ants", "bees")).save(tmp_path / "both.karat")
+    with pytest.raises(karat.InputError, match=r"both.karat: results of 2 corpora \(ants, bees\), where those of one"):
+        load(tmp_path / "both.karat")
+
+
+def test_shards_of_several_corpora_are_merged_each() -> None:
+    corpora = [karat.Corpus.of(list(CORPUS), name) for name in ("ants", "bees")]
+    whole = [karat.score(corpus, RUN, metrics=METRICS) for corpus in corpora]
+    shards = [karat.score(corpus, RUN, metrics=METRICS, shard=f"{i}/3") for i in (3, 1, 2) for corpus in corpora]
+    assert [encode(part) for part in collect(shards).parts] == [encode(part) for part in whole]
+
+
+def test_a_corpus_that_is_there_twice_is_not_collected() -> None:
+    ants, bees = of_corpora("ants", "bees")
+    with pytest.raises(karat.InputError, match="2 of the results are of a corpus named 'ants'"):
+        collect([ants, bees, ants])
+    with pytest.raises(karat.InputError, match=r"results of different corpora \(ants, bees\) are not shards of one"):
+        merge([ants, bees])
+    with pytest.raises(karat.InputError, match="nothing to merge"):
+        collect([])
+
+
+def test_any_damage_to_a_file_of_several_corpora_is_seen(tmp_path: Path) -> None:
+    collect(of_corpora("ants", "bees")).save(tmp_path / "both.karat")
+    content = (tmp_path / "both.karat").read_bytes()
+    damaged = tmp_path / "damaged.karat"
+    pick = random.Random(0)
+    for place in [*range(40), *pick.sample(range(len(content)), 60)]:
+        damaged.write_bytes(content[:place] + bytes([content[place] ^ (1 << pick.randrange(8))]) + content[place + 1 :])
+        with pytest.raises(karat.InputError, match="damaged"):
+            load_all(damaged)
+    for end in (0, 1, 10, len(content) // 2, len(content) - 1):
+        damaged.write_bytes(content[:end])
+        with pytest.raises(karat.InputError, match="damaged"):
+            load_all(damaged)

@@ -10,6 +10,8 @@ from karat.analyses.audit import Audit as Audit
 from karat.analyses.audit import audit as audit
 from karat.analyses.check import Check as Check
 from karat.analyses.check import check as check
+from karat.analyses.cite import Citation as Citation
+from karat.analyses.cite import cite as cite
 from karat.analyses.compare import Comparison as Comparison
 from karat.analyses.compare import compare as compare
 from karat.analyses.compare import compare_corpora as compare_corpora  # deprecated
@@ -42,6 +44,8 @@ from karat.analyses.show import Shown as Shown
 from karat.analyses.show import show as show
 from karat.analyses.study import Study as Study
 from karat.analyses.study import study as study
+from karat.analyses.table import table as table
+from karat.analyses.table.result import PaperTable as PaperTable
 from karat.analyses.tables import Tables as Tables
 from karat.analyses.tables import tables as tables
 from karat.corpus import Corpus as Corpus
@@ -53,6 +57,7 @@ from karat.errors import KaratError as KaratError
 from karat.formats import read as read
 from karat.formats import read_run as read_run
 from karat.formats.write import write as write
+from karat.limits import limit as limit
 from karat.metrics.base import metric as metric
 from karat.models.run import extract as extract
 from karat.models.run import predict as predict
@@ -71,6 +76,8 @@ from karat.pairs.reformulate import Reformulated as Reformulated
 from karat.pairs.reformulate import reformulate as reformulate
 from karat.protocol import Protocol as Protocol
 from karat.protocol import parse_protocol as parse_protocol
+from karat.results import Collection as Collection
 from karat.results import Results as Results
+from karat.results import collect as collect
 from karat.results import load as load
 from karat.results import merge as merge

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from karat.errors import InputError
+from karat.inert import encodable
 
 Phrase = str | None
 Reference = Phrase | list[Phrase]  # a list holds the variants of one reference
@@ -208,6 +209,7 @@ class _Records(Generic[R]):
     origin: str = "memory"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", encodable(self.name))  # a file's name may be no text at all
         if not isinstance(self.batches, LookAhead):
             object.__setattr__(self, "batches", LookAhead(self.batches, self.origin))
 

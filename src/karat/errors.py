@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from karat.inert import one_line
+
 
 class KaratError(Exception):
-    """Base of all errors that karat raises on purpose."""
+    r"""Base of all errors that karat raises on purpose.
+
+    Whatever its sentence quotes, it is one line of bounded length in which nothing acts: see `karat.inert`.
+
+    >>> str(KaratError("no file a\x1b[2J\nb"))
+    'no file a�[2J b'
+    """
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(one_line(str(message)))
 
 
 class InputError(KaratError, ValueError):
@@ -32,7 +43,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     """
     names = sorted(known)
     lower = {each.lower(): each for each in names}
-    near = [lower[each] for each in get_close_matches(name.lower(), lower, n=3, cutoff=0.6)]
+    near = [lower[each] for each in get_close_matches(name[:100].lower(), lower, n=3, cutoff=0.6)]
     hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
     there = f"known: {', '.join(names)}" if names else "there are none"
     return InputError(f"unknown {kind} {name!r}{hint} ({there})")

@@ -22,8 +22,10 @@ T = TypeVar("T")
 
 By = Literal["id", "line"]
 Missing = Literal["error", "empty", "skip"]
+Extra = Literal["error", "ignore"]
 Interval = Literal["bca", "percentile"]
 Correction = Literal["holm", "bh", "none"]
+MOST_RESAMPLES = 10_000_000
 Progress = Callable[[int], None]  # called with the number of documents just done
 
 
@@ -260,7 +262,7 @@ def progress_option() -> Any:
 
 def resamples_option(default: int | None = 10_000, help: str = "Resamples.", **about: Any) -> Any:
     """The field `resamples`: how often is resampled."""
-    return option(default, help, least=1, metavar="N", **about)
+    return option(default, help, least=1, most=MOST_RESAMPLES, metavar="N", **about)
 
 
 def seed_option(help: str = "Which resamples.") -> Any:
@@ -296,11 +298,14 @@ class JoinOptions:
     language: str | None = language_option()
     by: By | None = option(None, "Match runs by id or line by line.", values=("id", "line"))
     missing: Missing = missing_option()
+    extra: Extra = option(
+        "error", "A document of a run that is not in the corpus: an error, or ignored.", values=("error", "ignore")
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class WorkOptions:
     """How the work is done."""
 
-    jobs: int = option(1, "Processes.", least=1, metavar="N|auto", flags=("-j", "--jobs"))
+    jobs: int = option(1, "Processes, at most four for each core.", least=1, metavar="N|auto", flags=("-j", "--jobs"))
     progress: Progress | None = progress_option()

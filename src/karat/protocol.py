@@ -355,6 +355,7 @@ class Protocol:
     script: str = ""
     experimental: bool = False
     also: tuple[str, ...] = ()  # options that the script has flags for, beside its usual ones
+    cites: tuple[str, ...] = ()  # the papers it rests on, by their keys in karat.citations
 
     def options(self) -> dict[str, str]:
         """Every option with its value, matching first."""
@@ -463,6 +464,7 @@ KARAT = Protocol("karat", Matching(), Counting(), "karat's own, the default")
 
 def _preset(name: str, summary: str, script: str, base: Protocol = KARAT, **options: Any) -> Protocol:
     extra = {"experimental": options.pop("experimental", False), "also": options.pop("also", ())}
+    extra["cites"] = (*options.pop("cites", ()), *base.cites)
     options = {"unicode": "as-is"} | options  # no script looks at Unicode
     return replace(change(base, **options), name=name, summary=summary, script=script, **extra)
 
@@ -473,6 +475,7 @@ _CHAN = _preset(
     "chan2019",
     "Chan et al. 2019, One2Seq with reinforcement learning",
     "kenchan0226/keyphrase-generation-rl evaluate_prediction.py -disable_extra_one_word_filter -invalidate_unk",
+    cites=("chan2019rewards",),
     tokenizer="space",
     case="stem",
     boundary="cross",
@@ -501,6 +504,7 @@ _KPDROP = _preset(
     "kpdrop2022",
     "Ray Chowdhury et al. 2022, KPDrop",
     "JRC1995/KPDrop utils/evaluation_utils.py, controllers/metric_controller.py",
+    cites=("raychowdhury2022kpdrop",),
     tokenizer="space",
     repair="digits",
     references="by-name",
@@ -522,6 +526,7 @@ _LISTED = (
         "ye2021",
         "Ye et al. 2021, One2Set: Chan's script, where an empty line is no prediction",
         "jiacheng-ye/kg_one2set evaluate_prediction.py -disable_extra_one_word_filter -invalidate_unk",
+        cites=("ye2021one2set",),
         base=_CHAN,
         blank="inner",
     ),
@@ -530,6 +535,7 @@ _LISTED = (
         "chen2020",
         "Chen et al. 2020, ExHiRD",
         "Chen-Wang-CUHK/ExHiRD-DKG evaluation_utils.py, word_match, filter_dot_comma_unk",
+        cites=("chen2020exclusive",),
         tokenizer="split",
         case="stem",
         references="by-name",
@@ -552,6 +558,7 @@ _LISTED = (
         "meng2021",
         "Meng et al. 2021, an empirical study",
         "memray/OpenNMT-kpg-release kp_evaluate.py (tokenizer=split_nopunc or split)",
+        cites=("meng2021empirical",),
         tokenizer="split_nopunc",
         boundary="dot",
         blank_references="present",
@@ -571,6 +578,7 @@ _LISTED = (
         "kpeval2024",
         "Wu et al. 2024, KPEval",
         "uclanlp/KPEval exact_matching_metric.py, approx_matching_metric.py",
+        cites=("wu2024kpeval",),
         base=_CHAN,
         case="lower",
         repair="wordpieces",
@@ -587,6 +595,7 @@ _LISTED = (
         "kundu2023",
         "Kundu et al. 2023, an analysis of neural keyphrase generation: SoftKeyScore with KMR",
         "the authors' analysis code",
+        cites=("kundu2023analysis",),
         tokenizer="split",
         boundary="eos",
         present="characters",
@@ -601,6 +610,7 @@ _LISTED = (
         "thomas2024",
         "Thomas and Vajjala 2024, the reproducibility study: KPDrop's script with @O and micro averages",
         "edwinthomas444/keyphrase-generation-reproducibility-study KPDrop/utils/evaluation_utils.py",
+        cites=("thomas2024lessons",),
         base=_KPDROP,
         micro="pad",
         also=("pad=k",),
@@ -610,6 +620,7 @@ _LISTED = (
         "houbre2025",
         "Houbre et al. 2025, self-compositional data augmentation: absent lists padded to 10",
         "MHoubre/Self_Compo_DA_4KPG src/evaluation.py",
+        cites=("houbre2025composition",),
         tokenizer="nltk",
         invalid="none",
         pad="absent-10",
@@ -619,6 +630,7 @@ _LISTED = (
         "houbre2026",
         "Houbre et al. 2026, the homogeneity paper: classes of references (PRMU) on spaCy's tokens",
         "the tokens of MHoubre/Self_Compo_DA_4KPG src/prmu.py",
+        cites=("houbre2026homogeneity",),
         tokenizer="spacy",
         invalid="none",
         reference_duplicates="keep",
@@ -627,6 +639,7 @@ _LISTED = (
         "gallina2020",
         "Gallina et al. 2020, the ake-datasets convention: references are lists of variants",
         "ygorg/JCDL_2020_KPE_Eval evaluation/eval.py",
+        cites=("gallina2020evaluation",),
         tokenizer="nltk",
         boundary="dot",
         present="characters",
@@ -644,6 +657,7 @@ _LISTED = (
         "meng2017",
         "Meng et al. 2017, CopyRNN: only the first prediction of one word counts",
         "memray/seq2seq-keyphrase keyphrase/keyphrase_utils.py",
+        cites=("meng2017deep",),
         tokenizer="space",
         boundary="cross",
         invalid="leading",

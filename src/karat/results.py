@@ -14,16 +14,22 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import msgspec
 import numpy as np
 
+from karat.citations import short_signature
 from karat.errors import InputError, counted, unknown
-from karat.formats.files import open_bytes
+from karat.formats.base import brief
+from karat.formats.files import read_whole
+from karat.formats.load import Count, decoded_msgpack
 from karat.formats.output import write_beside
 from karat.libraries import library
 from karat.matching.columns import SUBSETS, Cutoff, Floats
 from karat.matching.inputs import hash_text
 from karat.metrics.base import METRICS, Request, Rows
-from karat.table import Column, Table, rows_of
+from karat.protocol import MOST
+from karat.tabular import Column, Table, rows_of
 
 FORMAT_VERSION = 2
+_COMPLAINT = "not a .karat file, or damaged"
+COLLECTED = 3  # the version of a file of several corpora, whose parts are files of the version before
 UNCHECKED = "results are of an older .karat file, which has no checksum, so that damage may not be seen: score anew"
 
 
@@ -160,13 +166,13 @@ class Tally(msgspec.Struct, frozen=True):
 
     system: str
     protocol: str
-    references: int = 0
-    predictions: int = 0
-    invalid: int = 0
-    repeated: int = 0
-    missing: int = 0
-    merged: int = 0  # predictions that are found, present or repeated only because spellings of characters are one
-    merged_references: int = 0  # and references
+    references: Count = 0
+    predictions: Count = 0
+    invalid: Count = 0
+    repeated: Count = 0
+    missing: Count = 0
+    merged: Count = 0  # predictions that are found, present or repeated only because spellings of characters are one
+    merged_references: Count = 0  # and references
 
     def plus(self, other: Tally) -> Tally:
         """The tally of both."""
@@ -187,11 +193,12 @@ class Tally(msgspec.Struct, frozen=True):
         said = []
         dropped = [f"{n:,} {what}" for n, what in ((self.invalid, "invalid"), (self.repeated, "repeated")) if n]
         if dropped:
-            said.append(
-                f"{self.system}, {self.protocol}: {' and '.join(dropped)} of {self.predictions:,} predictions dropped"
-            )
+            of_all = f"of {counted(self.predictions, 'prediction')}"
+            said.append(f"{self.system}, {self.protocol}: {' and '.join(dropped)} {of_all} dropped")
         if self.missing:
-            said.append(f"{self.system}, {self.protocol}: {self.missing:,} documents without predictions in the run")
+            said.append(
+                f"{self.system}, {self.protocol}: {counted(self.missing, 'document')} without predictions in the run"
+            )
         return [*said, *self.spelling_notes()]
 
     def spelling_notes(self) -> list[str]:
@@ -235,13 +242,13 @@ class Results(Displayed):
 
     def as_dict(self) -> dict[str, Any]:
         """The whole JSON output."""
-        return {"signatures": self.signatures, "rows": self.rows(), "notes": list(self.notes)}
+        return {**signed(self.signatures), "rows": self.rows(), "notes": list(self.notes)}
 
     def tables(self) -> Iterator[Table]:
         """A table for each corpus and protocol: systems down, metrics across."""
         for corpus, protocol in dict.fromkeys((score.corpus, score.protocol) for score in self.scores):
             scores = [score for score in self.scores if (score.corpus, score.protocol) == (corpus, protocol)]
-            yield _table(f"{corpus}, {len(self.ids):,} documents, protocol {protocol}", scores)
+            yield _table(f"{corpus}, {counted(len(self.ids), 'document')}, protocol {protocol}", scores)
 
     def to_polars(self) -> Any:
         """The rows as a polars DataFrame; options as JSON text."""
@@ -252,6 +259,81 @@ class Results(Displayed):
     def save(self, path: str | Path) -> None:
         """Writes a `.karat` file."""
         write_beside(path, encode(self))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Collection(Displayed):
+    """The results of several corpora beside each other, one for each; `collect` makes it."""
+
+    parts: tuple[Results, ...]
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """The signatures of all corpora, by protocol and corpus."""
+        return signatures_of(self.parts)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know, each with its corpus."""
+        return notes_of(self.parts)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict a score, as in the JSON output."""
+        return [row for part in self.parts for row in part.rows()]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole JSON output."""
+        return {**signed(self.signatures), "rows": self.rows(), "notes": list(self.notes)}
+
+    def tables(self) -> Iterator[Table]:
+        """The tables of each corpus."""
+        return (table for part in self.parts for table in part.tables())
+
+    def save(self, path: str | Path) -> None:
+        """Writes a `.karat` file."""
+        write_beside(path, msgspec.msgpack.encode(_Files(COLLECTED, [encode(part) for part in self.parts])))
+
+
+def corpus_of(results: Results) -> str:
+    """The corpus that results are of. Raises InputError if they hold no score."""
+    if not results.scores:
+        raise InputError("the results hold no score")
+    return results.scores[0].corpus
+
+
+def signatures_of(results: Iterable[Results]) -> dict[str, str]:
+    """The signatures of all results, by protocol and, where there are several corpora, corpus."""
+    listed = list(results)
+    several = len(set(map(corpus_of, listed))) > 1
+    return {
+        f"{protocol} on {corpus_of(each)}" if several else protocol: text
+        for each in listed
+        for protocol, text in each.signatures.items()
+    }
+
+
+def signed(signatures: Mapping[str, str]) -> dict[str, Any]:
+    """The signatures of a result in the JSON output: the long ones, and beside them the short ones."""
+    return {
+        "signatures": dict(signatures),
+        "short_signatures": {name: short_signature(text) for name, text in signatures.items()},
+    }
+
+
+def notes_of(results: Iterable[Results]) -> tuple[str, ...]:
+    """The notes of all results, each once; where there are several corpora, each says which it is of."""
+    listed = list(results)
+    several = len(set(map(corpus_of, listed))) > 1
+    found = ((corpus_of(each), note) for each in listed for note in each.notes)
+    return tuple(dict.fromkeys(_of_corpus(corpus, note) if several else note for corpus, note in found))
+
+
+def _of_corpus(corpus: str, note: str) -> str:
+    """A note that names its corpus."""
+    if corpus in note:
+        return note
+    warning = "warning: " if note.startswith("warning: ") else ""
+    return f"{warning}{corpus}: {note.removeprefix(warning)}"
 
 
 # ---------------------------------------------------------------------------------------------- tables
@@ -300,7 +382,7 @@ def _left_out(scores: Sequence[Score]) -> list[str]:
 
 
 class _Array(msgspec.Struct):
-    shape: list[int]
+    shape: list[Count]
     data: bytes
 
 
@@ -335,6 +417,13 @@ class _Envelope(msgspec.Struct):
     karat: int
     checksum: bytes
     content: bytes
+
+
+class _Files(msgspec.Struct):
+    """A `.karat` file of several corpora: the files of each."""
+
+    karat: int
+    parts: list[bytes]
 
 
 class _Version(msgspec.Struct):
@@ -387,19 +476,36 @@ def _array(values: Any, kind: str) -> _Array:
 def load(path: str | Path) -> Results:
     """The results of a `.karat` file.
 
-    Raises InputError if the file is damaged, of a later version, or if what it holds does not belong together. A file
-    of the first version has no checksum; the notes of its results say so.
+    Raises InputError if the file is damaged, of a later version or of several corpora, or if what it holds does not
+    belong together. A file of the first version has no checksum; the notes of its results say so.
     """
-    with open_bytes(str(path)) as file:
-        content = file.read()
+    found = load_all(path)
+    if len(found) > 1:
+        corpora = ", ".join(map(corpus_of, found))
+        raise InputError(f"{path}: results of {len(found)} corpora ({corpora}), where those of one are needed")
+    return found[0]
+
+
+def load_all(path: str | Path) -> list[Results]:
+    """The results of each corpus of a `.karat` file. Raises InputError as `load` does."""
+    content = read_whole(path)
+    if decoded_msgpack(content, _Version, str(path), _COMPLAINT).karat != COLLECTED:
+        return [_decoded(content, path)]
+    found = [_decoded(part, path) for part in decoded_msgpack(content, _Files, str(path), _COMPLAINT).parts]
+    corpora = list(map(corpus_of, found))
+    if not found or len(set(corpora)) < len(corpora):
+        raise InputError(f"{path}: the file is damaged: {'two of its corpora have one name' if found else 'no corpus'}")
+    return found
+
+
+def _decoded(content: bytes, path: str | Path) -> Results:
+    """The results of one corpus in the bytes of a `.karat` file."""
+    found, remarks = _opened(content, str(path))
     try:
-        found, remarks = _opened(content)
-        scores = tuple(_unpack(score, len(found.ids)) for score in found.scores)
         _check(found)
-    except (msgspec.MsgspecError, ValueError, UnicodeDecodeError) as error:
-        if isinstance(error, InputError):
-            raise InputError(f"{path}: {error}") from None
-        raise InputError(f"{path}: not a .karat file, or damaged ({error})") from None
+        scores = tuple(_unpack(score, len(found.ids)) for score in found.scores)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
     return Results(
         scores,
         tuple(found.ids),
@@ -410,32 +516,30 @@ def load(path: str | Path) -> Results:
     )
 
 
-def _opened(content: bytes) -> tuple[_File, tuple[str, ...]]:
+def _opened(content: bytes, path: str) -> tuple[_File, tuple[str, ...]]:
     """(what a file holds, what is to be said of the file)."""
-    version = msgspec.msgpack.decode(content, type=_Version).karat
+    version = decoded_msgpack(content, _Version, path, _COMPLAINT).karat
     if version == 1:
-        return msgspec.msgpack.decode(content, type=_File), (UNCHECKED,)
+        return decoded_msgpack(content, _File, path, _COMPLAINT), (UNCHECKED,)
     if version != FORMAT_VERSION:
-        raise InputError(f"a .karat file of version {version}; this karat reads {FORMAT_VERSION} and older ones")
-    envelope = msgspec.msgpack.decode(content, type=_Envelope)
+        said = f"a .karat file of version {version}; this karat reads {FORMAT_VERSION} and older ones"
+        raise InputError(f"{path}: {said}")
+    envelope = decoded_msgpack(content, _Envelope, path, _COMPLAINT)
     if _checksum(envelope.content) != envelope.checksum:
-        raise InputError("the file is damaged: it is not as it was written (its checksum differs)")
-    return msgspec.msgpack.decode(envelope.content, type=_File), ()
+        raise InputError(f"{path}: the file is damaged: it is not as it was written (its checksum differs)")
+    return decoded_msgpack(envelope.content, _File, path, _COMPLAINT), ()
 
 
 def _check(found: _File) -> None:
     """Raises InputError if what a file holds does not belong together."""
     index, count = found.part
-    if not 1 <= index <= count:
+    if not 1 <= index <= count <= MOST:
         raise InputError(f"there is no shard {index}/{count}")
     if len(set(found.ids)) < len(found.ids):
         raise InputError("two documents have the same id")
     for each in found.scores:
         if each.protocol not in found.signatures:
             raise InputError(f"a score is under the protocol {each.protocol!r}, of which there is no signature")
-    for tally in found.tallies:
-        if min(tally.references, tally.predictions, tally.invalid, tally.repeated, tally.missing) < 0:
-            raise InputError(f"a count of {tally.system!r} is below 0")
 
 
 def _unpack(found: _Score, documents: int) -> Score:
@@ -451,12 +555,30 @@ def _unpack(found: _Score, documents: int) -> Score:
         tuple(sorted(found.options.items())),
         found.fitted,
     )
-    values = np.frombuffer(found.values.data, dtype="<f8").reshape(found.values.shape)
-    units = None
-    if found.units is not None:
-        units = np.frombuffer(found.units.data, dtype="<i8").reshape(found.units.shape).astype(np.int64)
+    _check_request(request)
+    values = _numbers(found.values, "<f8", request)
+    units = None if found.units is None else _numbers(found.units, "<i8", request).astype(np.int64)
     _check_rows(request, values, units, documents)
     return Score(found.corpus, found.system, found.protocol, request, Rows(values, units))
+
+
+def _check_request(request: Request) -> None:
+    """Raises InputError if a metric has a cutoff or an option that it does not have."""
+    known = request.spec.defaults
+    strange = next((name for name, _ in request.options if known and name not in known), None)
+    if strange is not None:
+        raise unknown(f"option of {request.metric}", strange, known)
+    if (request.cutoff is None and request.spec.cutoff == "required") or (
+        request.cutoff is not None and request.spec.cutoff == "none"
+    ):
+        raise InputError(f"{request.metric} has {'no cutoff' if request.cutoff is None else 'a cutoff'}")
+
+
+def _numbers(found: _Array, kind: str, request: Request) -> Any:
+    """The numbers of an array. Raises InputError if they are not as many as its shape says."""
+    if len(found.data) != 8 * math.prod(found.shape) or len(found.shape) > 2:
+        raise InputError(f"the rows of {request.label} are not of the shape that is said")
+    return np.frombuffer(found.data, dtype=kind).reshape(found.shape)
 
 
 def _cutoff(kind: str | None, k: int | None) -> Cutoff | None:
@@ -474,11 +596,37 @@ def _check_rows(request: Request, values: Floats, units: Any, documents: int) ->
     rows = documents if units is None else len(units)
     if len(values) != rows:
         raise InputError(f"{request.label} has {len(values):,} rows where {rows:,} belong")
-    if units is not None and len(units) and not 0 <= units.min() <= units.max() < documents:
-        raise InputError(f"a row of {request.label} belongs to none of the {documents:,} documents")
+    if units is not None and len(units) and (not units.size or not 0 <= units.min() <= units.max() < documents):
+        raise InputError(f"a row of {request.label} belongs to none of the {counted(documents, 'document')}")
+    try:  # as wide as the metric's rows are, and with weights that make a number
+        with np.errstate(all="ignore"):
+            request.value(Rows(values, units))
+            request.finish(values[:1] if request.spec.items is None else np.zeros((1, values.shape[1])))
+    except (LookupError, ArithmeticError, TypeError, ValueError) as error:
+        raise InputError(f"the rows of {request.label} are not rows of this metric ({brief(str(error), 80)})") from None
 
 
-# ---------------------------------------------------------------------------------------------- merging shards
+# ---------------------------------------------------------------------------------------------- merging
+
+
+def collect(results: Iterable[Results | Collection]) -> Collection:
+    """The results of several corpora beside each other; the shards of a corpus are merged.
+
+    Raises InputError if a corpus is there twice, or if a shard is missing.
+    """
+    found: dict[str, list[Results]] = {}
+    for each in results:
+        for part in each.parts if isinstance(each, Collection) else (each,):
+            found.setdefault(corpus_of(part), []).append(part)
+    for name, own in found.items():
+        if len(own) > 1 and all(part.part.count == 1 for part in own):
+            raise InputError(
+                f"{len(own)} of the results are of a corpus named {name!r}: give each corpus once, and name them, "
+                "NAME=PATH, if they are several"
+            )
+    if not found:
+        raise InputError("nothing to merge")
+    return Collection(tuple(map(merge, found.values())))
 
 
 def merge(parts: Iterable[Results]) -> Results:
@@ -487,6 +635,7 @@ def merge(parts: Iterable[Results]) -> Results:
     if not found:
         raise InputError("nothing to merge")
     first, count = found[0], found[0].part.count
+    _check_one_corpus(found)
     _check_parts(found, count)
     total = sum(len(results.ids) for results in found)
     ids = np.empty(total, dtype=object)
@@ -498,6 +647,15 @@ def merge(parts: Iterable[Results]) -> Results:
     )
     tallies = tuple(reduce(Tally.plus, same) for same in zip(*(results.tallies for results in found), strict=True))
     return Results(scores, tuple(ids.tolist()), _merged_signatures(found), tallies, first.remarks)
+
+
+def _check_one_corpus(found: Sequence[Results]) -> None:
+    corpora = dict.fromkeys(results.scores[0].corpus for results in found if results.scores)
+    if len(corpora) > 1:
+        raise InputError(
+            f"results of different corpora ({', '.join(corpora)}) are not shards of one: collect() puts them beside "
+            "each other"
+        )
 
 
 def _check_parts(found: Sequence[Results], count: int) -> None:

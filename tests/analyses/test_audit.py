@@ -10,7 +10,7 @@ import pytest
 import karat
 from karat.output import render
 from karat.protocol import published
-from karat.table import number
+from karat.tabular import number
 
 DATA = Path(__file__).parents[1] / "golden"
 SYNTHETIC = [DATA / f"synthetic.{name}.jsonl" for name in ("corpus", "alpha", "beta")]
@@ -109,7 +109,7 @@ def test_without_causes_nothing_is_looked_for() -> None:
 
 def test_json_has_the_rows_of_score_and_the_causes(audit: karat.Audit) -> None:
     found = json.loads(render(audit, "json"))
-    assert list(found) == ["signatures", "rows", "notes", "spread", "rankings", "causes"]
+    assert list(found) == ["signatures", "short_signatures", "rows", "notes", "spread", "rankings", "causes"]
     assert len(found["rows"]) == len(audit.systems) * len(audit.protocols)
     assert found["causes"][0]["difference"].keys() == set(audit.systems)
     [low, high] = found["spread"][0]["low"], found["spread"][0]["high"]
@@ -176,7 +176,7 @@ def test_a_signature_brings_its_reference_set(tmp_path: Path) -> None:
 
 def test_documents_that_a_run_lacks_are_told() -> None:
     found = karat.audit(CORPUS, karat.Run.of(list(SHORT)[:1]), metric="f1@M", protocol=["chan2019"], missing="empty")
-    assert "run: 1 documents without predictions in the run" in found.notes
+    assert "run: 1 document without predictions in the run" in found.notes
 
 
 def test_a_large_corpus_is_sampled_to_see_which_options_matter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,9 @@ def test_a_run_against_itself_has_p_1_and_says_so() -> None:
         assert set(row["tests"].values()) == set(row["adjusted"].values()) == {1.0}
         assert row["difference"] == 0
         assert row["effect"]["superiority"] == 0.5
-    assert sum("are equal on every document" in note for note in found.notes) == 2
+    assert [note for note in found.notes if "equal" in note] == [
+        "x and same are equal on every document (f1@M:all): p is 1"
+    ]
 
 
 @pytest.mark.parametrize("average", ["mean-of-f", "f-of-means", "micro"])
@@ -94,6 +96,106 @@ def test_p_is_adjusted_over_all_comparisons() -> None:
     p = sorted(row["tests"]["wilcoxon"] for row in found)
     by_hand = np.maximum.accumulate(np.minimum(np.array(p) * [3, 2, 1], 1.0))
     assert sorted(row["adjusted"]["wilcoxon"] for row in found) == pytest.approx(by_hand.tolist())
+
+
+SEVEN = [run(f"s{i}", share, seed=i) for i, share in enumerate((0.3, 0.9, 0.5, 0.2, 0.6, 0.4, 0.7))]
+
+
+def cells_of(found: Comparison) -> list[dict[str, list[Any]]]:
+    """For each group of the first table the cells of each system."""
+    return [{row.name: list(row.cells) for row in group.rows} for group in next(found.tables()).groups]
+
+
+@pytest.mark.parametrize("baseline", [None, "s4"])
+def test_several_systems_are_shown_best_first_with_their_differences_to_one(baseline: str | None) -> None:
+    found = compare(corpus(), *SEVEN, metrics=["f1@M", "count_mae"], baseline=baseline, **QUICK)
+    scores = karat.score(corpus(), *SEVEN, metrics=["f1@M"]).scores
+    values = {score.system: float(np.mean(score.per_document())) for score in scores}
+    shown = cells_of(found)[0]
+    assert list(shown) == sorted(values, key=lambda name: -values[name])
+    reference = baseline or max(values, key=lambda name: values[name])
+    p = {
+        frozenset((row["a"], row["b"])): row["adjusted"]["randomisation"]
+        for row in found.rows()[: len(found.rows()) // 2]
+    }
+    for name, (value, difference, adjusted_p) in shown.items():
+        assert value.value == pytest.approx(values[name])
+        if name == reference:
+            assert (difference, adjusted_p) == (None, None)
+        else:
+            assert difference.value == pytest.approx(values[name] - values[reference])
+            assert adjusted_p[0] == p[frozenset((name, reference))]
+    counts = [cells[0].value for cells in cells_of(found)[1].values()]  # of an error: the lowest is the best
+    assert counts == sorted(counts)
+
+
+def test_what_p_is_adjusted_over_is_said_and_is_what_was_compared() -> None:
+    found = compare(corpus(), *SEVEN, metrics=["f1@M", "r@1"], **QUICK)
+    assert len(found.rows()) == 2 * 21
+    p = sorted(row["tests"]["t"] for row in found.rows())
+    by_hand = np.maximum.accumulate(np.minimum(np.array(p) * np.arange(42, 0, -1), 1.0))
+    assert sorted(row["adjusted"]["t"] for row in found.rows()) == pytest.approx(by_hand.tolist())
+    said = " ".join(karat.render(found, "table", 80).split())
+    assert "adjusted over 42 comparisons (Holm), each two systems on each metric, of which the 12 with the best" in said
+    one = " ".join(
+        karat.render(compare(corpus(), *SEVEN, metrics=["f1@M"], baseline="s4", **QUICK), "table", 80).split()
+    )
+    assert "adjusted over 6 comparisons (Holm)." in one
+    assert "--all-pairs" not in one
+
+
+@pytest.mark.parametrize(("width", "metrics", "most"), [(80, 2, 30), (80, 9, 50), (160, 9, 30)])
+def test_seven_systems_fit_a_screen(width: int, metrics: int, most: int) -> None:
+    requests = [f"{name}@{k}" for name in ("f1", "p", "r") for k in (1, 2, "M")][:metrics]
+    found = compare(corpus(), *SEVEN, metrics=requests, resamples=200)
+    text = karat.render(found, "table", width)
+    tables = text.partition("\nnote:")[0]
+    assert tables.count("\n") <= most
+    assert max(map(len, text.splitlines())) <= width
+    every = karat.render(compare(corpus(), *SEVEN, metrics=requests, resamples=200, all_pairs=True), "table", width)
+    assert every.count(" − ") >= 21 * metrics
+
+
+def test_the_rows_of_csv_and_json_are_those_of_all_pairs_whatever_is_shown() -> None:
+    every, best = (
+        compare(corpus(), *SEVEN, metrics=["f1@M"], all_pairs=all_pairs, **QUICK) for all_pairs in (True, False)
+    )
+    assert every.as_dict() == best.as_dict()
+    assert karat.render(every, "csv") == karat.render(best, "csv")
+
+
+def test_all_pairs_and_a_baseline_are_not_shown_together() -> None:
+    with pytest.raises(karat.InputError, match="leave one of the two out"):
+        compare(corpus(), *SEVEN, baseline="s1", all_pairs=True)
+
+
+def test_an_interval_of_a_difference_to_the_best_holds_it_whichever_was_named_first() -> None:
+    for systems in (SEVEN, SEVEN[::-1]):
+        for difference in (
+            cells[1] for cells in cells_of(compare(corpus(), *systems, metrics=["f1@M"], **QUICK))[0].values()
+        ):
+            if difference is not None:
+                low, high = (float(end) for end in difference.after[-1].strip(" []").split(","))
+                assert low <= difference.value <= high < 0
+
+
+def test_one_sided_tests_without_a_baseline_show_every_pair_as_it_was_tested() -> None:
+    text = karat.render(compare(corpus(), *SEVEN, metrics=["f1@M"], alternative="greater", **QUICK), "table", 80)
+    assert all(f"s{a} − s{b}" in text for a, b in combinations(range(7), 2))
+
+
+def test_notes_on_several_corpora_say_which_one_they_are_of() -> None:
+    twice = [
+        karat.Run.of([p if i else {"id": "0", "keyphrases": ["a0", "a0"]} for i, p in enumerate(each)], each.name)
+        for each in SEVEN[:2]
+    ]
+    listed = [(corpus(name="one"), twice), (corpus(name="other"), twice)]
+    notes = compare(listed, metrics=["f1@M"], resamples=99).notes
+    assert [note for note in notes if "repeated" in note] == [
+        f"{name}: {system}, karat: 1 repeated of 179 predictions dropped"
+        for name in ("one", "other")
+        for system in ("s0", "s1")
+    ]
 
 
 def test_results_files_are_compared_like_their_runs(tmp_path: Path) -> None:

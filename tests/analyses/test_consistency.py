@@ -99,7 +99,7 @@ def test_a_run_without_phrases_has_no_shares() -> None:
     assert [row["rival_names_share"] for row in found.rows()] == [None] * 4
     assert [row["entropy"] for row in found.rows()] == [None] * 4
     assert found.notes[:2] == (
-        "mine: 2 phrases without a letter or digit are left out",
+        "mine: 2 phrases without a letter or digit left out",
         "mine: the run has no phrase",
     )
     assert "–" in render(found)

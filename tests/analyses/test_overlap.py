@@ -332,7 +332,7 @@ def test_accepted_phrases_are_references_too(tmp_path: Path) -> None:
 def test_extra_references_are_named_in_notes_and_signature(tmp_path: Path) -> None:
     path = review(tmp_path, {"id": "1", "phrase": "graphs", "accept": True}, {"id": "1", "phrase": "x", "accept": True})
     plain, more = karat.score(CORPUS, B), karat.score(CORPUS, B, extra_references=path)
-    assert f"with 2 extra references for 1 documents ({path})" in more.notes
+    assert f"with 2 extra references for 1 document ({path})" in more.notes
     facts = {name: value for name, _, value in (part.partition("=") for part in more.signatures["karat"].split(","))}
     assert len(facts["extra"]) == 16
     assert more.signatures["karat"].replace(f",extra={facts['extra']}", "") == plain.signatures["karat"]

@@ -349,7 +349,7 @@ def test_a_damaged_file_is_refused_with_its_line(tmp_path: Path, name: str, text
         ({"level": 1.5}, "level is a number above 0 and below 1, not 1.5"),
         ({"interval": "bcq"}, "unknown value of interval 'bcq'"),
         ({"budget": -1}, "budget is a whole number from 0 on"),
-        ({"resamples": 0}, "resamples is a whole number from 1 on"),
+        ({"resamples": 0}, "resamples is a whole number from 1 to 10,000,000"),
     ],
 )
 def test_options_that_cannot_be_are_refused(options: dict[str, Any], said: str) -> None:
@@ -422,7 +422,7 @@ def test_runs_without_a_figure_are_told() -> None:
 def test_tables_show_figures_as_they_were_printed() -> None:
     found = karat.reproduce(CORPUS, SHORT, reported=[figure("0.70", subset="present")], budget=1, **QUICK)
     assert render(found).splitlines()[4].split()[:5] == ["f1@M", "present", ".70", ".7000", ".0000"]
-    assert "What gives the printed digits, of 1 protocols tried" in " ".join(render(found).split())
+    assert "What gives the printed digits, of 1 protocol tried" in " ".join(render(found).split())
     row = render(found, "csv").splitlines()[1].split(",")
     assert row[:9] == ["made", "short", "f1@M", "", "present", "mean-of-f", "0.7", "2", "0.7"]
     assert row[-5:] == ["karat", "mean-of-f", "0.7", "rounded", "1"]

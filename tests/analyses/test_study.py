@@ -98,7 +98,7 @@ def test_tables_that_cannot_be_made_are_explained(folder: Path) -> None:
     assert found.notes[1].endswith("so there is no third table; a lower --min gives 1 at .6")
     lost = lines(folder / "lost.jsonl", REFORMULATIONS[2:])
     notes = karat.study(folder / "corpus.jsonl", lost, run, resamples=9).notes
-    assert "none of the 1 reformulations is kept, so there is no second table" in notes
+    assert "none of 1 reformulation is kept, so there is no second table" in notes
 
 
 def test_files_of_one_name_in_folders_are_one_system(folder: Path) -> None:

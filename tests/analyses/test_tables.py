@@ -318,7 +318,7 @@ def test_the_command_prints_what_was_reviewed(folder: Path, name: str) -> None:
 def test_the_json_keeps_the_envelope(folder: Path) -> None:
     done = command(folder, *TABLES, "averages", "plain.one.karat", "-f", "json")
     found = json.loads(done.stdout)
-    assert list(found) == ["signatures", "rows", "notes"]
+    assert list(found) == ["signatures", "short_signatures", "rows", "notes"]
     assert found == karat.tables("averages", folder / "plain.one.karat").as_dict()
 
 

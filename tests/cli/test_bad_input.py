@@ -184,7 +184,7 @@ def test_lines_of_no_known_fields_are_named(folder: Path) -> None:
 
     assert said == (
         "karat: odd.jsonl: no known format of a run (fields doc, tags_of_mine); "
-        "name it with --from, or its columns with --fields"
+        "name it with --from, or its columns, as --fields id=doc,keyphrases=tags_of_mine"
     )
 
 
@@ -275,7 +275,7 @@ def test_a_pipe_given_as_a_file_is_read_or_named(folder: Path) -> None:
         (["--protocol", "karat,pda=k"], "unknown protocol option 'pda'", "'pad'"),
         (["--protocol", "karat,tokenizer=mark"], "unknown value of option tokenizer 'mark'", "'marks'"),
         (["--protocol", "karat,stemmer=frensh"], "unknown stemmer 'frensh'", "'french'"),
-        (["--language", "frensh"], "unknown stemmer 'frensh'", "'french'"),
+        (["--language", "frensh"], "unknown language 'frensh'", "'french'"),
         (["-m", "ndgc@5"], "unknown metric 'ndgc'", "'ndcg'"),
         (["-m", "f1@5:presnt"], "unknown subset 'presnt'", "'present'"),
         (["-m", "f1@5/macro"], "unknown average of f1 'macro'", "'micro'"),
@@ -350,7 +350,7 @@ def test_a_shard_without_documents_is_said_to_be_empty(folder: Path) -> None:
 
 
 def test_a_format_for_results_that_karat_keeps_is_refused_before_any_work(folder: Path) -> None:
-    said = refusal(folder, "score", "nothing", "nothing", "-f", "json", "-o", "x.karat")
+    said = refusal(folder, *SCORE, "-f", "json", "-o", "x.karat")
 
     assert "-o x.karat writes results for karat itself; leave out -f json" in said
     assert not (folder / "x.karat").exists()
@@ -610,8 +610,8 @@ def test_an_output_suffix_that_no_format_has_is_refused_before_any_work(folder: 
     said = refusal(folder, "score", "corpus.jsonl", "run.jsonl", "-o", "table.xlsx")
 
     assert said == (
-        "karat: -o table.xlsx: .xlsx is the suffix of no format (known: .karat, .md, .tex, .typ, .csv, .json, .txt); "
-        "choose one with -f"
+        "karat: -o table.xlsx: .xlsx is the suffix of no format (known: .karat, .md, .html, .tex, .typ, .csv, .json, "
+        ".txt); choose one with -f"
     )
 
 

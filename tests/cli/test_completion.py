@@ -139,7 +139,7 @@ def test_a_verb_completes() -> None:
 def test_choices_complete() -> None:
     words = "karat score corpus.jsonl run.jsonl -f "
     printed = karat(_KARAT_COMPLETE="zsh_complete", COMP_WORDS=words, COMP_CWORD="5")
-    assert printed.split("\n")[1::3] == ["table", "md", "latex", "typst", "csv", "json"]
+    assert printed.split("\n")[1::3] == ["table", "md", "html", "latex", "typst", "csv", "json"]
 
 
 WIRED = {
@@ -196,7 +196,7 @@ def replies(line: str, folder: Path) -> list[str]:
 
 IN_BASH = {
     "karat sc": ["score"],
-    "karat score c r -f ": ["table", "md", "latex", "typst", "csv", "json"],
+    "karat score c r -f ": ["table", "md", "html", "latex", "typst", "csv", "json"],
     "karat score c r --format=la": ["latex"],
     "karat score c r --protocol chan2019,pad=": ["none", "absent-10"],
     "karat score c r --protocol=chan2019,pa": ["chan2019,pad=none", "chan2019,pad=absent-10"],

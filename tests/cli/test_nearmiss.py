@@ -75,8 +75,11 @@ def test_the_bytes_are_the_same_on_several_processes_and_in_a_file(tmp_path: Pat
         (["--cutoff", "none"], "the cutoff of near misses is a number from 1 on, M, O or G, not 'none'"),
         (["--subset", "presnt"], "'presnt' is not one of 'all', 'present', 'absent'"),
         (["--examples", "-1"], "-1 is not in the range x>=0"),
-        (["-o", "x.karat"], "-o x.karat: this verb writes no .karat file; choose another suffix (known: .md, .tex"),
-        (["-o", "x.doc"], ".doc is the suffix of no format (known: .md, .tex, .typ, .csv, .json, .txt)"),
+        (
+            ["-o", "x.karat"],
+            "-o x.karat: this verb writes no .karat file; choose another suffix (known: .md, .html, .tex",
+        ),
+        (["-o", "x.doc"], ".doc is the suffix of no format (known: .md, .html, .tex, .typ, .csv, .json, .txt)"),
         (["--all-pairs", "nowhere/pairs.jsonl"], "nowhere: there is no such folder"),
         (["--all-pairs", "."], ".: is a directory, not a file"),
         (["--protocol", "karat,stemer=none"], "did you mean 'stemmer'?"),

@@ -105,6 +105,13 @@ COMMANDS = {
     "human.json": ("human", "human.sets.jsonl", *HUMAN_SETS, "--resamples", "200", "-f", "json"),
     "nearmiss.json": ("nearmiss", *SYNTHETIC[:2], "--protocol", "chan2019", "--examples", "1", "-f", "json"),
     "score.txt": ("score", *SYNTHETIC),
+    "score_cite.bib": ("score", *SYNTHETIC[:2], "--protocol", "ye2021", "-m", "f1@5:present", "--cite"),
+    "table.txt": ("table", *SYNTHETIC, f"again={SYNTHETIC[1]}", "--group", "greek=synthetic.alpha,synthetic.beta"),
+    "table.md": ("table", *SYNTHETIC, "--baseline", "synthetic.beta", "--system", "synthetic.alpha=Alpha", "-f", "md"),
+    "table.tex": ("table", *SYNTHETIC, "--percent", "--group", "greek=synthetic.beta", "-f", "latex"),
+    "table.typ": ("table", *SYNTHETIC, "--intervals", "--no-significance", "-f", "typst"),
+    "table.csv": ("table", *SYNTHETIC, "-m", "f1@M:absent", "-m", "count_mae", "--protocol", "chan2019", "-f", "csv"),
+    "table.json": ("table", *SYNTHETIC, "-m", "f1@5:present", "--test", "wilcoxon", "-f", "json"),
     "score.md": ("score", *SYNTHETIC, "-f", "md", "--protocol", "chan2019"),
     "score.tex": ("score", *SYNTHETIC, "-f", "latex", "--protocol", "ye2021", "-m", "f1@M:present", "-m", "p@5:absent"),
     "score.csv": ("score", *SYNTHETIC, "-f", "csv", "-m", "f1@5", "-m", "count_mae:absent"),
@@ -320,8 +327,8 @@ def test_names_of_systems_are_never_markup_nor_formulas(tmp_path: Path) -> None:
 
 def test_json_keeps_the_contract() -> None:
     found = json.loads(karat("score", *SYNTHETIC[:2], "-f", "json").stdout)
-    assert list(found) == ["signatures", "rows", "notes"]
-    assert list(found["signatures"]) == ["karat"]
+    assert list(found) == ["signatures", "short_signatures", "rows", "notes"]
+    assert list(found["signatures"]) == list(found["short_signatures"]) == ["karat"]
     assert [(row["metric"], row["subset"]) for row in found["rows"]] == [
         (f"f1@{k}", subset) for subset in ("present", "absent", "all") for k in ("5", "M", "O")
     ]

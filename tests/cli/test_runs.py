@@ -300,7 +300,7 @@ def test_a_review_is_written_and_scored_with(folder: Path) -> None:
     more = json.loads(done(folder, "score", *files[:2], *flags, "--extra-references", "review.csv")[0])
     assert [row["value"] for row in plain["rows"]] == pytest.approx([(1 / 3 + 1 / 2) / 2, (1 / 3 + 1) / 2])
     assert [row["value"] for row in more["rows"]] == pytest.approx([(1 / 3 + 2 / 2) / 2, (1 / 3 + 1) / 2])
-    assert more["notes"] == ["with 1 extra references for 1 documents (review.csv)"]
+    assert more["notes"] == ["with 1 extra reference for 1 document (review.csv)"]
     assert ",extra=" in more["signatures"]["karat"]
     assert ",extra=" not in plain["signatures"]["karat"]
 

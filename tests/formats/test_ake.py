@@ -303,7 +303,7 @@ def test_references_that_are_not_utf8_are_named_with_their_line(tmp_path: Path) 
     path = tmp_path / "refs.json"
     path.write_bytes(b'{"C-1":\n [["caf\xe9"]]}')
 
-    with pytest.raises(InputError, match=r"refs\.json:2: not UTF-8 at byte 8"):
+    with pytest.raises(InputError, match=r"refs\.json:2: not one JSON object.*not UTF-8 at byte 8"):
         documents(path)
 
 

@@ -295,7 +295,7 @@ def test_what_cannot_be_reached_is_an_error_in_one_sentence() -> None:
         ),
         ("datasets:no/such/folder", "datasets:no/such/folder: there is no such folder, and on the hub"),
         ("datasets:x://y/z", "datasets:x://y/z: there is no such folder, and on the hub"),
-        ("datasets:a/b\0", "datasets:a/b\0: there is no such folder, and on the hub"),
+        ("datasets:a/b\0", "datasets:a/b�: there is no such folder, and on the hub"),
     ],
 )
 def test_a_path_that_names_nothing_says_what_to_write(path: str, message: str) -> None:

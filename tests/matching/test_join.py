@@ -219,7 +219,9 @@ def test_a_document_that_the_corpus_lacks_is_named_with_file_and_line(
 
 
 def test_documents_that_the_corpus_lacks_are_counted() -> None:
-    assert message_of(corpus_of(["d1"]), run_of(["x", "d1", "y", "z"])).endswith("(3 such)")
+    assert message_of(corpus_of(["d1"]), run_of(["x", "d1", "y", "z"])).endswith(
+        "(3 such; --extra ignore leaves them out)"
+    )
 
 
 @pytest.mark.parametrize("size", [1, 2, 10])
@@ -364,7 +366,63 @@ def test_a_run_with_more_lines_is_an_error_that_names_where_the_corpus_ends(
 ) -> None:
     message = message_of(corpus_of(SIX), run_of([None] * length, size), Join(missing=missing))
 
-    assert message == "run.jsonl: goes on after line 6, where corpus.jsonl ends"
+    assert message == "run.jsonl: goes on after line 6, where corpus.jsonl ends; --extra ignore leaves the rest out"
+
+
+# ---------------------------------------------------------------------------------------------- more than the corpus
+
+
+@untimed
+@given(st.permutations([*SIX, "x", "y", "z"]), sizes, sizes)
+def test_documents_beyond_the_corpus_are_ignored_and_counted_wherever_they_stand(
+    ids: list[str], corpus_size: int, size: int
+) -> None:
+    ignored: dict[str, int] = {}
+    found = list(chunks(corpus_of(SIX, corpus_size), [run_of(ids, size)], Join(extra="ignore"), ignored))
+
+    assert joined(corpus_of(SIX, corpus_size), [run_of(ids, size)], Join(extra="ignore")) == expected(SIX)
+    assert [i for chunk in found for i in chunk.ids] == SIX
+    assert ignored == {"run": 3}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 10])
+@pytest.mark.parametrize("length", [6, 7, 20])
+def test_lines_beyond_the_corpus_are_ignored_and_counted(length: int, size: int) -> None:
+    ignored: dict[str, int] = {}
+    list(chunks(corpus_of(SIX), [run_of([None] * length, size)], Join(extra="ignore"), ignored))
+
+    assert ignored == ({"run": length - 6} if length > 6 else {})
+
+
+def test_a_run_that_has_no_document_of_the_corpus_is_an_error_all_the_same() -> None:
+    message = message_of(corpus_of(["d1"]), run_of(["x", "y"]), Join(missing="empty", extra="ignore"))
+
+    assert message == "run.jsonl:1: document 'x' is not in corpus.jsonl (nor is any other of it)"
+
+
+def test_a_document_that_is_twice_in_a_run_is_an_error_also_where_it_is_ignored() -> None:
+    message = message_of(corpus_of(["d1"]), run_of(["x", "d1", "x"]), Join(extra="ignore"))
+
+    assert message == "run.jsonl: id 'x' is on line 1 and on line 3"
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_note_counts_what_was_ignored_and_scores_are_those_of_the_rest(jobs: int) -> None:
+    documents = [{"id": i, "text": "a b", "keyphrases": ["a", "c"]} for i in SIX]
+    predicted = [{"id": i, "keyphrases": ["a"]} for i in SIX]
+    runs = {"more": [*predicted, {"id": "x", "keyphrases": ["c"]}], "same": predicted}
+
+    found = karat.score(documents, runs, metrics=["f1@M"], extra="ignore", jobs=jobs)
+
+    assert [row["value"] for row in found.rows()] == [pytest.approx(2 / 3)] * 2
+    assert [note for note in found.notes if "ignored" in note] == [
+        "more: 1 document of the run ignored, not being in corpus"
+    ]
+    assert [note for note in karat.describe(documents, runs, extra="ignore").notes if "ignored" in note] == [
+        "more: 1 document of the run ignored, not being in corpus"
+    ]
+    with pytest.raises(InputError, match="value of extra"):
+        karat.score(documents, runs, extra="drop")  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------------------------------------- shards

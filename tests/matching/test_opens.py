@@ -36,8 +36,9 @@ class Input:
         self.buffer, self.source = self, source
 
     def read(self, *given):
-        opened["-"] += 1
-        return self.source.read(*given)
+        found = self.source.read(*given)
+        opened["-"] += not given or not found  # once for each time that its end is met
+        return found
 
     def isatty(self):
         return False

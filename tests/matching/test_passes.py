@@ -356,7 +356,10 @@ def test_a_broken_line_is_named_the_same_on_any_number_of_processes(
 @pytest.mark.parametrize(
     ("run", "said"),
     [
-        (run_of(count=11), r"^run\.jsonl:11: document 'd10' is not in corpus\.jsonl \(1 such\)$"),
+        (
+            run_of(count=11),
+            r"^run\.jsonl:11: document 'd10' is not in corpus\.jsonl \(1 such; --extra ignore leaves them out\)$",
+        ),
         (run_of(count=9), r"^run\.jsonl: no predictions for document 'd9' of corpus\.jsonl; score it as empty with"),
     ],
 )

@@ -124,7 +124,7 @@ def test_frequencies_are_counted_once_and_read_again(folder: Path) -> None:
         ("my_models:picky corpus.jsonl -o run.doc", "-o run.doc: its suffix names no format (known: .jsonl"),
         ("my_models:picky corpus.jsonl -f xlsx", "-f xlsx: an Excel file needs a name: -o FILE.xlsx"),
         (
-            "my_models:picky corpus.jsonl --shots a:1",
+            "my_models:picky corpus.jsonl --shots corpus.jsonl:1",
             "--shots is for llm: models only, and the model is my_models:picky",
         ),
         ("llm:small corpus.jsonl --stem", "--stem is not for llm:, and the model is llm:small"),

@@ -74,8 +74,8 @@ def test_a_corpus_is_counted_where_there_is_no_file_of_frequencies(tmp_path: Pat
         ("neural net\t2\n", "the number of documents is missing; write it as the count of --NB_DOC--"),
         ('{"--NB_DOC--": 3, "net": 4}', "a phrase is in 4 documents, but --NB_DOC-- is 3"),
         ('{"--NB_DOC--": 3, "net": -4}', "the count of 'net' is -4; write 0 or more"),
-        ('{"--NB_DOC--": 3, "net": "x"}', "a count is a whole number: Expected `int`, got `str`"),
-        ('{"--NB_DOC--": 3, "net"', "no JSON of phrases and counts: "),
+        ('{"--NB_DOC--": 3, "net": "x"}', "no JSON of phrases and counts (Expected `int`, got `str`"),
+        ('{"--NB_DOC--": 3, "net"', "no JSON of phrases and counts (Input data was truncated)"),
         ('{"net": 3}', "the number of documents is missing"),
     ],
 )

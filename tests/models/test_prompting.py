@@ -101,7 +101,7 @@ def test_wrong_prompts_and_examples_say_what_to_write(server: Endpoint, tmp_path
     for options, why in (
         ({"prompt": tmp_path / "bare.txt"}, r"prompt of a prediction must hold \{text\}"),
         ({"prompt": tmp_path / "plain.txt", "shots": f"{tmp_path}/train.jsonl:1"}, r"must hold \{examples\}"),
-        ({"shots": f"{tmp_path}/train.jsonl:2"}, "only 1 documents there have a text and keyphrases"),
+        ({"shots": f"{tmp_path}/train.jsonl:2"}, "it has no more than 1 document with a text and keyphrases"),
         ({"shots": f"{tmp_path}/train.jsonl"}, "write a corpus and how many of its documents, as train.jsonl:3"),
         ({"limits": Limits(cost=1.0)}, "--max-cost needs to know what tokens cost"),
     ):
@@ -120,7 +120,7 @@ def test_a_document_without_an_answer_is_named_and_the_others_are_written(server
     found = said(asking(server, store=tmp_path / "a.sqlite"), output=str(run))
     assert found.failure == (
         "no keyphrases of document 'd1': the endpoint answers 400: too long; "
-        f"4 predictions are in {run}; the same command goes on from here"
+        f"{run} has 4 predictions; the same command goes on from here"
     )
     assert karat.read_run(run).ids == ["d2", "d3", "d4", "d5"]
     assert said(asking(server, store=tmp_path / "a.sqlite"), output=str(run)).failure is None

@@ -134,7 +134,7 @@ def test_a_folder_of_files_is_a_corpus_whose_ids_are_paths(tmp_path: Path) -> No
         ("sub/d.md", "Gnats", "They bite."),
     ]
     assert given.corpus.ids == [each.id for each in given.corpus]
-    assert given.notes == ("2 files are no documents and were left out (1 .jsonl, 1 .png)",)
+    assert given.notes == ("left out 2 files of other kinds than documents (1 .jsonl, 1 .png)",)
 
 
 def test_a_folder_in_a_format_of_the_field_is_still_a_corpus(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 NAMES = (
     "Results",
+    "Collection",
+    "PaperTable",
     "Audit",
     "Comparison",
     "Check",
@@ -58,6 +60,8 @@ def names_in(result: str) -> tuple[str, ...]:
     """The names that stand in the tables of a result; long ones may be cut."""
     others = {
         "Results": (CORPUS, ONE, TWO),
+        "Collection": (CORPUS, ONE, TWO),
+        "PaperTable": (CORPUS, ONE, TWO, TYPST),
         "Audit": (CORPUS, ONE, TWO),
         "Tables": (ONE, TWO),
         "Consistency": (ONE, TWO),
@@ -87,6 +91,10 @@ def every() -> dict[str, Result]:
     pairs = [{"a": "d0", "b": "d1"}, {"a": "d1", "b": "d2"}, {"a": "d2", "b": "d3"}]
     found: list[Result] = [
         results,
+        karat.collect([results, karat.score(karat.Corpus.of(DOCUMENTS, TWO), runs[0], metrics=["f1@5:present"])]),
+        karat.table(
+            corpus, *runs, metrics=["f1@5:present", "f1@M"], groups={TYPST: [TWO]}, resamples=FEW, intervals=True
+        ),
         karat.audit(corpus, *runs, protocol=["chan2019", "meng2017"]),
         karat.compare(corpus, *runs, metrics=["f1@M", "r@M:present"], resamples=FEW),
         karat.check(results, minimum={"f1@M": 0.1}, no_worse_than=results, resamples=FEW),

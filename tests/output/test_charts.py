@@ -24,9 +24,10 @@ from karat.analyses.compare import Ranking
 from karat.analyses.confidence.result import Confidence
 from karat.analyses.describe.result import Description
 from karat.errors import InputError
+from karat.inert import inert
 from karat.metrics.base import parse_request
 from karat.output.charts import KINDS, Chart, as_json, charts_of, figures, pdf, plot, png, svg
-from karat.output.charts.base import AT_ONCE, COLOURS, DASHES, MOST, SHAPES, in_turn, names, plain, short
+from karat.output.charts.base import AT_ONCE, COLOURS, DASHES, MOST, SHAPES, in_turn, names, plain, short, style
 from karat.output.charts.drawing import config
 from karat.output.charts.scores import histogram
 from karat.results import Results
@@ -171,7 +172,7 @@ def test_the_critical_difference_diagram_joins_systems_that_do_not_differ(result
     chart = only(replace(compared, rankings=(ranking,)), "ranks")
     bars = [value for value in values(chart.spec) if "low" in value]
     assert [(round(bar["low"], 2), round(bar["high"], 2)) for bar in bars] == [(1.92, 3.18)]
-    names_ = [value["name"] for value in values(chart.spec) if "name" in value]
+    names_ = [value["beside"] for value in values(chart.spec) if "beside" in value]
     assert names_ == ["C4.5+m+cf (1.96)", "C4.5+m (2.00)", "C4.5+cf (2.89)", "C4.5 (3.14)"]
     below = " ".join(chart.spec["title"]["subtitle"]) if chart.spec else ""
     assert "Bars join systems less than 1.25 apart (Nemenyi, alpha 0.05); Friedman p\u00a0.0200." in below
@@ -262,8 +263,11 @@ def test_names_are_text_whatever_they_look_like(hostile: Results) -> None:
     assert sum(text.startswith("LLL") for text in said) == 2
     assert len({text for text in said if text.startswith("LLL")}) == 2
     assert {element.tag.rpartition("}")[2] for element in ET.fromstring(drawn).iter()} <= {
-        *("svg", "g", "path", "line", "text", "rect", "defs", "clipPath", "tspan"),
+        *("svg", "g", "path", "line", "text", "rect", "defs", "clipPath", "tspan", "title"),
     }
+    told = ["".join(each.itertext()) for each in ET.fromstring(drawn).iter() if each.tag.endswith("}title")]
+    for name in HOSTILE[:10]:
+        assert any(text.startswith(f"{name}: .") for text in told)
 
 
 def test_text_from_files_stands_in_values_and_titles_alone(hostile: Results) -> None:
@@ -271,7 +275,7 @@ def test_text_from_files_stands_in_values_and_titles_alone(hostile: Results) -> 
     fields = set(re.findall(r'"field": "([^"]*)"', spec))
     assert fields <= {"name", "x", "low", "high"}
     assert "expr" not in spec
-    assert "signal" not in re.sub(r'"\{\\"signal\\": \\"width\\"\}"', "", spec)
+    assert "signal" not in re.sub(r'\{\\"signal\\": \\"width\\"\}', "", spec)
 
 
 @given(st.lists(st.text(max_size=60), max_size=8))
@@ -281,12 +285,12 @@ def test_shown_names_are_short_and_never_the_same(given: list[str]) -> None:
     assert len(set(shown.values())) == len(set(given))
     for name in shown.values():
         assert len(name) <= 36
-        assert all(letter.isprintable() or letter in "\u200c\u200d" for letter in name)
+        assert inert(name) == name
         assert name
 
 
-def test_marks_that_turn_the_text_around_are_left_out() -> None:
-    assert plain("abc\u202edef\u2066") == "abcdef"
+def test_marks_that_turn_the_text_around_do_not_act() -> None:
+    assert plain("abc\u202edef\u2066") == "abc�def�"
     assert short("\u200f") == "(no name)"
 
 
@@ -352,6 +356,7 @@ def test_every_chart_is_drawn_with_its_title_and_holds_no_address(
             "differences",
             "reliability",
             "kpp",
+            "perplexity",
             "tokens",
             "risk",
             "prmu",
@@ -420,6 +425,36 @@ def test_colours_can_be_seen_on_both_grounds_and_systems_told_apart_without_them
         assert (luminance(colour) + 0.05) / (dark + 0.05) >= 3.7
     assert len(set(in_turn(SHAPES, AT_ONCE))) == AT_ONCE
     assert len({tuple(dash) for dash in in_turn(DASHES, AT_ONCE)}) == AT_ONCE
+    assert len({style(number).colour for number in range(AT_ONCE)}) == AT_ONCE
+
+
+# What is seen of red, green and blue (linear) by who lacks a kind of cone (Machado, Oliveira and Fernandes 2009).
+DEFICIENT = {
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+
+
+def lab(colour: str, seen: tuple[tuple[float, ...], ...]) -> np.ndarray[Any, Any]:
+    """The CIE L*a*b* colour that is seen."""
+    parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    rgb = np.clip(np.array(seen) @ linear, 0, 1)
+    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ rgb
+    x, y, z = np.cbrt(np.maximum(xyz / (0.9505, 1, 1.089), 0.008856))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("kind", DEFICIENT)
+def test_of_twenty_systems_no_two_have_the_shape_and_for_the_colour_blind_the_colour_in_common(kind: str) -> None:
+    styles = [style(number) for number in range(20)]
+    assert len({(each.colour, each.shape) for each in styles}) == 20
+    for i, one in enumerate(styles):
+        for other in styles[:i]:
+            if one.shape == other.shape:
+                apart = lab(one.colour, DEFICIENT[kind]) - lab(other.colour, DEFICIENT[kind])
+                assert np.sqrt((apart**2).sum()) > 10, (one, other)  # 2.3 is just noticeable
 
 
 # ---------------------------------------------------------------------------------------------- the command
@@ -446,7 +481,7 @@ def test_the_command_lists_the_kinds_that_there_are(folder: Path) -> None:
 def test_results_of_scores_are_drawn_from_karat_files_alone(folder: Path, results: Results) -> None:
     results.save(folder / "x.karat")
     drawn = [name for name in KINDS if karat_plot(folder, name, "x.karat", "-o", f"{name}.json").returncode == 0]
-    assert drawn == ["scores", "pr", "differences"]  # ranks are of several corpora
+    assert drawn == ["scores", "pr", "differences", "corpora", "cutoffs"]  # ranks are of several corpora
 
 
 def test_the_command_writes_what_python_writes(folder: Path, results: Results) -> None:
@@ -478,7 +513,7 @@ def test_the_command_draws_kinds_of_other_verbs(folder: Path, kind: str) -> None
         (("overlap", "corpus.jsonl", "a.jsonl", "b.jsonl", "-m", "f1@5"), "has no metrics to choose"),
         (("overlap", "x.karat"), "overlap is not drawn from .karat files"),
         (("scores", "x.karat", "a.jsonl"), "give .karat files alone"),
-        (("prmu", "corpus.jsonl", "--pairs", "x"), "--pairs is for homogeneity, not for prmu"),
+        (("prmu", "corpus.jsonl", "--pairs", "a.jsonl"), "--pairs is for homogeneity, not for prmu"),
         (("recall", "corpus.jsonl", "-o", "x.svg"), "there is nothing to draw: there is no run"),
     ],
 )

@@ -8,8 +8,8 @@ import pytest
 
 from karat.output.markup import html, markdown, parts_of
 from karat.output.papers import latex, pieces_of, typst
-from karat.output.terminal import size, terminal, wrap
-from karat.table import COUNT, P_BOUND, TEXT, Cell, Column, Group, Marked, Row, Table, rows_of
+from karat.output.terminal import terminal, wrap
+from karat.tabular import COUNT, P_BOUND, TEXT, Cell, Column, Group, Kind, Marked, Row, Table, number, rows_of, size
 
 SCORES = Table(
     "corpus, 400 documents",
@@ -57,6 +57,36 @@ def test_a_wide_terminal_shows_in_one_block_what_a_narrow_one_shows_in_several()
         "a          .0000     .0100     .0200",
     ]
     assert shown(table, 40)[4] == "        present"
+
+
+def test_columns_below_one_corpus_stay_together() -> None:
+    kind = Kind(number, hang=True)
+    columns = [
+        Column(name, kind, above=(corpus, "present")) for corpus in ("bees", "ants") for name in ("f1@5", "f1@M")
+    ]
+    cells = [Cell(0.5, (Marked("†", "raised"),), "bold", "*"), 0.25, 0.75, None]
+    table = Table("", "system", columns, rows_of([("a", cells), ("b", [0.1] * 4)]))
+    assert shown(table, 60) == [
+        "        bees            ants",
+        "        present         present",
+        "system     f1@5   f1@M   f1@5   f1@M",
+        "a       .5000*†  .2500  .7500",
+        "b       .1000    .1000  .1000  .1000",
+    ]
+    # Three columns would fit; the third one goes with its own corpus.
+    assert shown(table, 32) == [
+        "        bees",
+        "        present",
+        "system     f1@5   f1@M",
+        "a       .5000*†  .2500",
+        "b       .1000    .1000",
+        "",
+        "        ants",
+        "        present",
+        "system   f1@5   f1@M",
+        "a       .7500",
+        "b       .1000  .1000",
+    ]
 
 
 @pytest.mark.parametrize("width", [160, 80, 40])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import karat
-from karat.output.markup import Marked, bold, seen
+from karat.inert import inert
+from karat.output.markup import Marked, bold
 from karat.output.papers import Printed, latex, literal, tex
 from karat.output.papers import typst as written
 from tests.forked import program
@@ -43,15 +45,17 @@ def texts(content: Any) -> Iterator[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_typst_reads_the_tables_of_every_result_as_they_are_meant(name: str) -> None:
     found = every()[name]
-    tables = figures(karat.render(found, "typst"))
-    assert len(tables) == karat.render(found, "latex").count(r"\begin{table}")
-    for table in tables:
-        [caption], cells = texts(table["caption"]["body"]), list(texts(table["body"]))
+    written_out = karat.render(found, "typst")
+    tables = figures(written_out)
+    bodies = json.loads(typst.query(written_out.encode(), "table"))  # one that is made smaller stands within a layout
+    assert len(bodies) == len(tables) == len(re.findall(r"\\begin\{table\*?\}", karat.render(found, "latex")))
+    for table, body in zip(tables, bodies, strict=True):
+        [caption], cells = texts(table["caption"]["body"]), list(texts(body))
         assert len(caption) > 20
         assert len(cells) > 4
         assert table["kind"] == "table"
-    said = [*texts([table["body"] for table in tables]), *texts([table["caption"]["body"] for table in tables])]
-    said += texts(json.loads(typst.query(karat.render(found, "typst").encode(), "par")))
+    said = [*texts(bodies), *texts([table["caption"]["body"] for table in tables])]
+    said += texts(json.loads(typst.query(written_out.encode(), "par")))
     for each in names_in(name):
         assert any(each in text for text in said), each
 
@@ -61,26 +65,35 @@ def test_groups_have_rules_heads_span_and_the_best_is_bold() -> None:
         "Scores.",
         ["system", "f1@5", "f1@M"],
         [[("one", [(bold(".5"), Marked("a", "raised")), ".4"])], [("two", []), ("  of it", [".3", "−.1"])]],
-        above=[("present", 2)],
+        above=[[("bees", 2)], [("present", 1), ("", 1)]],
+        hang=[True, False],
         below=["mean", "micro"],
     )
     [figure] = figures(written([table]))
     rules = [each["func"] for each in figure["body"]["children"]]
     assert rules == ["hline", "header", "hline", *["cell"] * 3, "hline", *["cell"] * 4, "hline"]
     head = figure["body"]["children"][1]["children"]
-    assert [list(texts(each)) for each in head[:2]] == [[""], ["present"]]
+    assert [list(texts(each)) for each in head[:2]] == [[""], ["bees"]]
     assert head[1]["colspan"] == 2
-    assert list(texts(head)) == ["", "present", "system", "f1@5", "f1@M", "", "mean", "micro"]
+    assert list(texts(head)) == ["", "bees", "", "present", "", "system", "f1@5", "f1@M", "", "mean", "micro"]
+    assert [(each["start"], each["end"]) for each in head if each["func"] == "hline"] == [(1, 3), (1, 2)]
     best = figure["body"]["children"][4]["body"]["children"]
-    assert [each["func"] for each in best] == ["strong", "super"]
+    assert [each["func"] for each in best] == ["strong", "box"]
     assert list(texts(best)) == [".5", "a"]
-    assert r"\textbf{.5}\textsuperscript{a} & .4 \\" in latex([table])
+    assert r"\textbf{.5}\rlap{\textsuperscript{a}} & .4 \\" in latex([table])
+    head_of_latex = [
+        r" & \multicolumn{2}{c}{bees} \\",
+        r"\cmidrule(lr){2-3}",
+        r" & \multicolumn{1}{c}{present} & \multicolumn{1}{c}{} \\",
+        r"\cmidrule(lr){2-2}",
+    ]
+    assert "\n".join(head_of_latex) in latex([table])
     assert r"\quad of it & .3 & $-$.1 \\" in latex([table])
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=20))
 def test_any_text_comes_back_from_typst_as_it_was_given(given: list[str]) -> None:
-    shown = [seen(text) for text in given]
+    shown = [inert(text) for text in given]
     code = f"#metadata(({', '.join(map(literal, given))},)) <said>"
     assert json.loads(typst.query(code.encode(), "<said>", field="value", one=True)) == shown
 

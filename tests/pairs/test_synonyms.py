@@ -135,7 +135,7 @@ def test_ids_are_new_and_references_are_kept(wordnet: Path) -> None:
     [record] = found
     assert (record.id, record.source, record.method) == ("7~synonyms", "7", "synonyms")
     assert (record.keyphrases, record.reference_sets) == (["car"], {"author": ["x"]})
-    assert found.notes == ("1 documents without title and text are left out",)
+    assert found.notes == ("1 document without title and text left out",)
     assert [document.id for document in found.as_corpus()] == ["7~synonyms"]
 
 

@@ -60,7 +60,10 @@ def test_a_pair_that_is_not_there_is_named(tmp_path: Path) -> None:
         (TSV + "c\td\thigh\n", "line 3: the score 'high' is not a number"),
         (TSV + "c\td\n", "line 3: 2 columns separated by tabs, not 3 (prediction, reference, score)"),
         (TSV + "a\tb\t0.5\n", "line 3: 'a' / 'b' has the score 0.5, but 1 on line 2"),
-        (JSON + '{"prediction": "c", "reference": "d", "score": NaN}', "line 4: the score nan is not in [0, 1]"),
+        (
+            JSON + '{"prediction": "c", "reference": "d", "score": NaN}',
+            "line 4: not JSON (NaN and Infinity",
+        ),
         (JSON + '{"prediction": "c", "reference": "d", "score": -1}', "line 4: the score -1 is not in [0, 1]"),
         (JSON + '{"prediction": "c", "reference": "d", "score": true}', "line 4: the score True is not in [0, 1]"),
         (JSON + '{"prediction": "c", "reference": "d", "score": null}', "line 4: the score None is not a number"),

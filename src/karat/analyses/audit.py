@@ -16,7 +16,7 @@ from typing import Any
 from karat.analyses.score import ScoreOptions, reading_of, score_with
 from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
-from karat.errors import MissingExtraError
+from karat.errors import MissingExtraError, counted
 from karat.matching.inputs import (
     CorpusLike,
     Development,
@@ -29,9 +29,10 @@ from karat.matching.inputs import (
     as_runs,
 )
 from karat.matching.passes import Pass
-from karat.metrics.base import parse_request
+from karat.metrics.base import parse_request, with_own_name
 from karat.options import (
     By,
+    Extra,
     JoinOptions,
     Missing,
     Progress,
@@ -45,7 +46,7 @@ from karat.options import (
 )
 from karat.protocol import Counting, Matching, Protocol, change, option_fields, published
 from karat.results import Displayed, Results
-from karat.table import NUMBER, SIGNED, Column, Group, Row, Table, number, signed
+from karat.tabular import NUMBER, SIGNED, Column, Group, Row, Table, number, signed
 from karat.text.tokens import tokenizer
 
 DEFAULT_METRIC = "f1@M:present"
@@ -152,7 +153,7 @@ class Audit(Displayed):
 
     def tables(self) -> Iterator[Table]:
         """The scores, protocols down and systems across; in words why they differ; how much each option changes."""
-        title = f"{self.results.scores[0].corpus}, {len(self.results.ids):,} documents, {self.metric}"
+        title = f"{self.results.scores[0].corpus}, {counted(len(self.results.ids), 'document')}, {self.metric}"
         names = {p: f"{p}*" if p.experimental else str(p) for p in self.protocols}
         scores = Group([Row(name, self.values[str(protocol)]) for protocol, name in names.items()])
         spread = Group([Row("spread", [each.high - each.low for each in self.spreads()])])
@@ -327,6 +328,7 @@ def audit(
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    extra: Extra = "error",
     development: Development | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -369,7 +371,7 @@ def in_pass(reading: Pass, scoring: ScoreOptions, notes: Sequence[str] = ()) -> 
             values.setdefault(each.protocol, []).append(each.value)
         return Audit(
             results,
-            str(scoring.metrics),
+            with_own_name(str(scoring.metrics)),
             reading.setup.systems,
             protocols,
             {str(p): tuple(values[str(p)]) for p in protocols},
@@ -394,8 +396,14 @@ def _left_out(results: Results) -> list[str]:
         if each.undefined and each.protocol not in undefined.setdefault(each.undefined, []):
             undefined[each.undefined].append(each.protocol)
     return [
-        *(f"{system}: {count:,} documents without predictions in the run" for system, count in missing.items()),
-        *(f"{count:,} documents left out, undefined, under {', '.join(names)}" for count, names in undefined.items()),
+        *(
+            f"{system}: {counted(count, 'document')} without predictions in the run"
+            for system, count in missing.items()
+        ),
+        *(
+            f"{counted(count, 'document')} left out, undefined, under {', '.join(names)}"
+            for count, names in undefined.items()
+        ),
         *(note for tally in results.tallies for note in tally.spelling_notes()),
     ]
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from karat.analyses.compare import NAMES, RESAMPLED, TESTS, CompareOptions, Pair, Test, compare_results, without_seed
 from karat.analyses.compare_tables import CORRECTION_NAMES, by_tests
-from karat.errors import InputError, unknown
+from karat.errors import InputError, counted, unknown
 from karat.metrics.base import Request, parse_request
 from karat.options import (
     Correction,
@@ -32,7 +32,7 @@ from karat.protocol import parse_protocol
 from karat.results import Displayed, Results, Score, load
 from karat.stats.corrections import adjusted, bounded
 from karat.stats.tests import enough_resamples, too_few
-from karat.table import BOUND, FIGURE, P_BOUND, SIGNED, Column, Group, Row, Table
+from karat.tabular import BOUND, FIGURE, P_BOUND, SIGNED, Column, Group, Row, Table
 
 Kind = Literal["min", "max", "no-worse-than"]
 NEW, OLD = "new", "old"  # what systems are called while they are compared
@@ -154,7 +154,7 @@ class Check(Displayed):
             own = [each for each in self.checked if (each.system, each.protocol) == (system, protocol)]
             groups.append(Group([_row(each) for each in own], f"{system}, {protocol}"))
         yield Table(
-            f"{self.checked[0].corpus}, {self.documents:,} documents: {verdict}",
+            f"{self.checked[0].corpus}, {counted(self.documents, 'document')}: {verdict}",
             "check",
             COLUMNS,
             groups,

@@ -34,6 +34,7 @@ from karat.metrics.base import Request, parse_request
 from karat.options import (
     By,
     Correction,
+    Extra,
     Interval,
     JoinOptions,
     Missing,
@@ -54,7 +55,7 @@ from karat.options import (
     renamed,
     seed_option,
 )
-from karat.results import Displayed, Results, Score, load
+from karat.results import Collection, Displayed, Results, Score, corpus_of, load_all, notes_of, signatures_of, signed
 from karat.stats.base import Floats
 from karat.stats.corrections import adjusted, bounded
 from karat.stats.effects import detectable, documents_needed, effect, spread
@@ -73,7 +74,7 @@ from karat.stats.tests import (
     too_few,
     wilcoxon,
 )
-from karat.table import Table
+from karat.tabular import Table
 
 Test = Literal["randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact"]
 TESTS: tuple[Test, ...] = ("randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact")
@@ -121,6 +122,9 @@ class CompareOptions:
     level: float = level_option()
     interval: Interval = interval_option()
     stars: bool = option(False, "Mark differences: * adjusted p at most .05, ** .01, *** .001.")
+    all_pairs: bool = option(
+        False, "Show the difference of every two systems, not only those to the best; p is adjusted over all anyway."
+    )
     join: JoinOptions = group(JoinOptions)
     development: Development | None = development_option()
     work: WorkOptions = group(WorkOptions)
@@ -289,7 +293,7 @@ class Comparison(Displayed):
     def as_dict(self) -> dict[str, Any]:
         """The whole JSON output."""
         return {
-            "signatures": dict(self.signatures),
+            **signed(self.signatures),
             "rows": self.rows(),
             "systems": self.systems(),
             "rankings": [ranking.as_dict() for ranking in self.rankings],
@@ -318,8 +322,8 @@ def _or_none(value: Any) -> Any:
 
 @public(CompareOptions)
 def compare(
-    corpus: CorpusLike | CorporaLike | Results,
-    *runs: RunLike | Results,
+    corpus: CorpusLike | CorporaLike | Results | Collection,
+    *runs: RunLike | Results | Collection,
     protocol: ProtocolsLike = "karat",
     metrics: MetricsLike | None = None,
     baseline: str | None = None,
@@ -332,10 +336,12 @@ def compare(
     level: float = 0.95,
     interval: Interval = "bca",
     stars: bool = False,
+    all_pairs: bool = False,
     references: str | None = None,
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    extra: Extra = "error",
     development: Development | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -348,6 +354,8 @@ def compare(
     if results are not of the same documents.
     """
     options = options_from(CompareOptions, locals())
+    if all_pairs and baseline is not None:
+        raise InputError("--all-pairs shows each system with each, --baseline all with one: leave one of the two out")
     if is_results(corpus):
         if metrics:
             raise InputError("-m chooses nothing in .karat files: score with the metric, or leave it out")
@@ -362,13 +370,19 @@ compare_corpora = renamed(compare, "compare_corpora")
 
 
 def all_results(given: Iterable[Any]) -> list[Results]:
-    """Results that are given as such or by their paths."""
-    return [each if isinstance(each, Results) else load(str(each)) for each in given]
+    """Results that are given as such or by their paths; those of several corpora one by one."""
+    found: list[Results] = []
+    for each in given:
+        if isinstance(each, Collection):
+            found += each.parts
+        else:
+            found += [each] if isinstance(each, Results) else load_all(str(each))
+    return found
 
 
 def is_results(given: Any) -> bool:
     """Whether something is results, or the path of a file of them."""
-    return isinstance(given, Results) or (isinstance(given, str | Path) and str(given).endswith(".karat"))
+    return isinstance(given, Results | Collection) or (isinstance(given, str | Path) and str(given).endswith(".karat"))
 
 
 def _scored(corpus: Corpus, runs: Sequence[Run], options: CompareOptions) -> Results:
@@ -401,42 +415,92 @@ def _found_beside(text: str) -> str | None:
 
 def compare_results(results: Sequence[Results], options: CompareOptions) -> Comparison:
     """The systems of results compared; results of one corpus must be of the same documents and signatures."""
-    chosen = options
-    corpora = _by_corpus(results)
-    families: list[_Family] = []
-    for name, parts in corpora.items():
-        families += _families(name, parts)
+    families = families_of(results)
     if not families:
         raise InputError("there is no metric on which two systems could be compared")
-    if chosen.resamples is None:
-        comparisons = sum(len(list(_compared(family.systems, chosen.baseline))) for family in families)
-        chosen = replace(chosen, resamples=enough_resamples(comparisons, chosen.alpha))
-    measured = [_measured(family, chosen) for family in families]
-    pairs = _adjusted([pair for _, own in measured for pair in own], chosen)
-    standings = [each for own, _ in measured for each in own]
+    for family in families:
+        if options.baseline is not None and options.baseline not in family.systems:
+            raise unknown("baseline", options.baseline, family.systems)
+    measured = measure(families, options)
+    standings, pairs, chosen = measured.standings, measured.pairs, measured.options
     rankings, of_ranks = _rankings(standings, results, chosen)
-    notes = dict.fromkeys(note for each in results for note in each.notes)
     return Comparison(
         tuple(_lettered(standings, pairs, chosen)),
         tuple(pairs),
         tuple(rankings),
-        {name: len(parts[0].ids) for name, parts in corpora.items()},
-        {k: v for each in results for k, v in each.signatures.items()},
+        {corpus_of(each): len(each.ids) for each in results},
+        signatures_of(results),
         chosen,
         (
-            *notes,
-            *_equal_pairs(pairs),
-            *_of_seeds(pairs, standings, chosen),
-            *_test_notes(pairs, chosen),
+            *notes_of(results),
+            *_equal_systems(pairs, several=len(set(map(corpus_of, results))) > 1),
+            *measured.notes(),
             *dict.fromkeys(of_ranks),
         ),
     )
 
 
-def _equal_pairs(pairs: Sequence[Pair]) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Each system by itself and the pairs that are compared, with the options that they were measured by."""
+
+    standings: tuple[Standing, ...]
+    pairs: tuple[Pair, ...]
+    options: CompareOptions  # with the number of resamples that were drawn
+
+    def notes(self) -> Iterator[str]:
+        """What a reader of intervals and p-values should know."""
+        yield from _of_seeds(self.pairs, self.standings, self.options)
+        yield from _test_notes(self.pairs, self.options)
+
+
+def measure(families: Sequence[Family], options: CompareOptions, *, tested: bool = True) -> Measured:
+    """The systems of families with intervals and, if `tested`, compared: all of a family, or each with the baseline.
+
+    In a family that lacks the baseline none is compared. P-values are adjusted over all comparisons.
+    """
+    if options.resamples is None:
+        comparisons = sum(len(list(_compared(family.systems, options.baseline))) for family in families)
+        options = replace(options, resamples=enough_resamples(comparisons if tested else 1, options.alpha))
+    measured = [_measured(family, options, tested) for family in families]
+    pairs = _adjusted([pair for _, own in measured for pair in own], options)
+    return Measured(tuple(each for own, _ in measured for each in own), tuple(pairs), options)
+
+
+def _equal_systems(pairs: Sequence[Pair], several: bool) -> Iterator[str]:
+    """Which systems are equal on every document, and on which metrics; on which of several corpora."""
+    alike: dict[tuple[str, tuple[str, ...]], list[Request]] = {}
+    for (corpus, request), own in _equal_pairs(pairs).items():
+        for systems in _joined(own):
+            alike.setdefault((corpus, tuple(systems)), []).append(request)
+    for (corpus, names), requests in alike.items():
+        where = f" of {corpus}" if several else ""
+        metrics = ", ".join(dict.fromkeys(map(_label, requests)))
+        listed = f"{', '.join(names[:-1])} and {names[-1]}"
+        yield f"{listed} are equal on every document{where} ({metrics}): p is 1"
+
+
+def _equal_pairs(pairs: Sequence[Pair]) -> dict[tuple[str, Request], list[tuple[str, str]]]:
+    """By corpus and metric the pairs of systems that are equal on every document."""
+    found: dict[tuple[str, Request], list[tuple[str, str]]] = {}
     for pair in pairs:
         if pair.effect.get("wins") == 0 and pair.effect.get("losses") == 0 and pair.difference == 0:
-            yield f"{pair.a} and {pair.b} are equal on every document ({_label(pair.request)}): p is 1"
+            found.setdefault((pair.corpus, pair.request), []).append((pair.a, pair.b))
+    return found
+
+
+def _joined(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """The names that are in pairs with one another, directly or over others.
+
+    >>> _joined([("a", "b"), ("c", "d"), ("b", "e")])
+    [['a', 'b', 'e'], ['c', 'd']]
+    """
+    groups: list[dict[str, None]] = []
+    for pair in pairs:
+        first, *others = [group for group in groups if not group.keys().isdisjoint(pair)] or [{}]
+        groups = [group for group in groups if group not in others] + ([first] if not first else [])
+        first.update(dict.fromkeys(name for group in (*others, pair) for name in group))
+    return [list(group) for group in groups]
 
 
 def _test_notes(pairs: Sequence[Pair], options: CompareOptions) -> Iterator[str]:
@@ -480,8 +544,8 @@ def _label(request: Request) -> str:
     return f"{request.label}:{request.subset}{options}"
 
 
-def _by_corpus(results: Sequence[Results]) -> dict[str, list[Results]]:
-    """The results of each corpus, which must be of the same documents under the same conventions."""
+def by_corpus(results: Sequence[Results]) -> dict[str, list[Results]]:
+    """The results of each corpus. Raises InputError if they are not of the same documents and conventions."""
     found: dict[str, list[Results]] = {}
     for each in results:
         if not each.scores:
@@ -508,7 +572,7 @@ def _check_alike(corpus: str, one: Results, other: Results) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Family:
+class Family:
     """The systems that are compared on one metric of one corpus, each with the scores of its seeds."""
 
     corpus: str
@@ -520,6 +584,7 @@ class _Family:
 
     @property
     def better(self) -> Better:
+        """Which values are better; the higher ones where neither is known to be."""
         return self.request.spec.better or "higher"
 
 
@@ -533,7 +598,16 @@ def without_seed(name: str) -> str:
     return found[1] if found else name
 
 
-def _families(corpus: str, parts: Sequence[Results]) -> list[_Family]:
+def families_of(results: Sequence[Results], least: int = 2) -> list[Family]:
+    """The families of results that have so many systems at least.
+
+    Raises InputError if results of one corpus are not of the same documents and signatures.
+    """
+    families = [family for name, parts in by_corpus(results).items() for family in _families(name, parts)]
+    return [family for family in families if len(family.systems) >= least]
+
+
+def _families(corpus: str, parts: Sequence[Results]) -> list[Family]:
     scores: dict[tuple[str, Request], dict[str, list[Score]]] = {}
     for each in (one for results in parts for one in results.scores):
         family = scores.setdefault((each.protocol, each.request.without_fitted()), {})
@@ -545,9 +619,8 @@ def _families(corpus: str, parts: Sequence[Results]) -> list[_Family]:
     beside = {key: family for key, family in scores.items() if key[1].metric == "found"}
     requested = {key: family for key, family in scores.items() if key not in beside or len(beside) == len(scores)}
     return [
-        _Family(corpus, protocol, request, len(parts[0].ids), systems, _beside(beside, protocol, request))
+        Family(corpus, protocol, request, len(parts[0].ids), systems, _beside(beside, protocol, request))
         for (protocol, request), systems in requested.items()
-        if len(systems) > 1
     ]
 
 
@@ -582,11 +655,9 @@ class _System:
         return float(np.mean(self.values))
 
 
-def _measured(family: _Family, options: CompareOptions) -> tuple[list[Standing], list[Pair]]:
-    """What is found on one metric: each system by itself, and the pairs that are compared."""
+def _measured(family: Family, options: CompareOptions, tested: bool) -> tuple[list[Standing], list[Pair]]:
+    """What is found on one metric: each system by itself, and the pairs that are compared, if any are."""
     names = list(family.systems)
-    if options.baseline is not None and options.baseline not in names:
-        raise unknown("baseline", options.baseline, names)
     samples = [[sample_of(score, family.documents) for score in family.systems[name]] for name in names]
     single = [own[0] for own in samples if len(own) == 1]
     drawn = iter(estimate(single, options.drawn, options.seed) if single else ())
@@ -602,7 +673,7 @@ def _measured(family: _Family, options: CompareOptions) -> tuple[list[Standing],
         for name, own in zip(names, samples, strict=True)
     ]
     by_name = {system.name: system for system in systems}
-    ordered = [(by_name[a], by_name[b]) for a, b in _compared(names, options.baseline)]
+    ordered = [(by_name[a], by_name[b]) for a, b in _compared(names, options.baseline)] if tested else []
     swapped = _randomised(ordered, options)
     pairs = [
         _pair_over_seeds(family, a, b, options) if swap is None else _pair(family, a, b, swap, options)
@@ -626,7 +697,7 @@ def _randomised(pairs: Sequence[tuple[_System, _System]], options: CompareOption
     return [next(found) if one else None for one in single]
 
 
-def _standing(family: _Family, system: _System, systems: Sequence[_System], options: CompareOptions) -> Standing:
+def _standing(family: Family, system: _System, systems: Sequence[_System], options: CompareOptions) -> Standing:
     values = [one.value for one in systems if one.value == one.value]
     top = (max if family.better == "higher" else min)(values, default=np.nan)
     several = system.estimate is None
@@ -655,7 +726,7 @@ def _clipped(found: TwoLevel, level: float, lowest: float, highest: float) -> tu
     return float(np.maximum(low, lowest)), float(np.minimum(high, highest))
 
 
-def _pair(family: _Family, a: _System, b: _System, swapped: Tested, options: CompareOptions) -> Pair:
+def _pair(family: Family, a: _System, b: _System, swapped: Tested, options: CompareOptions) -> Pair:
     """Two systems with one run each compared."""
     assert a.estimate is not None
     assert b.estimate is not None
@@ -713,7 +784,7 @@ def _whole(number: float | Floats) -> float:
     return ceil(number) if isfinite(number) else float(number)
 
 
-def _pair_over_seeds(family: _Family, a: _System, b: _System, options: CompareOptions) -> Pair:
+def _pair_over_seeds(family: Family, a: _System, b: _System, options: CompareOptions) -> Pair:
     """Two systems compared of which one or both have several seeds: by documents and seeds together."""
     assert a.seeds is not None
     assert b.seeds is not None
@@ -764,7 +835,7 @@ def _by_document(a: Sequence[Sample], b: Sequence[Sample]) -> tuple[Floats, Floa
     return x, y
 
 
-def _mcnemar(family: _Family, a: str, b: str, alternative: Alternative) -> dict[str, float]:
+def _mcnemar(family: Family, a: str, b: str, alternative: Alternative) -> dict[str, float]:
     """McNemar's test of the references found, where both systems have them."""
     if a not in family.found or b not in family.found:
         return {}

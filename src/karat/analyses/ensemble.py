@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from karat.corpus import Batch, Corpus, Document, Prediction, Run
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.formats.base import quoted
 from karat.matching.columns import Aligned, Bools
 from karat.matching.fusing import By, Fused, K, checked_k, checked_votes, fuse
@@ -138,8 +138,8 @@ def _check_documents(runs: Sequence[Run], ids: Sequence[str | None]) -> None:
         if not by_id:
             if len(run) != len(ids):
                 raise InputError(
-                    f"{run.origin} has {len(run):,} documents and {first.origin} {len(ids):,}; without ids they are "
-                    "matched line by line, so both need as many"
+                    f"{run.origin} has {counted(len(run), 'document')} and {first.origin} {len(ids):,}; without ids "
+                    "they are matched line by line, so both need as many"
                 )
             continue
         there = run.ids
@@ -177,10 +177,10 @@ def _notes(runs: Sequence[Run], dropped: Sequence[int], made: Sequence[Predictio
         yield f"{', '.join(run.name for run in runs)}: matched line by line, since not all have ids"
     for run, count in zip(runs, dropped, strict=True):
         if count:
-            yield f"{run.name}: {count:,} predictions left out, invalid under the protocol"
+            yield f"{run.name}: {counted(count, 'prediction')} left out, invalid under the protocol"
     empty = sum(not prediction.keyphrases for prediction in made)
     if empty:
-        yield f"{empty:,} of {len(made):,} documents have no phrase"
+        yield f"{empty:,} of {counted(len(made), 'document')} have no phrase"
 
 
 # ---------------------------------------------------------------------------------------------- one chunk

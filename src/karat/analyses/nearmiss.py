@@ -18,7 +18,7 @@ import numpy as np
 from karat.analyses.score import ScoreOptions, pass_for
 from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.matching.columns import SUBSETS, Aligned, Bools, Floats, Ints, Subset, lookup
 from karat.matching.inputs import CorpusLike, ProtocolsLike, RunLike, as_list, as_protocols
 from karat.matching.passes import Pass, View, look_at
@@ -27,6 +27,7 @@ from karat.metrics.base import Request, parse_request
 from karat.metrics.soft import ROUNDING, checked_threshold
 from karat.options import (
     By,
+    Extra,
     JoinOptions,
     Missing,
     Progress,
@@ -43,8 +44,8 @@ from karat.results import Displayed
 from karat.similarity import Similarity, Words, find, find_once
 from karat.similarity.classes import CLASSES, Classes, all_words, classify, is_word
 from karat.similarity.context import Contexts, sentences_look
-from karat.table import COUNT, Column, Row, Table, number
-from karat.table import Group as RowGroup
+from karat.tabular import COUNT, Column, Row, Table, number
+from karat.tabular import Group as RowGroup
 from karat.text.particles import PARTICLES
 
 CROSSED = "location"  # the kind that is split by direction
@@ -262,7 +263,7 @@ def _heading(result: NearMisses) -> str:
     options = result.options
     subset = f", subset {options.subset}" if options.subset != "all" else ""
     cutoff = f", cutoff {options.cutoff}" if options.cutoff != "M" else ""
-    return f"{result.corpus}, {result.documents:,} documents, score {options.similarity}{subset}{cutoff}"
+    return f"{result.corpus}, {counted(result.documents, 'document')}, score {options.similarity}{subset}{cutoff}"
 
 
 def _meaning(options: NearMissOptions) -> str:
@@ -343,6 +344,7 @@ def nearmiss(
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    extra: Extra = "error",
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> NearMisses:
@@ -535,6 +537,8 @@ def _near_pairs(plan: _Plan, aligned: Aligned, missed: _Unmatched) -> _Pairs:
 
 def _near(plan: _Plan, surfaces: Sequence[str], left: Ints, right: Ints) -> tuple[Bools, Floats]:
     """Whether the surfaces of each pair are near, and their scores; each distinct pair is judged once."""
+    used, numbers = np.unique(np.concatenate([left, right]), return_inverse=True)  # words of these alone are needed
+    surfaces, (left, right) = [surfaces[n] for n in used.tolist()], np.split(numbers.ravel(), 2)
     keys, back = np.unique(left * len(surfaces) + right, return_inverse=True)
     left, right = np.divmod(keys, max(len(surfaces), 1))
     similarity, threshold = plan.similarity(), plan.options.threshold

@@ -19,7 +19,7 @@ import numpy as np
 from karat.analyses.score import ScoreOptions, pass_for
 from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset, lookup
 from karat.matching.fusing import Fused, K, as_aligned, checked_k, checked_votes, fuse
 from karat.matching.inputs import CorpusLike, ProtocolsLike, RunLike, as_list, as_protocols
@@ -28,6 +28,7 @@ from karat.matching.sanity import NO_SUBSETS, has_texts
 from karat.metrics.base import Request, Rows, divide, plan_requests
 from karat.options import (
     By,
+    Extra,
     JoinOptions,
     Missing,
     Progress,
@@ -40,7 +41,7 @@ from karat.options import (
 )
 from karat.protocol import Protocol
 from karat.results import Displayed, Results, Score
-from karat.table import COUNT, FIXED2, Column, Kind, Table, rows_of
+from karat.tabular import COUNT, FIXED2, Column, Kind, Table, rows_of
 
 How = Literal["union", "intersection", "majority"]
 HOW: tuple[How, ...] = ("union", "intersection", "majority")
@@ -182,7 +183,7 @@ class Overlap(Displayed):
 
     def tables(self) -> Iterator[Table]:
         """For each protocol: the means of all pairs, a histogram of each pair, the systems together."""
-        head = f"{self.corpus}, {self.documents:,} documents"
+        head = f"{self.corpus}, {counted(self.documents, 'document')}"
         yield Table(head, about=[_meaning(self.options)])
         for protocol in self.signatures:
             for title, corner, rows, kind in _pair_tables([pair for pair in self.pairs if pair.protocol == protocol]):
@@ -267,6 +268,7 @@ def overlap(
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    extra: Extra = "error",
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Overlap:

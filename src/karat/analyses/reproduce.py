@@ -19,7 +19,7 @@ from karat.analyses.compare import sample_of
 from karat.analyses.score import ScoreOptions, Value, reading_of, values_in_pass
 from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
-from karat.errors import InputError, MissingExtraError, unknown
+from karat.errors import InputError, MissingExtraError, counted, unknown
 from karat.formats.reported import Figure, read_reported
 from karat.matching.columns import SUBSETS
 from karat.matching.inputs import (
@@ -37,6 +37,7 @@ from karat.matching.passes import Pass
 from karat.metrics.base import Request, parse_request
 from karat.options import (
     By,
+    Extra,
     Interval,
     JoinOptions,
     Missing,
@@ -58,7 +59,7 @@ from karat.options import (
 from karat.protocol import KARAT, Counting, Matching, Protocol, change, published
 from karat.results import Displayed, Results, Score
 from karat.stats.resampling import estimate, interval_of
-from karat.table import FIGURE, FIXED2, INTERVAL, NONE, Column, Group, Kind, Row, Table, number, rows_of
+from karat.tabular import FIGURE, FIXED2, INTERVAL, NONE, Column, Group, Kind, Row, Table, number, rows_of
 from karat.text.tokens import tokenizer
 
 How = Literal["rounded", "truncated", "nearest"]
@@ -202,7 +203,7 @@ class Reproduction(Displayed):
         legend = list(_legend(self))
         *others, last = self.documents
         for corpus, about in [*((each, []) for each in others), (last, legend)]:
-            title = f"{corpus}, {self.documents[corpus]:,} documents, protocol {self.protocol}"
+            title = f"{corpus}, {counted(self.documents[corpus], 'document')}, protocol {self.protocol}"
             caption = " ".join([f"{title}.", *legend])
             own = [figure for figure in self.figures if figure.corpus == corpus]
             systems = dict.fromkeys(figure.system for figure in own)
@@ -308,7 +309,7 @@ def _legend(found: Reproduction) -> Iterator[str]:
     averages = ", ".join(dict.fromkeys(figure.request.average or "" for figure in found.figures))
     yield f"average: {averages}."
     yield f"apart: {ARROWS}"
-    how = f"{options.interval}, {options.resamples:,} resamples of the documents, seed {options.seed}"
+    how = f"{options.interval}, {counted(options.resamples, 'resample')} of the documents, seed {options.seed}"
     level = f"{100 * options.level:.4g} %"
     yield f"interval: {level}, of the recomputed value ({how}); inside: whether the report lies in it."
     yield "CV*: coefficient of variation of the two for small samples, in percent (Belz and others 2022)."
@@ -318,7 +319,7 @@ def _tried(found: Reproduction) -> str:
     """How many protocols were tried."""
     plain, counting, matching = found.tried
     return (
-        f"What gives the printed digits, of {sum(found.tried):,} protocols tried ({plain:,} as published, "
+        f"What gives the printed digits, of {counted(sum(found.tried), 'protocol')} tried ({plain:,} as published, "
         f"{counting:,} with one option of counting changed, {matching:,} with one of matching)"
     )
 
@@ -402,6 +403,7 @@ def reproduce(
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    extra: Extra = "error",
     development: Development | None = None,
     jobs: int = 1,
     progress: Progress | None = None,

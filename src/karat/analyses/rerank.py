@@ -11,7 +11,7 @@ import msgspec
 
 from karat.analyses.ensemble import Made
 from karat.corpus import Prediction, Run, text_of_id
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.formats.base import quoted
 from karat.matching.inputs import OneRun, as_runs
 from karat.options import option, options_from, public
@@ -65,7 +65,9 @@ def make(run: OneRun, options: RerankOptions) -> Made:
     if lacking == phrases:
         raise InputError(f"{given.origin} {_LACKING[by]}")
     what = "token probabilities" if by == "kpp" else "a score"
-    notes = (f"{given.name}: {lacking:,} of {phrases:,} phrases have not {what} and go last",) if lacking else ()
+    notes = (
+        (f"{given.name}: {lacking:,} of {counted(phrases, 'phrase')} have not {what} and go last",) if lacking else ()
+    )
     return Made(replace(Run.of(found, given.name), origin=given.origin), notes)
 
 

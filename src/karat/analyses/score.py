@@ -13,7 +13,7 @@ import numpy as np
 
 from karat import __version__
 from karat.corpus import Corpus, Run
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.formats.reviews import NONE_ACCEPTED, Accepted, read_accepted
 from karat.matching.align import part_options, text_options
 from karat.matching.columns import PRMU, Aligned, Ints
@@ -39,9 +39,10 @@ from karat.matching.join import Join, Shard, has_id
 from karat.matching.passes import Pass, View, hash_look
 from karat.matching.sanity import NO_SUBSETS, has_texts, sanity_warnings, texts_needed
 from karat.matching.spellings import merged_spellings
-from karat.metrics.base import DEFAULT_METRICS, Request, Rows, parse_request, plan_requests
+from karat.metrics.base import DEFAULT_METRICS, Request, Rows, own_names, parse_request, plan_requests
 from karat.options import (
     By,
+    Extra,
     JoinOptions,
     Missing,
     Progress,
@@ -109,6 +110,7 @@ def score(
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    extra: Extra = "error",
     development: Development | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -167,7 +169,7 @@ def reading_of(
     return Pass(
         corpus,
         runs,
-        Join(join.by, join.missing, parse_shard(shard)),
+        Join(join.by, join.missing, parse_shard(shard), join.extra),
         reference_set=chosen_set(corpus, join.references or (None if signed == "keyphrases" else signed)),
         extra=_extra(corpus, extra_references),
         jobs=work.jobs,
@@ -204,7 +206,7 @@ def in_pass(reading: Pass, options: ScoreOptions) -> Callable[[], Results]:
             notes.append(
                 f"the references of {corpus.name} are not those of the signature: their hash is {hash_text(total)}"
             )
-        return _results(plan, reading, scored.parts, total, [*notes, *later])
+        return _results(plan, reading, scored.parts, total, [*notes, *reading.notes(), *later])
 
     return finish
 
@@ -250,16 +252,16 @@ def _facts(listed: Sequence[str | Protocol]) -> dict[str, str]:
 def metrics_to_compute(
     corpus: Corpus, metrics: Sequence[str] | None, runs: Sequence[Run] = ()
 ) -> tuple[Sequence[str], list[str]]:
-    """The metrics to compute: without texts only those of the subset `all`."""
-    chosen = list(DEFAULT_METRICS) if metrics is None else list(metrics)
+    """(the metrics to compute, by their own names: without texts only those of the subset `all`; notes)."""
+    chosen, notes = own_names(DEFAULT_METRICS if metrics is None else metrics)
     if has_texts(corpus, runs):
-        return chosen, []
+        return chosen, notes
     if metrics is None:
         return [text for text in chosen if parse_request(text).subset == "all"], [NO_SUBSETS]
     for text in chosen:
         if parse_request(text).subset != "all":
             raise texts_needed(corpus, text, ":all")
-    return chosen, []
+    return chosen, notes
 
 
 def _extra(corpus: Corpus, review: str | Path | None) -> Accepted:
@@ -274,7 +276,9 @@ def _extra_notes(extra: Accepted, review: str | Path | None, signed: str | None)
     notes = []
     if extra.phrases:
         count = sum(map(len, extra.phrases.values()))
-        notes.append(f"with {count:,} extra references for {len(extra.phrases):,} documents ({review})")
+        notes.append(
+            f"with {counted(count, 'extra reference')} for {counted(len(extra.phrases), 'document')} ({review})"
+        )
     elif review is not None:
         notes.append(f'{review}: no phrase is accepted, so no reference is added; write "accept": true')
     if signed is not None and signed != extra.hash:

@@ -19,10 +19,21 @@ from karat.matching.columns import Aligned, Prepared
 from karat.matching.inputs import CorpusLike, ProtocolLike, RunLike, as_corpus, as_protocols, as_runs
 from karat.matching.join import Join
 from karat.matching.passes import Pass, View
-from karat.options import By, JoinOptions, Missing, group, option, options_from, protocol_option, public, required
+from karat.options import (
+    By,
+    Extra,
+    JoinOptions,
+    Missing,
+    group,
+    option,
+    options_from,
+    protocol_option,
+    public,
+    required,
+)
 from karat.protocol import Protocol
 from karat.results import Displayed
-from karat.table import NONE, TEXT, Cell, Column, Group, Marked, Row, Table
+from karat.tabular import NONE, TEXT, Cell, Column, Group, Marked, Row, Table
 from karat.text.places import Span, occurrences, stems_at
 
 Kind = Literal["present", "absent"]
@@ -118,6 +129,7 @@ def show(
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    extra: Extra = "error",
     jobs: int = 1,
 ) -> Shown:
     """One document with its references and what each run predicts.
@@ -133,7 +145,7 @@ def show(
     given, systems = as_corpus(corpus), as_runs(runs)
     [convention] = as_protocols([protocol], language)
     # What other documents a run lacks does not matter.
-    reading = Pass(given, systems, Join(by, "empty"), reference_set=references, jobs=jobs)
+    reading = Pass(given, systems, Join(by, "empty", extra=extra), reference_set=references, jobs=jobs)
     found: list[View] = []
 
     def take(view: View | None) -> None:

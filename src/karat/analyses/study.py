@@ -22,13 +22,14 @@ from karat.analyses.homogeneity.result import Figure, Homogeneity, Row
 from karat.analyses.homogeneity.tables import CEILINGS, MARKED, agreement, intervals, with_low_and_high
 from karat.analyses.score import prmu_shares, reference_classes
 from karat.corpus import Batch, Corpus, Prediction, Run
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.formats import read_run
 from karat.formats.files import stem
 from karat.matching.columns import PRMU, Ints
 from karat.matching.inputs import CorpusLike, ProtocolLike, RunLike, as_corpus, as_runs
 from karat.options import (
     By,
+    Extra,
     Interval,
     JoinOptions,
     Missing,
@@ -49,8 +50,8 @@ from karat.options import (
 from karat.pairs.filter import ALL, LENGTH, Filtered, filter_reformulations
 from karat.pairs.mine import Pairs, mine_pairs
 from karat.results import Displayed
-from karat.table import COUNT, PERCENT, Cell, Column, Group, Kind, Table, fixed, percent, rows_of
-from karat.table import Row as Line
+from karat.tabular import COUNT, PERCENT, Cell, Column, Group, Kind, Table, fixed, percent, rows_of
+from karat.tabular import Row as Line
 
 EXTRACTS = 0.01  # a system that generates less than this share of its predictions is an extractor
 
@@ -126,10 +127,10 @@ class Study(Displayed):
     def _numbered(self) -> Iterator[tuple[int, _Parts]]:
         yield 1, _version_table(self)
         if self.reformulated is not None:
-            on = f"{self.reformulated.pairs:,} documents and their reformulations"
+            on = f"{counted(self.reformulated.pairs, 'document')} and their reformulations"
             yield 2, _agreement_table(self.reformulated, on, correlated=True)
         if self.sharing is not None:
-            on = f"{self.sharing.pairs:,} pairs of documents that share references"
+            on = f"{counted(self.sharing.pairs, 'pair')} of documents that share references"
             on += f" (Jaccard ≥ {self.mined.options.min:g})"
             yield 3, _agreement_table(self.sharing, on, correlated=False)
 
@@ -275,6 +276,7 @@ def study(
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    extra: Extra = "error",
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Study:
@@ -336,7 +338,7 @@ def _missing(filtered: Filtered | None, mined: Pairs, options: StudyOptions) -> 
     if filtered is None:
         yield "no reformulations were given, so there is no second table; see `karat pairs reformulate`"
     elif not filtered.pairs():
-        yield f"none of the {len(filtered.judged):,} reformulations is kept, so there is no second table"
+        yield f"none of {counted(len(filtered.judged), 'reformulation')} is kept, so there is no second table"
     lower = mined.notes[-1] if mined.lower else "--min lowers that"
     if not len(mined):
         yield (

@@ -17,10 +17,10 @@ from karat.errors import InputError, unknown
 from karat.metrics.base import METRICS, Request, parse_request
 from karat.options import option, public
 from karat.protocol import parse_protocol
-from karat.results import Displayed, Results, Score, load
-from karat.table import Cell as Shown
-from karat.table import Column, Kind, Row, Table, number
-from karat.table import Group as Rows
+from karat.results import Collection, Displayed, Results, Score, load_all, signatures_of, signed
+from karat.tabular import Cell as Shown
+from karat.tabular import Column, Kind, Row, Table, number
+from karat.tabular import Group as Rows
 
 MARK = "@"  # between the name of a system and its variant
 SUBSETS_FIRST = ("present", "absent", "all")
@@ -90,7 +90,7 @@ class Tables(Displayed):
 
     def as_dict(self) -> dict[str, Any]:
         """The whole JSON output."""
-        return {"signatures": dict(self.signatures), "rows": self.rows(), "notes": list(self.notes)}
+        return {**signed(self.signatures), "rows": self.rows(), "notes": list(self.notes)}
 
     def tables(self) -> Iterator[Table]:
         """The tables; subsets are groups of rows."""
@@ -139,7 +139,9 @@ class TablesOptions:
 
 
 @public(TablesOptions)
-def tables(kind: str, *results: str | Path | Results, metric: str | None = None, percent: bool = False) -> Tables:
+def tables(
+    kind: str, *results: str | Path | Results | Collection, metric: str | None = None, percent: bool = False
+) -> Tables:
     """The tables of a kind, one of KINDS, from results of one or several corpora: objects or `.karat` files.
 
     `metric` is another than f1 at M (of cutoffs: another than f1); `percent` shows 37.16 instead of .3716. Raises
@@ -149,13 +151,22 @@ def tables(kind: str, *results: str | Path | Results, metric: str | None = None,
         raise unknown("table", kind, KINDS)
     if not results:
         raise InputError("give one .karat file or more")
-    found = [each if isinstance(each, Results) else load(each) for each in results]
-    places = ["the results" if isinstance(each, Results) else str(each) for each in results]
-    _check_alike(found, places)
+    listed = [
+        (str(each) if isinstance(each, str | Path) else "the results", one) for each in results for one in _each(each)
+    ]
+    found = [one for _, one in listed]
+    _check_alike(found, [place for place, _ in listed])
     text = metric or ("f1" if kind == "cutoffs" else "f1@M")
     scores = [score for each in found for score in each.scores]
     made = tuple(KINDS[kind](scores, text))
-    return Tables(kind, made, _signatures(found), percent, tuple(dict.fromkeys(_notes(kind, scores))))
+    return Tables(kind, made, signatures_of(found), percent, tuple(dict.fromkeys(_notes(kind, scores))))
+
+
+def _each(given: str | Path | Results | Collection) -> Sequence[Results]:
+    """The results of each corpus that is given."""
+    if isinstance(given, Results):
+        return (given,)
+    return given.parts if isinstance(given, Collection) else load_all(given)
 
 
 def _check_alike(found: Sequence[Results], places: Sequence[str]) -> None:
@@ -181,18 +192,6 @@ def _check_alike(found: Sequence[Results], places: Sequence[str]) -> None:
                     f"{score.corpus}; give each once"
                 )
             known[key] = place
-
-
-def _signatures(found: Sequence[Results]) -> dict[str, str]:
-    """The signatures of all results, by protocol and, where there are several corpora, corpus."""
-    corpora = {score.corpus for results in found for score in results.scores}
-    return {
-        f"{score.protocol} on {score.corpus}" if len(corpora) > 1 else score.protocol: results.signatures[
-            score.protocol
-        ]
-        for results in found
-        for score in results.scores
-    }
 
 
 Chosen = dict[tuple[str, str, str], Score]  # by subset, corpus and system

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from difflib import get_close_matches
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import NoReturn
@@ -13,12 +16,29 @@ import click
 
 from karat import __version__, interrupts
 from karat.cli.flags import verbs
+from karat.cli.inputs import files_first
+from karat.cli.shared import say
 from karat.errors import KaratError
+from karat.inert import one_line
+from karat.limits import parse_limits, set_limits
 
 OUR_FAULT, WRONG_INPUT = 70, 2
 
 
+class _Verbs(click.Group):
+    """The command, which knows a file where a verb should stand."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb of a command line. Raises UsageError if there is none of this name."""
+        if args and self.get_command(ctx, args[0]) is None and os.path.exists(args[0]):
+            raise click.UsageError(f"{args[0]!r} is a file, and a verb comes first, as karat score {args[0]} RUN", ctx)
+        return super().resolve_command(ctx, args)
+
+
 @click.group(
+    cls=_Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     epilog="Start with `karat demo`; `karat VERB --help` shows examples of each verb.",
     commands=verbs(),
@@ -40,10 +60,35 @@ def _find_verbs() -> None:
         for each in vars(module).values()
         if isinstance(each, click.Command) and getattr(each.callback, "__module__", "") == module.__name__
     ]
+    for each in _leaves(found):
+        each.params.append(_limit_flag())
+        each.callback = files_first(each.callback) if each.callback is not None else None
     inner = {id(each) for group in found if isinstance(group, click.Group) for each in group.commands.values()}
     for each in found:
         if id(each) not in inner:
             karat.add_command(each)
+
+
+WITHOUT_FILES = ("list", "demo")
+
+
+def _leaves(commands: Iterable[click.Command]) -> Iterator[click.Command]:
+    """The commands that read files, once each, however they are grouped."""
+    for each in {id(each): each for each in commands}.values():
+        if not isinstance(each, click.Group) and each.name not in WITHOUT_FILES:
+            yield each
+
+
+def _limit_flag() -> click.Option:
+    """--limit, which every command that reads files has."""
+    return click.Option(
+        ["--limit"],
+        multiple=True,
+        expose_value=False,
+        metavar="NAME=SIZE",
+        callback=lambda _context, _parameter, given: set_limits(parse_limits(given)) if given else None,
+        help="Raise or lower a limit of what is read, as line=128MB; see `karat list limits` (repeatable).",
+    )
 
 
 _find_verbs()
@@ -70,8 +115,8 @@ def _run() -> int:
     except (click.exceptions.Abort, KeyboardInterrupt):
         interrupts.leave()
     except click.UsageError as error:
-        error.show()
-        return WRONG_INPUT
+        _nearest(error)
+        return _show(error)
     except (click.ClickException, KaratError) as error:
         if interrupts.received():  # a worker, say, that got the signal as well
             interrupts.leave()
@@ -87,13 +132,22 @@ def _run() -> int:
         with suppress(OSError):
             sys.stdout.flush()  # what was written before, where it can be
         _drop_output()
-        return _say(str(error), WRONG_INPUT)
+        closed = error.errno == errno.EBADF and error.filename is None
+        return _say("standard output is closed" if closed else str(error), WRONG_INPUT)
     except Exception as error:
         if interrupts.received():
             interrupts.leave()
         if os.environ.get("KARAT_DEBUG"):
             raise
         return _say(f"internal error: {error!r}; please report it (KARAT_DEBUG=1 shows where)", OUR_FAULT)
+
+
+def _nearest(error: click.UsageError) -> None:
+    """Of the names that click suggests in place of one that does not exist, leaves the nearest."""
+    possible = list(getattr(error, "possibilities", None) or ())
+    given = getattr(error, "option_name", None) or getattr(error, "command_name", None)
+    if possible and given:
+        error.possibilities = get_close_matches(given, possible, n=1, cutoff=0)  # type: ignore[attr-defined]
 
 
 def _drop_output() -> None:
@@ -103,5 +157,13 @@ def _drop_output() -> None:
 
 
 def _say(message: str, code: int) -> int:
-    click.echo(f"karat: {message}", err=True)
+    say(f"karat: {message}")
     return code
+
+
+def _show(error: click.UsageError) -> int:
+    """Shows how the command is used, and what is wrong with the arguments that it quotes."""
+    if type(error).show is click.UsageError.show:
+        error = click.UsageError(one_line(error.format_message()), error.ctx)
+    error.show()  # the other kind shows the help of a group
+    return WRONG_INPUT

@@ -12,6 +12,7 @@ from karat.cli.flags import verb
 from karat.cli.shared import (
     Files,
     Output,
+    cite_flag,
     development_flags,
     folder_flag,
     output_flags,
@@ -40,9 +41,10 @@ all corpora. Runs named SYSTEM#1, SYSTEM#2... are seeds of one system.
 @click.argument("given", nargs=-1, required=True, metavar="CORPUS RUN RUN...", shell_complete=completion.paths)
 @folder_flag
 @development_flags
+@cite_flag
 @reading_flags
 @output_flags
-def compare(given: tuple[str, ...], runs: str | None, **options: Any) -> None:
+def compare(given: tuple[str, ...], runs: str | None, cite: bool, **options: Any) -> None:
     """Compare systems, with honest statistics.
 
     Every system's scores with intervals; every difference with its interval,
@@ -57,4 +59,4 @@ def compare(given: tuple[str, ...], runs: str | None, **options: Any) -> None:
     development = files.other(options)
     with files.work(options, output.quiet) as chosen:
         found = karat.compare(*what, development=development, **chosen)
-    output.deliver(found)
+    output.deliver(found, cite)

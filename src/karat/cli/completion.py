@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, add_completion_class, split_arg_string
 
+from karat.inert import inert
+
 if TYPE_CHECKING:
     from karat.metrics.base import Metric
 
@@ -148,13 +150,28 @@ def listed(context: click.Context, parameter: click.Parameter, incomplete: str) 
 
 
 def paths(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Files, by the shell itself; behind NAME= or PATH+ the files there."""
+    """Files, by the shell itself; behind NAME= or PATH+ the files there, but for names that would act on a terminal."""
     found = re.fullmatch(r"(.*[=+])([^=+]*)", incomplete)
     if found is None:
         return [CompletionItem(incomplete, type="file")]
     before, begun = found.groups()
     names = sorted(name + "/" * os.path.isdir(name) for name in glob(escape(begun) + "*"))
-    return [CompletionItem(before + name) for name in names]
+    return [CompletionItem(before + name) for name in names if name == inert(name)]
+
+
+def new_paths(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Files, as `paths` offers them, for what is written: it need not be there."""
+    return paths(context, parameter, incomplete)
+
+
+def embedders(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Embedders: by name, or directories of encoders."""
+    return [*_starting(incomplete, {"hash": "", "vectors:": ""}), *paths(context, parameter, incomplete)]
+
+
+def formats_and_paths(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of formats, and files."""
+    return [*formats(context, parameter, incomplete), *paths(context, parameter, incomplete)]
 
 
 def _starting(incomplete: str, offered: Mapping[str, str]) -> list[CompletionItem]:

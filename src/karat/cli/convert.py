@@ -12,7 +12,18 @@ import click
 
 from karat.cli import completion
 from karat.cli.flags import verbs
-from karat.cli.shared import Files, claim, combine, corpus_argument, fields_option, from_option, progress, quiet_option
+from karat.cli.shared import (
+    Files,
+    claim,
+    combine,
+    corpus_argument,
+    echo_notes,
+    fields_option,
+    from_option,
+    progress,
+    quiet_option,
+    write_out,
+)
 from karat.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,7 +57,7 @@ _options = combine(
         "--output",
         metavar="PATH",
         help="File or folder to write (default standard output).",
-        shell_complete=completion.paths,
+        shell_complete=completion.new_paths,
     ),
     click.option("--lossy", is_flag=True, help="Write what fits even if something is lost, and say what."),
     from_option,
@@ -112,15 +123,18 @@ def _write(records: Corpus | Run, to: str | None, output: str | None, lossy: boo
         if output is None:
             _to_standard_output(Path(target), chosen)
     if not quiet:
-        for what in lost:
-            click.echo(f"note: lost: {what}", err=True)
+        echo_notes(f"lost: {what}" for what in lost)
 
 
 def _to_standard_output(path: Path, form: str | None) -> None:
     if path.is_dir():
         raise click.UsageError(f"the format {form} is a folder: name it with -o")
     with path.open("rb") as file:
-        shutil.copyfileobj(file, sys.stdout.buffer)
+        if sys.stdout.isatty():  # what acts there is escaped; a file or a pipe gets the bytes as they are
+            for line in file:
+                write_out(line.decode(errors="replace"))
+        else:
+            shutil.copyfileobj(file, sys.stdout.buffer)
     sys.stdout.buffer.flush()
 
 

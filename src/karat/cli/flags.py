@@ -6,7 +6,6 @@ options. The function is imported when the flags are needed, so that `karat --he
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field
@@ -135,12 +134,18 @@ def _type_name(each: Field[Any]) -> str:
     return re.sub(r"^(?:tuple|Sequence)\[(\w+).*", r"\1", str(each.type).partition(" | ")[0])
 
 
+class Whole(click.IntRange):
+    """A whole number, which messages call so."""
+
+    name = "whole number"
+
+
 def _type(each: Field[Any], known: About) -> click.ParamType[Any]:
     if known.values:
         return click.Choice(list(known.values))
     name = _type_name(each)
     if name == "int" and (known.least, known.most) != (None, None):
-        return click.IntRange(known.least, known.most)  # type: ignore[arg-type]
+        return Whole(known.least, known.most)  # type: ignore[arg-type]
     if name == "float" and None not in (known.least, known.most):
         return click.FloatRange(known.least, known.most)
     return click.INT if name == "int" else click.FLOAT if name == "float" else click.STRING
@@ -177,10 +182,20 @@ def _jobs(context: click.Context, parameter: click.Parameter, value: Any) -> int
     if value == AUTO:
         return AUTO
     try:
-        return click.IntRange(1).convert(value, parameter, context)
+        return capped_jobs(Whole(1).convert(value, parameter, context))
     except click.BadParameter as error:
         message = f"{error.message.rstrip('.')}; write a number or {AUTO}."
         raise click.BadParameter(message, context, parameter) from None
+
+
+def capped_jobs(jobs: int) -> int:
+    """As many processes as -j says; where they are more than four for each core, as many as that, with a note."""
+    from karat.matching.workers import capped
+
+    most = capped(jobs)
+    if most < jobs:
+        click.echo(f"note: -j {jobs:,} is more than four processes for each core; {most} are used", err=True)
+    return most
 
 
 def jobs_for(jobs: int | str, size: int) -> int:
@@ -191,7 +206,6 @@ def jobs_for(jobs: int | str, size: int) -> int:
     """
     if isinstance(jobs, int):
         return jobs
-    if size <= AUTO_BYTES:
-        return 1
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return cores or 1
+    from karat.matching.workers import cores
+
+    return 1 if size <= AUTO_BYTES else cores()

@@ -1,4 +1,4 @@
-"""karat list: the protocols, metrics, similarities, formats and models there are."""
+"""karat list: the protocols, metrics, similarities, formats, models and limits there are."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import click
 from karat.cli import completion
 from karat.cli.shared import write_out
 from karat.errors import unknown
+from karat.inert import inert
+from karat.tabular import size
 
 EPILOG = """\b
 Examples:
@@ -28,12 +30,12 @@ Examples:
 
 @click.command("list", epilog=EPILOG)
 @click.argument(
-    "what", metavar="WHAT", type=click.Choice(["protocols", "metrics", "similarities", "formats", "models"])
+    "what", metavar="WHAT", type=click.Choice(["protocols", "metrics", "similarities", "formats", "models", "limits"])
 )
 @click.argument("names", nargs=-1, metavar="[NAME...]", shell_complete=completion.listed)
 @click.option("-f", "--format", "format_", type=click.Choice(["table", "json"]), default="table")
 def list_(what: str, names: tuple[str, ...], format_: str) -> None:
-    """List protocols, metrics, similarities, formats or models.
+    """List protocols, metrics, similarities, formats, models or limits.
 
     WHAT is one of these words.
     With the NAME of a protocol: its options, what each says, and what else
@@ -46,6 +48,7 @@ def list_(what: str, names: tuple[str, ...], format_: str) -> None:
         "similarities": _similarities,
         "formats": _formats,
         "models": _models,
+        "limits": _limits,
     }
     entries = lists[what]()
     if names:
@@ -127,6 +130,12 @@ def _formats() -> dict[str, Any]:
     }
 
 
+def _limits() -> dict[str, Any]:
+    from karat.limits import listed
+
+    return listed()
+
+
 def _models() -> dict[str, Any]:
     from karat.models.find import ENDPOINT, offered, own_models
 
@@ -164,19 +173,21 @@ _NEEDS = {
 
 
 def _lines(entries: dict[str, Any]) -> Iterator[str]:
-    width = max(map(len, entries)) + 2
+    from karat.output.terminal import padded, wrap
+
+    names = {name: inert(name) for name in entries}
+    width = max(map(size, names.values())) + 2
     for name, entry in entries.items():
-        first, *rest = textwrap.wrap(entry["summary"], 80 - width)
-        yield f"{name:<{width}}{first}"
-        for text in [*rest, *(part for fact in _facts(entry) for part in textwrap.wrap(fact, 80 - width))]:
-            yield f"{'':<{width}}{text}"
+        texts = (line for text in (entry["summary"], *_facts(entry)) for line in wrap(inert(text), 80 - width))
+        for number, text in enumerate(texts):
+            yield padded("" if number else names[name], width, left=True) + text
 
 
 def _about(entry: dict[str, Any]) -> Iterator[str]:
     """What else there is to say of one entry, in paragraphs."""
     for paragraph in filter(None, entry.get("about", "").split("\n\n")):
         yield ""
-        yield from textwrap.wrap(" ".join(paragraph.split()), 80)
+        yield from textwrap.wrap(" ".join(inert(paragraph).split()), 80)
 
 
 def _facts(entry: dict[str, Any]) -> Iterator[str]:

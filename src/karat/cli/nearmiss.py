@@ -43,7 +43,7 @@ and words of the reference, and the relation of Zesch and Gurevych (2009).
     "--all-pairs",
     metavar="FILE",
     help="Write every near miss to FILE as JSON lines, for people to judge: id, prediction, reference.",
-    shell_complete=completion.paths,
+    shell_complete=completion.new_paths,
 )
 @reading_flags
 @output_flags

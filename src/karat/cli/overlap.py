@@ -32,7 +32,7 @@ each phrase; set its `accept` to true where the phrase is a good keyphrase.
     metavar="FILE",
     help="Write the phrases that systems share and references lack to FILE, JSON lines or CSV (under the first "
     "protocol).",
-    shell_complete=completion.paths,
+    shell_complete=completion.new_paths,
 )
 @reading_flags
 @output_flags

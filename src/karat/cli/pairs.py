@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -10,7 +9,7 @@ import click
 import karat
 from karat.cli import completion
 from karat.cli.flags import verb, verbs
-from karat.cli.shared import Files, check_file, corpus_argument, echo_notes, quiet_option, reading_flags
+from karat.cli.shared import Files, check_file, corpus_argument, echo_notes, quiet_option, reading_flags, write_out
 
 MINE_EPILOG = """\b
 Examples:
@@ -38,7 +37,7 @@ def pairs_group() -> None:
     "--output",
     metavar="FILE",
     help="Write to FILE: .jsonl, .csv, .tsv or .parquet (default JSON lines to standard output).",
-    shell_complete=completion.paths,
+    shell_complete=completion.new_paths,
 )
 @quiet_option
 def mine(corpus: str, output: str | None, quiet: bool, **options: Any) -> None:
@@ -60,8 +59,8 @@ def mine(corpus: str, output: str | None, quiet: bool, **options: Any) -> None:
         import msgspec
 
         encode = msgspec.json.Encoder().encode
-        sys.stdout.buffer.writelines(encode(row) + b"\n" for row in found)
-        sys.stdout.buffer.flush()
+        for row in found:
+            write_out(encode(row).decode() + "\n")
     if not quiet:
         echo_notes(found.notes)
 

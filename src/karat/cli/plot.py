@@ -14,9 +14,9 @@ from click.shell_completion import CompletionItem
 import karat
 from karat.cli import completion
 from karat.cli.flags import Verb, flags, verb
-from karat.cli.shared import Files, check_file, echo_notes, quiet_option, reading_flags
+from karat.cli.shared import Files, check_file, echo_notes, quiet_option, reading_flags, say
 from karat.errors import InputError, unknown
-from karat.options import JoinOptions, WorkOptions, group, metrics_option, option, path_option, protocol_option
+from karat.options import JoinOptions, WorkOptions, group, metrics_option, path_option, protocol_option
 
 if TYPE_CHECKING:
     from karat.output.charts import Kind
@@ -72,7 +72,7 @@ class _Drawn:
     protocol: tuple[str, ...] = protocol_option(value=(), repeatable=True, otherwise="karat")
     metrics: tuple[str, ...] | None = metrics_option()
     pairs: str | None = path_option("Pairs of alike documents, for homogeneity.")
-    runs: str | None = option(None, "Runs of several corpora, in a folder for each, for ranks.", metavar="FOLDER")
+    runs: str | None = path_option("Runs of several corpora, a folder each, for ranks, corpora and cutoffs.", "FOLDER")
     join: JoinOptions = group(JoinOptions)
     work: WorkOptions = group(WorkOptions)
 
@@ -88,7 +88,7 @@ class _Drawn:
     "--output",
     metavar="FILE",
     help="Write to FILE; its suffix chooses the format: .svg .pdf .png .json. Several charts become FILE-1, FILE-2.",
-    shell_complete=completion.paths,
+    shell_complete=completion.new_paths,
 )
 @quiet_option
 def plot(
@@ -105,11 +105,16 @@ def plot(
     goes to standard output without -o.
     """
     _check(kind, given, options, format_, output)
-    drawn = {"scale": options.pop("scale"), "theme": options.pop("theme")}
-    found = _found(kind, given, options, quiet)
+    drawn = {name: options.pop(name) for name in ("scale", "theme", "width", "height", "font_size", "bins")}
+    found = _found(kind, given, options | _bins_of_result(kind, drawn), quiet)
     _deliver(found, kind, format_, output, drawn)
     if not quiet:
         echo_notes(found.notes)
+
+
+def _bins_of_result(kind: str, drawn: dict[str, Any]) -> dict[str, Any]:
+    """Takes --bins out of how a chart is drawn, where its bins are those of the result: an option of that."""
+    return {"bins": drawn.pop("bins")} if _known()[kind].bins == "result" and drawn["bins"] is not None else {}
 
 
 def _check(kind: str, given: tuple[str, ...], options: dict[str, Any], format_: str | None, output: str | None) -> None:
@@ -118,12 +123,15 @@ def _check(kind: str, given: tuple[str, ...], options: dict[str, Any], format_: 
     if kind not in known:
         raise unknown("kind of chart", kind, known)
     of = {each.__name__ for each in known[kind].of}
-    if options["metrics"] and not of & {"Audit", "Results", "Comparison"}:
+    if options["metrics"] and not of & {"Audit", "Results", "Comparison", "Collection"}:
         raise InputError(f"-m {options['metrics'][0]}: a chart of the kind {kind} has no metrics to choose")
+    if options["bins"] is not None and not known[kind].bins:
+        able = ", ".join(name for name, each in known.items() if each.bins)
+        raise InputError(f"--bins is for {able}, not for {kind}")
     if options["pairs"] and kind != "homogeneity":
         raise InputError(f"--pairs is for homogeneity, not for {kind}")
-    if options["runs"] and kind != "ranks":
-        raise InputError(f"--runs is for ranks, not for {kind}")
+    if options["runs"] and known[kind].of[0].__name__ not in ("Comparison", "Collection"):
+        raise InputError(f"--runs is for ranks, corpora and cutoffs, not for {kind}")
     saved = [path.endswith(".karat") for path in given]
     if any(saved) and not of & {"Results", "Comparison"}:
         raise InputError(f"{kind} is not drawn from .karat files: give the corpus and its runs")
@@ -144,10 +152,11 @@ def _check(kind: str, given: tuple[str, ...], options: dict[str, Any], format_: 
 
 def _deliver(found: Result, kind: str, format_: str | None, output: str | None, drawn: dict[str, Any]) -> None:
     """Writes the charts to standard output, or to files, and prints their names."""
-    from karat.output.charts import content, drawable
+    from karat.output.charts import Size, content, drawable, sized
 
     if output is None:
-        charts = drawable(found, kind)
+        size = Size(drawn.pop("width"), drawn.pop("height"), drawn.pop("font_size"))
+        charts = [sized(chart, size) for chart in drawable(found, kind, drawn.pop("bins", None))]
         if len(charts) > 1:
             raise InputError(f"there are {len(charts)} charts of this kind: give -o FILE, and they are numbered")
         sys.stdout.buffer.write(content(charts[0], format_ or "json", **drawn))
@@ -155,7 +164,7 @@ def _deliver(found: Result, kind: str, format_: str | None, output: str | None, 
         return
     paths = karat.plot(found, kind, output, format_, **drawn)
     if len(paths) > 1:
-        click.echo(f"{len(paths)} charts: {paths[0]} to {paths[-1].name}", err=True)
+        say(f"{len(paths)} charts: {paths[0]} to {paths[-1].name}")
 
 
 # ---------------------------------------------------------------------------------------------- what is drawn
@@ -204,6 +213,10 @@ def _courses(given: tuple[str, ...], protocols: tuple[str, ...]) -> Result:
 
 
 def _of_results(kind: str, given: tuple[str, ...]) -> Result:
+    if _known()[kind].of[0].__name__ == "Collection":
+        from karat.analyses.corpora import side_by_side
+
+        return side_by_side([karat.load(path) for path in given])
     if kind == "ranks" or (kind == "scores" and len(given) > 1):
         return karat.compare(*given)
     return _together([karat.load(path) for path in given])
@@ -254,6 +267,19 @@ def _score(request: _ChartRequest) -> Result:
     return karat.score(*request.what, protocol=request.protocols or "karat", metrics=metrics, **request.options)
 
 
+def _corpora(request: _ChartRequest) -> Result:
+    """The scores on each corpus."""
+    from karat.analyses.corpora import side_by_side
+    from karat.matching.inputs import as_corpora
+
+    chosen: dict[str, Any] = {
+        "protocol": request.protocols or "karat",
+        "metrics": request.metrics or _known()[request.kind].metrics,
+    }
+    given = as_corpora(request.what[0], request.what[1:])
+    return side_by_side([karat.score(documents, *runs, **chosen, **request.options) for documents, runs in given])
+
+
 def _overlap(request: _ChartRequest) -> Result:
     return karat.overlap(*request.what, protocol=request.protocols or "karat", **request.options)
 
@@ -269,6 +295,7 @@ _VERBS: dict[str, Callable[[_ChartRequest], Result]] = {
     "Audit": _audit,
     "Results": _score,
     "Comparison": _ranks,
+    "Collection": _corpora,
     "Overlap": _overlap,
     "Homogeneity": _homogeneity,
     "Description": _described,

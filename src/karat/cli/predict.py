@@ -15,7 +15,7 @@ from click.core import ParameterSource
 import karat
 from karat.cli import completion
 from karat.cli.convert import corpus_group
-from karat.cli.flags import flag_of, flags, verb
+from karat.cli.flags import Whole, capped_jobs, flag_of, flags, verb
 from karat.cli.reformulate import ENDPOINT_OPTIONS, endpoint_of, endpoint_options, limits_of, requests_progress
 from karat.cli.shared import (
     Files,
@@ -28,7 +28,7 @@ from karat.cli.shared import (
     reading_flags,
     write_out,
 )
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.options import document_language_option, options_from
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ Examples:
   karat corpus df train.jsonl --language french -o df.tsv.gz
 """
 
+MOST_REQUESTS = 256  # at a time
 FORMATS = ("table", "jsonl", "csv", "xlsx", "json")
 RUNS = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst", ".ndjson.gz", ".ndjson.zst")
 _BY_SUFFIX = {".txt": "table", ".csv": "csv", ".xlsx": "xlsx", ".json": "json"}
@@ -82,7 +83,7 @@ _llm_options = combine(
         "--answers",
         metavar="FILE",
         help="llm: where answers are kept (default RUN.answers.sqlite).",
-        shell_complete=completion.paths,
+        shell_complete=completion.new_paths,
     ),
     click.option("--no-logprobs", is_flag=True, help="llm: do not ask for the probabilities of tokens."),
     click.option("--seed", type=int, default=0, metavar="N", help="llm: of the endpoint (default 0)."),
@@ -96,9 +97,9 @@ _llm_options = combine(
 @click.option(
     "-j",
     "--jobs",
-    type=click.IntRange(1, 256),
+    type=Whole(1),
     metavar="N",
-    help="Processes (default 1), or requests at a time of llm: (default 4).",
+    help="Processes (default 1; at most four for each core), or requests at a time of llm: (default 4).",
 )
 @reading_flags
 @click.option(
@@ -109,7 +110,7 @@ _llm_options = combine(
     "--output",
     metavar="RUN",
     help="File to write: .jsonl (.gz, .zst) is a run; .csv, .xlsx, .json and .txt are for other readers.",
-    shell_complete=completion.paths,
+    shell_complete=completion.new_paths,
 )
 @quiet_option
 @_llm_options
@@ -204,7 +205,7 @@ def _options(
     from karat.models.run import PredictOptions
 
     if not chosen.asks_endpoint:
-        return options_from(PredictOptions, options | {"jobs": options["jobs"] or 1, "progress": done})
+        return options_from(PredictOptions, options | {"jobs": capped_jobs(options["jobs"] or 1), "progress": done})
     from karat.models.find import ENDPOINT
     from karat.models.prompt import Asking
 
@@ -215,7 +216,7 @@ def _options(
         shots=options["shots"],
         store=options["answers"] or (f"{output}.answers.sqlite" if output is not None else None),
         limits=limits_of(options),
-        concurrency=options["jobs"] or 4,
+        concurrency=min(options["jobs"] or 4, MOST_REQUESTS),
         tell=tell,
     )
     return PredictOptions(n=options["n"], language=options["language"], asking=asking)
@@ -298,7 +299,7 @@ class _Counting:
     required=True,
     metavar="FILE",
     help="File to write: JSON, or .tsv; .gz packs it.",
-    shell_complete=completion.paths,
+    shell_complete=completion.new_paths,
 )
 @reading_flags
 @quiet_option
@@ -316,7 +317,7 @@ def df(corpus: str, language: str, output: str, quiet: bool, **options: Any) -> 
         found = frequencies_of(given.corpus, language=language, progress=done)
     save_frequencies(output, found)
     if not quiet:
-        echo_notes([*given.notes, f"{len(found.counts):,} phrases of {found.documents:,} documents"])
+        echo_notes([*given.notes, f"{counted(len(found.counts), 'phrase')} of {counted(found.documents, 'document')}"])
 
 
 corpus_group.add_command(df)

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 import karat
 from karat.cli import completion
-from karat.cli.flags import flag_of, verb
+from karat.cli.flags import Whole, flag_of, verb
 from karat.cli.pairs import pairs_group
 from karat.cli.shared import (
     Files,
@@ -77,7 +77,7 @@ endpoint_options = combine(
     click.option("--temperature", type=float, default=0.0, metavar="T", help="Temperature to ask with (default 0)."),
     click.option(
         "--max-requests",
-        type=click.IntRange(0),
+        type=Whole(0),
         metavar="N",
         help="Stop at N requests, those of earlier runs of this command among them.",
     ),
@@ -89,7 +89,7 @@ endpoint_options = combine(
     click.option(
         "--timeout", type=float, default=120.0, metavar="SECONDS", help="Time for an answer to arrive (default 120)."
     ),
-    click.option("--tries", type=click.IntRange(1), default=6, metavar="N", help="Tries for an answer (default 6)."),
+    click.option("--tries", type=Whole(1), default=6, metavar="N", help="Tries for an answer (default 6)."),
     click.option(
         "--delay",
         type=float,
@@ -132,13 +132,13 @@ _OWN = {
     required=True,
     metavar="FILE",
     help="JSON lines to write: id, source, method, title, text, keyphrases.",
-    shell_complete=completion.paths,
+    shell_complete=completion.new_paths,
 )
 @click.option(
     "--pairs",
     metavar="FILE",
     help="Write the pairs of documents and reformulations to FILE.",
-    shell_complete=completion.paths,
+    shell_complete=completion.new_paths,
 )
 @reading_flags
 @quiet_option
@@ -262,9 +262,9 @@ def requests_progress(quiet: bool) -> Iterator[Callable[[AskProgress], None] | N
 @click.argument("reformulations", shell_complete=completion.paths)
 @reading_flags
 @click.option(
-    "-o", "--output", metavar="FILE", help="Write what is kept, as JSON lines.", shell_complete=completion.paths
+    "-o", "--output", metavar="FILE", help="Write what is kept, as JSON lines.", shell_complete=completion.new_paths
 )
-@click.option("--pairs", metavar="FILE", help="Write the pairs of what is kept.", shell_complete=completion.paths)
+@click.option("--pairs", metavar="FILE", help="Write the pairs of what is kept.", shell_complete=completion.new_paths)
 @format_option
 @quiet_option
 def filter_(

@@ -10,7 +10,7 @@ import click
 import karat
 from karat.cli import completion
 from karat.cli.flags import verb
-from karat.cli.shared import Files, check_file, echo_notes, folder_flag, quiet_option, reading_flags
+from karat.cli.shared import Files, check_file, echo_notes, folder_flag, quiet_option, reading_flags, say
 from karat.errors import InputError
 
 EPILOG = """\b
@@ -34,13 +34,13 @@ tables and charts, but no documents.
 @folder_flag
 @reading_flags
 @click.option(
-    "-o", "--output", metavar="FILE", help="The page to write, as report.html.", shell_complete=completion.paths
+    "-o", "--output", metavar="FILE", help="The page to write, as report.html.", shell_complete=completion.new_paths
 )
 @click.option(
     "--figures",
     metavar="FOLDER",
     help="Write every chart there too, as SVG, PDF and PNG.",
-    shell_complete=completion.paths,
+    shell_complete=completion.new_paths,
 )
 @quiet_option
 def report(
@@ -72,7 +72,7 @@ def report(
     written = [] if figures is None else page.figures(figures)
     if not quiet:
         echo_notes(page.notes)
-        click.echo(_summary(output, figures, len(written)), err=True)
+        say(_summary(output, figures, len(written)))
 
 
 def _check(output: str | None, figures: str | None) -> None:

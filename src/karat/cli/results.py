@@ -10,13 +10,14 @@ import click
 import karat
 from karat.cli import completion
 from karat.cli.flags import verb, verbs
-from karat.cli.shared import Output, output_flags
+from karat.cli.shared import Output, output_flags, say
 from karat.errors import InputError
 
 MERGE_EPILOG = """\b
 Examples:
   karat results merge part*.karat -o all.karat
   karat results merge all.karat -f latex
+  karat results merge inspec.karat semeval.karat -o both.karat
 """
 
 CHECK_EPILOG = """\b
@@ -54,14 +55,18 @@ def results() -> None:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=completion.paths)
 @output_flags
 def merge(files: tuple[str, ...], **options: Any) -> None:
-    """Merge the shards of one scoring into its results.
+    """Merge the shards of a scoring, and results of several corpora.
 
     All shards I/N of `karat score --shard I/N -o FILE.karat` are needed; the
-    outcome is the same as if the corpus had been scored at once. One whole
-    file is shown as it is.
+    outcome is the same as if the corpus had been scored at once. Results of
+    different corpora go beside each other into one file, which `karat table`
+    and `karat compare` read. One whole file is shown as it is.
     """
+    from karat.results import load_all
+
     output = Output.of(options, saves=True)
-    output.deliver(karat.merge(map(karat.load, files)))
+    found = karat.collect(each for path in files for each in load_all(path))
+    output.deliver(found.parts[0] if len(found.parts) == 1 else found)
 
 
 @verb("check", epilog=CHECK_EPILOG)
@@ -95,7 +100,7 @@ def check(file: str, minimum: tuple[str, ...], maximum: tuple[str, ...], **optio
     found = karat.check(file, minimum=_bounds("--min", minimum), maximum=_bounds("--max", maximum), **options)
     output.deliver(found)
     for failure in found.failures:
-        click.echo(f"karat: {failure}", err=True)
+        say(f"karat: {failure}")
     return 0 if found.passed else 1
 
 

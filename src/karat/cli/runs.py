@@ -55,7 +55,7 @@ _written = combine(
         required=True,
         metavar="FILE",
         help="File to write; its suffix chooses the format.",
-        shell_complete=completion.paths,
+        shell_complete=completion.new_paths,
     ),
     click.option(
         "--to", metavar="FORMAT", help="Format to write (default: by the suffix).", shell_complete=completion.formats

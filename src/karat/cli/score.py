@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from karat.cli.shared import corpus_verb, development_files, development_flags
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import karat
+from karat.cli import completion
+from karat.cli.flags import verb
+from karat.cli.shared import Files, Output, cite_flag, development_flags, folder_flag, output_flags, reading_flags
+from karat.errors import InputError
+
+if TYPE_CHECKING:
+    from karat.corpus import Corpus, Run
+    from karat.results import Collection, Results
 
 EPILOG = """\b
 Examples:
@@ -13,20 +26,53 @@ Examples:
   karat score corpus.jsonl predictions.csv \\
       --fields "run:id=doc,keyphrases=preds,separator=;"
   karat score corpus.jsonl run.jsonl --shard 3/16 -o part3.karat
+  karat score inspec.jsonl semeval.jsonl --runs runs -o both.karat
+  karat score corpus.jsonl run.jsonl --protocol chan2019 --cite
 
 A METRIC is NAME[@CUTOFF][:SUBSET][/AVERAGE][,option=value...]: a cutoff is a
 number, M, O, G or V, a subset all, present, absent, P, R, M or U.
 
 CORPUS and RUN are PATH or NAME=PATH; `-` is standard input. Parallel files
-are joined by `+`.
+are joined by `+`. With --runs FOLDER all arguments are corpora, and the runs
+of each are FOLDER/<name of the corpus>/<system>.jsonl.
 """
 
 
-@corpus_verb("score", epilog=EPILOG, extra=development_files, saves=True)
+@verb("score", epilog=EPILOG)
+@click.argument("given", nargs=-1, required=True, metavar="CORPUS RUN...", shell_complete=completion.paths)
+@folder_flag
 @development_flags
-def score() -> None:
-    """Score runs against a corpus.
+@cite_flag
+@reading_flags
+@output_flags
+def score(given: tuple[str, ...], runs: str | None, cite: bool, **options: Any) -> None:
+    """Score runs against a corpus, or against several.
 
     Without -m: F1 at 5, M and O for present, absent and all phrases, in the
     protocol's own average.
     """
+    output, files = Output.of(options, saves=True), Files.of(options)
+    if runs is None and len(given) < 2:
+        raise click.UsageError("Missing argument 'RUN...': give a corpus and a run or more, or corpora with --runs.")
+    development = files.other(options)
+    what = files.given(given, runs, results=False)
+    with files.work(options, output.quiet) as chosen:
+        if runs is None:
+            output.deliver(karat.score(*what, development=development, **chosen), cite)
+            return
+        found = _scored(what[0], chosen | {"development": development})
+    output.deliver(found, cite)
+
+
+def _scored(corpora: Sequence[tuple[Corpus, list[Run]]], options: dict[str, Any]) -> Results | Collection:
+    """The scores of each corpus."""
+    if len(corpora) == 1:
+        return karat.score(corpora[0][0], *corpora[0][1], **options)
+    for flag, name in (("--dev-corpus", "development"), ("--shard", "shard")):
+        if options[name] is not None:
+            raise InputError(f"{flag} is of one corpus: leave it out with several")
+    names = [corpus.name for corpus, _ in corpora]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two corpora are named {name!r}; name them: NAME=PATH")
+    return karat.collect(karat.score(corpus, *own, **options) for corpus, own in corpora)

@@ -16,6 +16,7 @@ import karat
 from karat.cli import completion
 from karat.cli.flags import Verb, jobs_for, verb
 from karat.errors import InputError
+from karat.inert import escaped, one_line
 
 if TYPE_CHECKING:
     from karat.corpus import Corpus, Run
@@ -23,8 +24,16 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-TEXT_FORMATS = ("table", "md", "latex", "typst", "csv", "json")
-_BY_SUFFIX = {".md": "md", ".tex": "latex", ".typ": "typst", ".csv": "csv", ".json": "json", ".txt": "table"}
+TEXT_FORMATS = ("table", "md", "html", "latex", "typst", "csv", "json")
+_BY_SUFFIX = {
+    ".md": "md",
+    ".html": "html",
+    ".tex": "latex",
+    ".typ": "typst",
+    ".csv": "csv",
+    ".json": "json",
+    ".txt": "table",
+}
 
 format_option = click.option(
     "-f", "--format", "format_", type=click.Choice(TEXT_FORMATS), help="Output format (default table)."
@@ -33,9 +42,9 @@ output_option = click.option(
     "-o",
     "--output",
     metavar="FILE",
-    help="Write to FILE; its suffix chooses the format: .json .csv .md .tex .typ .txt, and .karat where scores are "
-    "kept.",
-    shell_complete=completion.paths,
+    help="Write to FILE; its suffix chooses the format: .json .csv .md .html .tex .typ .txt, and .karat where scores "
+    "are kept.",
+    shell_complete=completion.new_paths,
 )
 corpus_argument = click.argument("corpus", shell_complete=completion.paths)
 runs_argument = click.argument("runs", nargs=-1, required=True, metavar="RUN...", shell_complete=completion.paths)
@@ -87,7 +96,17 @@ development_flags: Callable[[F], F] = combine(
         shell_complete=completion.paths,
     ),
 )
-folder_flag = click.option("--runs", metavar="FOLDER", help="Runs of several corpora, in a folder for each.")
+folder_flag = click.option(
+    "--runs",
+    metavar="FOLDER",
+    help="Runs of several corpora, in a folder for each.",
+    shell_complete=completion.paths,
+)
+cite_flag = click.option(
+    "--cite",
+    is_flag=True,
+    help="Also print how to cite the result, a methods sentence and BibTeX: after a table, else to standard error.",
+)
 reading_flags: Callable[[F], F] = combine(from_option, fields_option)
 
 
@@ -109,9 +128,16 @@ class Output:
         check_output(found.format_, found.path, saves)
         return found
 
-    def deliver(self, result: Result) -> None:
-        """Writes a result to standard output, or to a file in the format that its suffix or -f names."""
+    def deliver(self, result: Result, cited: bool = False) -> None:
+        """Writes a result to standard output, or to a file in the format that its suffix or -f names.
+
+        How it is `cited` is printed after it: to standard output, if that has a table or nothing so far.
+        """
         deliver(result, self.format_, self.path, self.quiet)
+        if cited:
+            citable: Any = result
+            free = self.path is not None or self.format_ in (None, "table")
+            click.echo(f"{'' if self.path is not None else chr(10)}{karat.cite(citable)}", nl=False, err=not free)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +182,8 @@ class Files:
         """What a verb measures: a corpus and runs, .karat files, or with a folder of runs several corpora."""
         if results and all(path.endswith(".karat") for path in paths):
             return tuple(paths)
+        if results and any(path.endswith(".karat") for path in paths):
+            raise InputError("give .karat files alone, or corpora and runs without them")
         if folder is None:
             documents, systems = self.all(paths[0], paths[1:])
             return (documents, *systems)
@@ -346,12 +374,17 @@ def deliver(results: Result, format_: str | None, output: str | None, quiet: boo
 def echo_notes(notes: Iterable[str]) -> None:
     """Notes to standard error; a warning says itself that it is one."""
     for note in notes:
-        click.echo(note if note.startswith("warning: ") else f"note: {note}", err=True)
+        say(note if note.startswith("warning: ") else f"note: {note}")
+
+
+def say(message: str) -> None:
+    """A message to standard error: one line, in which nothing acts."""
+    click.echo(one_line(message), err=True)
 
 
 def write_out(text: str) -> None:
-    """Text to standard output, in UTF-8 wherever that goes."""
-    sys.stdout.buffer.write(text.encode())
+    """Text to standard output, in UTF-8 wherever that goes; what acts on a terminal is escaped, as JSON does it."""
+    sys.stdout.buffer.write(escaped(text).encode())
     sys.stdout.buffer.flush()
 
 

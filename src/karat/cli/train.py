@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import karat
 from karat.cli import completion
-from karat.cli.flags import verb
+from karat.cli.flags import Whole, capped_jobs, verb
 from karat.cli.shared import (
     Files,
     check_file,
@@ -26,6 +27,7 @@ from karat.cli.shared import (
     write_out,
 )
 from karat.errors import InputError
+from karat.inert import inert
 
 if TYPE_CHECKING:
     from karat.models.generators.loop import Told
@@ -62,7 +64,15 @@ def _names(incomplete: str) -> list[str]:
     shell_complete=lambda _context, _parameter, incomplete: _names(incomplete),
 )
 @corpus_argument
-@click.option("-j", "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Generators: processes (default 1).")
+@click.option(
+    "-j",
+    "--jobs",
+    type=Whole(1),
+    default=1,
+    callback=lambda _context, _parameter, jobs: capped_jobs(jobs),
+    metavar="N",
+    help="Generators: processes (default 1; at most four for each core).",
+)
 @click.option(
     "--from",
     "from_",
@@ -70,7 +80,7 @@ def _names(incomplete: str) -> list[str]:
     metavar="FORMAT|DIR",
     help="Format of the files, where it is not seen from them (see `karat list formats`); of tgrf, also the directory "
     "of the trained model to go on from (repeatable).",
-    shell_complete=completion.paths,
+    shell_complete=completion.formats_and_paths,
 )
 @fields_option
 @quiet_option
@@ -100,10 +110,11 @@ def train(model: str, corpus: str, output: str, valid: str | None, quiet: bool, 
         found = karat.train(
             documents, model, output=output, valid=checked, start=start, progress=done, tell=tell, **options
         )
-    write_out(f"{found.headline}\n" + (f"\n{terminal(found.tables())}" if found.rows else ""))
+    write_out(f"{inert(found.headline)}\n" + (f"\n{terminal(found.tables())}" if found.rows else ""))
     if name in GENERATORS:
         guided = ",guide=RUN" if Path(options["guide"] or "").is_file() else ""
-        click.echo(f"\nNext: karat predict {output}{guided} CORPUS -o RUN.jsonl; karat score CORPUS RUN.jsonl")
+        made = quote(inert(output) + guided)
+        write_out(f"\nNext: karat predict {made} CORPUS -o RUN.jsonl; karat score CORPUS RUN.jsonl\n")
     if not quiet:
         echo_notes(found.notes)
 

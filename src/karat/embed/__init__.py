@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from karat.embed.base import Embedder, Tokens, Vectors
@@ -45,7 +46,7 @@ def _encoder(name: str, cache: bool) -> Embedder:
     given, layer = _split_layer(name)
     if given.startswith("package:"):
         given = package_directory(given.removeprefix("package:"))
-    elif not given or ("/" not in given and not _exists(given)):
+    elif not given or ("/" not in given and not os.path.exists(os.path.expanduser(given))):
         raise InputError(f"unknown embedder {given!r} (known: {', '.join(NAMES)}; karat downloads no models)")
     return Encoder(name, read_model(given), layer, cache=cache)
 
@@ -57,9 +58,3 @@ def _split_layer(name: str) -> tuple[str, int | None]:
     if not re.fullmatch(r"\d{1,4}", found["layer"], re.ASCII):
         raise InputError(f"layer {found['layer']!r} in {name!r} is not a whole number, as {found['name']},layer=9")
     return found["name"], int(found["layer"])
-
-
-def _exists(directory: str) -> bool:
-    from pathlib import Path
-
-    return Path(directory).expanduser().exists()

@@ -75,7 +75,7 @@ class Cache:
                 connection.execute("PRAGMA synchronous = OFF")
                 connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, checksum, value)")
                 action(connection)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             # Locked for long, no place left, not ours to write: those are OperationalErrors and the file stays.
             if not isinstance(error, sqlite3.OperationalError) or "column" in str(error):
                 self._remove()

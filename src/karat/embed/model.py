@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from karat.errors import InputError
+from karat.formats.load import load_json
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
@@ -38,8 +39,8 @@ class Model:
 
 def read_model(directory: str) -> Model:
     """The model in a directory: of sentence-transformers where it has a modules.json, else a plain encoder."""
-    root = Path(directory).expanduser()
-    if not root.is_dir():
+    root = Path(os.path.expanduser(directory))
+    if not os.path.isdir(root):
         raise InputError(f"{directory}: there is no such directory (karat downloads no models)")
     if (root / "modules.json").exists():
         return _sentence_model(root)
@@ -114,7 +115,7 @@ def _sentence_model(root: Path) -> Model:
     around = _optional(root / "config_sentence_transformers.json")
     pooling = _json(modules[1][1] / "config.json", root) if len(kinds) > 1 else {}
     prompts, default = around.get("prompts"), around.get("default_prompt_name")
-    prompt = str(prompts.get(default) or "") if default and isinstance(prompts, dict) else ""
+    prompt = str(prompts.get(default) or "") if isinstance(default, str) and isinstance(prompts, dict) else ""
     if prompt and not pooling.get("include_prompt", True):
         raise InputError(f"{root}: a pooling that leaves out the prompt is not supported")
     longest = own.get("max_seq_length")
@@ -176,9 +177,4 @@ def _json(path: Path, directory: Path) -> dict[str, Any]:
 
 
 def _parsed(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: could not be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not JSON ({error})") from None
+    return load_json(path, Any, "is not JSON")

@@ -13,6 +13,7 @@ from karat.errors import InputError
 from karat.formats.files import blocks, split_lines
 
 _HEADER = re.compile(rb"\d+\s+\d+")
+_MOST_DIGITS = 15
 
 
 @dataclass(slots=True)
@@ -69,6 +70,8 @@ def read_vectors(path: str, words: set[bytes]) -> tuple[dict[bytes, Vectors], in
         for number, ended in enumerate(split_lines(block), first):
             line = ended.rstrip()
             if number == 1 and _HEADER.fullmatch(line):
+                if max(map(len, line.split())) > _MOST_DIGITS:
+                    raise InputError(f"{path}:1: a number of the header has more than {_MOST_DIGITS} digits")
                 promised, dimension = (int(field) for field in line.split())
                 continue
             if not dimension:
@@ -91,7 +94,8 @@ def read_vectors(path: str, words: set[bytes]) -> tuple[dict[bytes, Vectors], in
 
 def _parse(line: bytes, dimension: int, path: str, number: int) -> Vectors:
     try:
-        vector = np.array(line.rsplit(b" ", dimension)[1:], dtype=np.float32)
+        with np.errstate(over="ignore"):
+            vector = np.array(line.rsplit(b" ", dimension)[1:], dtype=np.float32)
     except ValueError:
         raise _bad_line(path, number, dimension, line) from None
     if not np.isfinite(vector).all():

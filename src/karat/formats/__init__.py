@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from karat.formats import (
     semeval,
 )
 from karat.formats.base import Format
-from karat.formats.files import STDIN, stem
+from karat.formats.files import STDIN, no_such_file, stem
 from karat.formats.head import Head, Role
 from karat.registry import Registry, place_of
 
@@ -44,6 +45,7 @@ _LISTED = (
     semeval.FORMAT,
     folder.FORMAT,
 )
+RESULTS = ".karat"  # what files of results end in
 FORMATS: Registry[Format] = Registry("format", lambda form: place_of(form.fits), _LISTED)
 
 
@@ -76,14 +78,18 @@ def split_name(argument: str, name: str | None = None) -> tuple[str, str]:
     ('inspec', 'datasets:midas/inspec,split=test')
     """
     given, equals, path = argument.partition("=")
-    if equals and given and not {"/", ":"} & set(given) and not Path(argument).exists():
+    if equals and given and not {"/", ":"} & set(given) and not os.path.exists(argument):
         return name or given, path
     return name or (hub.name_of(argument) if hub.is_dataset(argument) else stem(argument)), argument
 
 
 def _batches(path: str, role: Role, format: str | None, given: str | Sequence[str]) -> Any:
     head = Head(path, role)
-    _check_there(head)
+    lacking = _lacking(head)
+    if lacking is not None:
+        raise no_such_file(lacking)
+    if path.endswith(RESULTS):
+        raise InputError(f"{path}: holds results, not a {role}; karat compare, plot and results read such files")
     chosen = fields.choose([given] if isinstance(given, str) else given, head)
     if chosen is not None:
         return (fields.corpus_by if role == "corpus" else fields.run_by)(chosen, path)
@@ -109,7 +115,11 @@ def sniff(head: Head) -> Format:
     raise head.unknown()
 
 
-def _check_there(head: Head) -> None:
-    for part in head.parts:
-        if part != STDIN and not hub.is_dataset(part) and not Path(part).exists():
-            raise InputError(f"{part}: there is no such file")
+def lacking_part(argument: str) -> str | None:
+    """The first path of PATH, PATH+PATH or NAME=PATH that is not there; None where all are."""
+    return _lacking(Head(split_name(argument)[1]))
+
+
+def _lacking(head: Head) -> str | None:
+    there = (part == STDIN or hub.is_dataset(part) or os.path.exists(part) for part in head.parts)
+    return next((part for part, found in zip(head.parts, there, strict=True) if not found), None)

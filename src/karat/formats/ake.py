@@ -8,12 +8,12 @@ both. A run is such a JSON too, a phrase alone or with its score: `{"id": [["phr
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from html import escape
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,6 +25,7 @@ from karat.formats.base import Format, Record, brief, quoted
 from karat.formats.files import without_compression
 from karat.formats.folders import References, Sets, holds
 from karat.formats.head import Head
+from karat.formats.load import load_json
 from karat.formats.output import folder_beside, writing
 from karat.formats.xml import parse
 
@@ -52,7 +53,7 @@ def _documents(path: str) -> Iterator[tuple[int, Document]]:
         texts, sets = folders.find(folder, XML), {folders.MAIN: dict(_references(parts[1]))}
         if not texts:
             raise folders.none_found(folder, "files ID.xml are looked for")
-    elif Path(path).is_dir():
+    elif os.path.isdir(path):
         texts, sets = folders.find(folder, XML), folders.read_sets(folders.find(folder, JSON), _references)
     else:
         texts, sets = {}, {folders.MAIN: dict(_references(path))}
@@ -71,7 +72,7 @@ def _references(path: str) -> Iterator[tuple[str, References]]:
 
 
 def _predictions(path: str) -> Iterator[tuple[int, Prediction]]:
-    if Path(path).is_dir() or len(Head(path).parts) > 1:
+    if os.path.isdir(path) or len(Head(path).parts) > 1:
         raise InputError(f'{path}: a run is one file, {{"id": [["phrase", 0.9], ...], ...}}')
     number = 0
     for number, (identifier, phrases) in enumerate(_converted(path, list[Phrase | list[str | float | None]]), 1):
@@ -111,17 +112,9 @@ def _converted(path: str, kind: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _json_object(path: str) -> dict[str, Any]:
-    content = folders.whole_text(path).encode()
-    try:
-        return msgspec.json.decode(content, type=dict[str, Any])
-    except msgspec.ValidationError:
-        raise InputError(f'{path}: not one JSON object, {{"id": [["phrase", "variant"], ...], ...}}') from None
-    except msgspec.DecodeError as error:
-        message, _, byte = str(error).partition(" (byte ")
-        line = content[: int(byte.rstrip(")")) if byte else None].count(b"\n") + 1
-        raise InputError(f"{path}:{line}: not one JSON object: {message}") from None
-    except RecursionError:
-        raise InputError(f"{path}: not references: nested too deeply") from None
+    expected = 'not one JSON object, {"id": [["phrase", "variant"], ...], ...}'
+    found: dict[str, Any] = load_json(path, dict[str, Any], expected)
+    return found
 
 
 # ---------------------------------------------------------------------------------------------- XML
@@ -248,7 +241,7 @@ def _json(held: dict[str, Any]) -> bytes:
 def _fits(head: Head) -> bool:
     if head.container == "several":
         folder, *files = head.parts
-        return Path(folder).is_dir() and len(files) == 1 and without_compression(files[0]).endswith(JSON)
+        return os.path.isdir(folder) and len(files) == 1 and without_compression(files[0]).endswith(JSON)
     if head.container == "folder":
         return holds(head, XML) and holds(head, JSON) and not holds(head, ".abstr", ".final", ".key")
     return head.container in ("json", "jsonl") and _fits_record(head.record)

@@ -16,11 +16,20 @@ import msgspec
 from karat.errors import InputError
 from karat.formats import hub, jsonl
 from karat.formats.base import Record, brief, quoted
-from karat.formats.files import BOM, PARQUET, beginning, first_line, lines, open_bytes, without_compression
+from karat.formats.files import (
+    PARQUET,
+    beginning,
+    first_line,
+    lines,
+    open_bytes,
+    read_whole,
+    without_compression,
+)
+from karat.formats.load import DECODING_ERRORS, check_value, fault, json_value
 from karat.formats.output import writing
 from karat.libraries import library
+from karat.limits import limits
 
-LONGEST_CELL = (1 << 31) - 1
 ROWS_AT_ONCE = 1000
 
 
@@ -30,14 +39,27 @@ def container_at(path: str) -> str:
         return "datasets"
     if beginning(path).start == PARQUET:
         return "parquet"
-    line = first_line(path).lstrip()
+    if _is_one_long_value(path):
+        return "json"
     suffix = Path(without_compression(path)).suffix
+    line = first_line(path).lstrip()
     if line.startswith(b"{"):
         # What is neither is taken for lines, whose reader says what is wrong.
-        return "jsonl" if isinstance(json_value(line), dict) or whole_json(path) is None else "json"
+        return "jsonl" if isinstance(json_value(line, f"{path}:1"), dict) or whole_json(path) is None else "json"
     if line.startswith(b"[") and (_opens_records(line) or suffix == ".json" or whole_json(path) is not None):
         return "json"
     return {".csv": "csv", ".tsv": "tsv"}.get(suffix) or ("csv" if _is_header(line) else "text")
+
+
+def _is_one_long_value(path: str) -> bool:
+    """Whether a first line that is longer than a line of records may be is a whole JSON text, or begins one."""
+    line = beginning(path).line or b""
+    if len(line) <= limits().line or line.lstrip()[:1] not in (b"{", b"["):
+        return False
+    try:
+        return whole_json(path) is not None
+    except InputError:  # too large for that, too
+        return False
 
 
 def _is_header(line: bytes) -> bool:
@@ -51,18 +73,9 @@ def _opens_records(line: bytes) -> bool:
     return line[1:].lstrip()[:1] in (b"", b"{")
 
 
-def json_value(content: bytes) -> Any:
-    """The value of a JSON text; None where it is not one."""
-    try:
-        return msgspec.json.decode(content)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-
-
 def whole_json(path: str) -> Any:
     """The value of a file that is one JSON text; None where it is not one."""
-    with open_bytes(path) as file:
-        return json_value(file.read().removeprefix(BOM))
+    return json_value(read_whole(path), path)
 
 
 def rows(path: str, container: str) -> Iterator[tuple[int, Record]]:
@@ -81,38 +94,22 @@ def rows(path: str, container: str) -> Iterator[tuple[int, Record]]:
 
 
 def _json_rows(path: str) -> Iterator[tuple[int, Record]]:
-    found = whole_json(path)
-    if found is None:
-        raise _broken_json(path)
+    content = read_whole(path)
+    try:
+        found = msgspec.json.decode(content)
+    except DECODING_ERRORS as error:
+        line, said = fault(error, content)
+        raise InputError(f"{path}:{line}: {said}") from None
     for number, row in enumerate(found if isinstance(found, list) else [found], 1):
         if not isinstance(row, dict):
-            raise InputError(f"{path}: item {number} of the JSON list is no object with fields")
+            wanted = '{"id": "1", "keyphrases": ["a b", "c"]}'
+            raise InputError(f"{path}: item {number} of the JSON list is no object with fields, as {wanted}")
+        check_value(row, f"{path}:{number}")
         yield number, row
 
 
-def _broken_json(path: str) -> InputError:
-    """What is wrong with a file that was to be one JSON value, and in which line."""
-    with open_bytes(path) as file:
-        content = file.read().removeprefix(BOM)
-    at, reason = 0, "nested too deeply"  # what is so just barely can be decoded here, a frame further up
-    try:
-        content.decode()
-        msgspec.json.decode(content)
-    except RecursionError:
-        pass
-    except UnicodeDecodeError as error:
-        at, reason = error.start, f"not UTF-8 (0x{content[error.start]:02x})"
-    except msgspec.MsgspecError as error:
-        reason, _, byte = str(error).partition(" (byte ")
-        at = int(byte.rstrip(")")) if byte else len(content.rstrip())
-        if content[at:].lstrip(b"-").startswith((b"NaN", b"Infinity")):
-            reason = "NaN and Infinity are no numbers there; write null"
-    line = content.count(b"\n", 0, at) + 1
-    return InputError(f"{path}:{line}: {reason}")
-
-
 def _csv_rows(path: str, container: str) -> Iterator[tuple[int, Record]]:
-    csv.field_size_limit(LONGEST_CELL)
+    csv.field_size_limit(limits().cell)
     delimiter = "\t" if container == "tsv" else _delimiter(first_line(path))
     reader = csv.reader((line for _, line in lines(path, ends=True)), delimiter=delimiter, strict=True)
     header: list[str] = []
@@ -131,6 +128,8 @@ def _csv_rows(path: str, container: str) -> Iterator[tuple[int, Record]]:
             raise InputError(
                 f'{path}:{start}: a quote that is opened in this row is never closed; write " as ""'
             ) from None
+        if str(error).startswith("field larger"):
+            raise limits().exceeded("cell", f"{path}:{start}", "a cell") from None
         raise InputError(f"{path}:{reader.line_num}: {error}") from None
     if not header:
         raise InputError(f"{path}: the file is empty")
@@ -154,10 +153,13 @@ def _parquet_rows(path: str) -> Iterator[tuple[int, Record]]:
     pyarrow, parquet = _parquet()
     try:
         with open_bytes(path) as file:
-            table = parquet.ParquetFile(_seekable(file))
+            sizes = {"thrift_string_size_limit": _MOST_HEAD, "thrift_container_size_limit": _MOST_HEAD}
+            table = parquet.ParquetFile(_seekable(file, path), **sizes)
             _header(path, table.schema_arrow.names)
+            _check_columns(path, table.metadata)
             place = 1
             for batch in table.iter_batches(ROWS_AT_ONCE):
+                _check_cells(path, place, batch)
                 for row in batch.to_pylist():
                     yield place, row
                     place += 1
@@ -168,9 +170,33 @@ def _parquet_rows(path: str) -> Iterator[tuple[int, Record]]:
         raise InputError(f"{path}: cannot be read as Parquet ({reason})") from None
 
 
-def _seekable(file: IO[bytes]) -> IO[bytes]:
+_MOST_HEAD = 10**8  # bytes and items of what a Parquet file says of itself
+_CHUNK, _DENSE = 64 * 10**6, 100  # of larger parts of columns, cells are small and not compressed more than so often
+
+
+def _check_columns(path: str, metadata: Any) -> None:
+    """Raises InputError if a column is to become far larger than its file: before anything of it is decompressed."""
+    for group in (metadata.row_group(i) for i in range(metadata.num_row_groups)):
+        for column in (group.column(i) for i in range(group.num_columns)):
+            size, packed = column.total_uncompressed_size, max(column.total_compressed_size, 1)
+            mean = size / max(column.num_values, 1)
+            if mean > limits().cell or (size > _CHUNK and (mean > limits().cell / 16 or size > _DENSE * packed)):
+                raise limits().exceeded("cell", path, f"a cell of the column {quoted(column.path_in_schema)}")
+
+
+def _check_cells(path: str, first: int, batch: Any) -> None:
+    """Raises InputError if a cell of some rows is too large."""
+    most = limits().cell
+    if batch.nbytes > most:
+        for row in range(len(batch)):
+            one = batch.slice(row, 1)
+            if one.nbytes > most:
+                raise limits().exceeded("cell", f"{path}:{first + row}", "a row")
+
+
+def _seekable(file: IO[bytes], path: str) -> IO[bytes]:
     """The file, or its content where it was decompressed: Parquet is read from its end."""
-    return file if isinstance(file, io.BufferedReader) and file.seekable() else io.BytesIO(file.read())
+    return file if isinstance(file, io.BufferedReader) and file.seekable() else io.BytesIO(read_whole(path))
 
 
 def _parquet() -> tuple[Any, Any]:

@@ -6,6 +6,7 @@ sentence whose section is `title` is the title. Titles, texts and references are
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +35,7 @@ def corpus(path: str) -> Batches[Document]:
 
 def _documents(path: str) -> Iterator[tuple[int, Document]]:
     folder = Head(path).parts[0]
-    if not Path(folder).is_dir():
+    if not os.path.isdir(folder):
         yield 1, _document(path)
         return
     files = {place.rpartition("/")[2]: file for place, file in folders.find(folder, ake.XML).items()}

@@ -18,8 +18,9 @@ import msgspec
 from karat.corpus import Batches, Document, Prediction, in_batches
 from karat.errors import InputError, unknown
 from karat.formats.base import Record, brief, quoted
-from karat.formats.containers import cell_list, container_at, json_value, rows
+from karat.formats.containers import cell_list, container_at, rows
 from karat.formats.head import Head, Role
+from karat.formats.load import json_value
 from karat.formats.records import read_as
 
 COLUMNS = {

@@ -10,7 +10,9 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -19,10 +21,12 @@ from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.libraries import library
+from karat.limits import limits
 
 STDIN = "-"
 BLOCK_BYTES = 1 << 21  # about 1,500 abstracts: large enough for numpy, small enough for memory
 FIRST_BYTES = 1 << 16
+MOST_NEAR = 5000  # files of a folder, among which the nearest name is looked for
 _SUFFIXES = (".gz", ".zst", ".jsonl", ".json", ".ndjson", ".txt", ".final", ".csv", ".tsv", ".parquet")
 _COMPRESSED = (".gz", ".zst")
 _GZIP, _ZSTD, BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"
@@ -37,7 +41,7 @@ def stem(path: str) -> str:
     """
     if path == STDIN:
         return "stdin"
-    name = Path(path if Path(path).exists() else path.split("+")[0]).name
+    name = Path(path if os.path.exists(path) else path.split("+")[0]).name
     while name.endswith(_SUFFIXES):
         name = name[: name.rindex(".")]
     return name
@@ -49,26 +53,69 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
     try:
         with open_raw(path) as raw:
             yield _decompressed(raw, raw.peek(4)[:4])
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a directory, not a file") from None
-    except PermissionError:
-        raise InputError(f"{path}: no permission to read it") from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{path}: the compressed file is damaged or cut off ({error})") from None
 
 
 def open_raw(path: str) -> io.BufferedReader:
     """The file as it is; what can be read only once (standard input, a pipe) is read once and kept."""
-    if path != STDIN and (Path(path).is_file() or Path(path).is_dir() or not Path(path).exists()):
-        return open(path, "rb")
+    try:
+        if path != STDIN and (os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path)):
+            return open(path, "rb")
+    except FileNotFoundError:
+        raise no_such_file(path) from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a directory, not a file") from None
+    except PermissionError:
+        raise InputError(f"{path}: no permission to read it") from None
+    except (OSError, ValueError) as error:  # a name that is too long, or that holds a zero byte
+        raise InputError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error})") from None
     return io.BufferedReader(cast(io.RawIOBase, io.BytesIO(_read_once(path))))
+
+
+def no_such_file(path: str) -> InputError:
+    """An error for a file that is not there, with the one of its folder whose name is nearest."""
+    folder, name = os.path.split(path)
+    try:
+        there = sorted(each for each in islice(os.listdir(folder or "."), MOST_NEAR) if each[0] != ".")
+    except (OSError, ValueError):
+        there = []
+    stems = {stem(each.removesuffix(".karat")): each for each in reversed(there)}
+    near = get_close_matches(stem(name.removesuffix(".karat")), stems, n=1, cutoff=0.75)
+    hint = f"; did you mean {os.path.join(folder, stems[near[0]])!r}?" if near else ""
+    return InputError(f"{path}: there is no such file{hint}")
 
 
 @cache
 def _read_once(path: str) -> bytes:
-    return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+    if path != STDIN:
+        with open(path, "rb") as pipe:
+            return _read_pipe(pipe, path)
+    if sys.stdin is None:
+        raise InputError("standard input is closed; name a file")
+    try:
+        return _read_pipe(sys.stdin.buffer, "standard input")
+    except OSError as error:
+        raise InputError(f"standard input cannot be read ({error.strerror})") from None
+
+
+def _read_pipe(pipe: IO[bytes], name: str) -> bytes:
+    content = bytearray()
+    while piece := pipe.read(BLOCK_BYTES):  # a read of as much as there may be would set that much memory aside
+        content += piece
+        if len(content) > limits().pipe:
+            raise limits().exceeded("pipe", name, "what comes in")
+    return bytes(content)
+
+
+def read_whole(path: str | Path) -> bytes:
+    """All bytes of a file, decompressed, without a byte-order mark. Raises InputError if they are too many."""
+    most = limits().file
+    with open_bytes(str(path)) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise limits().exceeded("file", str(path), "the file")
+    return content.removeprefix(BOM)
 
 
 def _decompressed(raw: io.BufferedReader, magic: bytes) -> IO[bytes]:
@@ -80,6 +127,7 @@ def _decompressed(raw: io.BufferedReader, magic: bytes) -> IO[bytes]:
 
 
 _STEP = 1 << 17
+_FED = 1 << 10  # bytes that are decompressed at once: they may become 32 MB
 
 
 class _Zstd(io.RawIOBase):
@@ -91,7 +139,7 @@ class _Zstd(io.RawIOBase):
         self._new_frame = library.ZstdDecompressor().decompressobj
         self._failure: type[Exception] = library.ZstdError
         self._frame: Any = None
-        self._left = b""  # compressed, read and not used yet
+        self._left = memoryview(b"")  # compressed, read and not used yet
         self._ready = memoryview(b"")  # decompressed, not handed out yet
 
     def readable(self) -> bool:
@@ -99,25 +147,25 @@ class _Zstd(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
-            compressed = self._left or self._raw.read(_STEP)
-            if not compressed:
+            self._left = self._left or memoryview(self._raw.read(_STEP))
+            if not self._left:
                 if self._frame is not None:
                     raise EOFError("its last frame is not complete")
                 return 0
-            self._feed(compressed)
+            self._feed(self._left[:_FED])
         size = min(len(buffer), len(self._ready))
         buffer[:size] = self._ready[:size]
         self._ready = self._ready[size:]
         return size
 
-    def _feed(self, compressed: bytes) -> None:
+    def _feed(self, compressed: memoryview) -> None:
         if self._frame is None:
             self._frame = self._new_frame()
         try:
             self._ready = memoryview(self._frame.decompress(compressed))
         except self._failure as error:
             raise EOFError(str(error)) from None
-        self._left = self._frame.unused_data
+        self._left = self._left[len(compressed) - len(self._frame.unused_data) :]
         if self._frame.eof:
             self._frame = None
 
@@ -140,12 +188,25 @@ def blocks(path: str) -> Iterator[tuple[int, int, bytes]]:
         # The first block is small: many a reader looks at the beginning only.
         while block := file.read(BLOCK_BYTES if first > 1 else min(BLOCK_BYTES, FIRST_BYTES)):
             if not block.endswith(b"\n"):
-                block += file.readline()
+                block += file.readline(limits().line + 1)
             if first == 1 and block.startswith(BOM):
                 block, offset = block.removeprefix(BOM), len(BOM)
+            starts = line_starts(block)
+            _check_lines(path, first, block, starts)
             yield first, offset, block
-            first += len(line_starts(block))
+            first += len(starts)
             offset += len(block)
+            if offset > limits().stream:
+                raise limits().exceeded("stream", path, "the file")
+
+
+def _check_lines(path: str, first: int, block: bytes, starts: NDArray[np.int64]) -> None:
+    """Raises InputError if a line of a block is too long."""
+    most = limits().line
+    if len(block) > most:
+        lengths = np.diff(starts, append=len(block)) - block.endswith(b"\n")
+        if lengths.max() > most:
+            raise limits().exceeded("line", f"{path}:{first + int((lengths > most).argmax())}", "the line")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +229,7 @@ class Plain:
 
 def as_plain(path: str) -> Plain | None:
     """The file if it can be read in parts: not compressed, not standard input, not a pipe."""
-    if path == STDIN or not Path(path).is_file() or beginning(path).compressed:
+    if path == STDIN or not os.path.isfile(path) or beginning(path).compressed:
         return None
     status = os.stat(path)
     return Plain(path, status.st_size, status.st_mtime_ns)
@@ -179,6 +240,17 @@ def line_starts(block: bytes) -> NDArray[np.int64]:
     ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
     starts = np.concatenate([[0], ends + 1])
     return starts[:-1] if block.endswith(b"\n") else starts
+
+
+def pieces(path: str) -> Iterator[bytes]:
+    """The bytes of a file that is streamed but whose content is kept: no more in all than those of a whole file."""
+    size = 0
+    with open_bytes(path) as file:
+        while piece := file.read(_STEP):
+            size += len(piece)
+            if size > limits().file:
+                raise limits().exceeded("file", path, "the file")
+            yield piece
 
 
 def lines(path: str, *, ends: bool = False) -> Iterator[tuple[int, str]]:
@@ -198,6 +270,8 @@ def first_line(path: str) -> bytes:
     line = beginning(path).line
     if line is None:
         raise InputError(f"{path}: the file is empty")
+    if len(line) > limits().line:
+        raise limits().exceeded("line", path, "its first line")
     return line
 
 
@@ -207,19 +281,19 @@ class Beginning:
 
     compressed: bool
     start: bytes  # four bytes
-    line: bytes | None  # the first that is not blank, without its end; None of an empty file
+    line: bytes | None  # the first that is not blank, without its end, cut where it is too long; None of an empty file
 
 
-_BEGINNINGS: dict[tuple[str, int, int, int], Beginning] = {}  # by path and state
+_BEGINNINGS: dict[tuple[str | int, ...], Beginning] = {}  # by path, state, and how long a line may be
 _MOST_KEPT, _LONGEST_KEPT = 256, 1 << 20
 
 
 def beginning(path: str) -> Beginning:
     """The beginning of a file, which is opened for it once unless it is changed."""
-    if path == STDIN or not Path(path).is_file():
+    if path == STDIN or not os.path.isfile(path):
         return _read_beginning(path)
     status = os.stat(path)
-    key = (path, status.st_ino, status.st_size, status.st_mtime_ns)
+    key = (path, status.st_ino, status.st_size, status.st_mtime_ns, limits().line)
     if key in _BEGINNINGS:
         return _BEGINNINGS[key]
     found = _read_beginning(path)
@@ -234,11 +308,19 @@ def _read_beginning(path: str) -> Beginning:
         start = file.read(4)
         if start == PARQUET:
             return Beginning(compressed, start, start)
-        read = (start + file.readline()).removeprefix(BOM)
-        line = next(filter(bytes.strip, read.split(b"\n")), b"")
-        while not line.strip() and (further := file.readline()):
-            line = further
+        line = _first_line(file, start)
     return Beginning(compressed, start, line.rstrip(b"\r\n") if start else None)
+
+
+def _first_line(file: IO[bytes], start: bytes) -> bytes:
+    """The first line of a file that is not blank, and no more than a line may have; `start` is read already."""
+    most, content, size = limits().line, (start + file.read(FIRST_BYTES)).removeprefix(BOM), 0
+    while content.isspace() and size <= most:
+        size += len(content)
+        content = file.read(FIRST_BYTES)
+    begin = content.rfind(b"\n", 0, len(content) - len(content.lstrip())) + 1
+    line, end, _ = content[begin:].partition(b"\n")
+    return line if end else line + file.readline(most + 2)
 
 
 def without_compression(path: str) -> str:

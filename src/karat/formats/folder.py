@@ -8,6 +8,7 @@ without texts. A title has no place of its own: what is in the text is text.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -102,7 +103,7 @@ def _lines(phrases: Iterable[Phrase]) -> str:
 
 def _fits(head: Head) -> bool:
     if head.container == "several":
-        return len(head.parts) == 2 and all(Path(part).is_dir() for part in head.parts)
+        return len(head.parts) == 2 and all(os.path.isdir(part) for part in head.parts)
     return holds(head, KEYS) and not holds(head, ".abstr", ".final")
 
 

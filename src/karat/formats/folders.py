@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from karat.corpus import Document, Reference, text_of_id
 from karat.errors import InputError
 from karat.formats.base import quoted
-from karat.formats.files import BOM, decode_utf8, open_bytes, without_compression
+from karat.formats.files import decode_utf8, read_whole, without_compression
 
 if TYPE_CHECKING:
     from karat.formats.head import Head
@@ -40,7 +40,7 @@ def holds(head: Head, *suffixes: str) -> bool:
 
 def find(folder: str, suffix: str) -> dict[str, str]:
     """{place in the folder without the suffix: path} of the files that end so, at any depth, sorted."""
-    if not Path(folder).is_dir():
+    if not os.path.isdir(folder):
         raise InputError(f"{folder}: there is no such folder")
     found = {}
     for root, below, names in os.walk(folder):
@@ -57,8 +57,7 @@ def find(folder: str, suffix: str) -> dict[str, str]:
 
 def whole_text(path: str) -> str:
     """The text of a file; a byte that is not UTF-8 is an error that names its place."""
-    with open_bytes(path) as file:
-        content = file.read().removeprefix(BOM)
+    content = read_whole(path)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:

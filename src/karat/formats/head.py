@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
 from typing import Literal
 
 from karat.errors import InputError
 from karat.formats import hub
 from karat.formats.base import Record, quoted
-from karat.formats.containers import container_at, json_value, rows
+from karat.formats.containers import container_at, rows
 from karat.formats.files import STDIN, first_line
+from karat.formats.load import json_value
 
 Role = Literal["corpus", "run"]
 
+_ALONE = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".jsonl.gz", ".jsonl.zst")
+_LIKE_PHRASES = re.compile("phrase|pred|keyword|tag|term|topic", re.IGNORECASE)
+_LIKE_ID = re.compile("id$|^doc|key$", re.IGNORECASE)
 MOST_NAMES = 5000  # of the files in a folder, that are looked at
 
 
@@ -30,7 +34,7 @@ class Head:
     @cached_property
     def parts(self) -> list[str]:
         """The paths themselves: several where they are joined by `+`."""
-        one = self.path == STDIN or hub.is_dataset(self.path) or Path(self.path).exists()
+        one = self.path == STDIN or hub.is_dataset(self.path) or os.path.exists(self.path)
         return [self.path] if one else self.path.split("+")
 
     @cached_property
@@ -38,7 +42,7 @@ class Head:
         """What it is: one of the containers of records, text, a folder, or several paths."""
         if len(self.parts) > 1:
             return "several"
-        folder = self.path != STDIN and Path(self.path).is_dir() and not hub.is_dataset(self.path)
+        folder = self.path != STDIN and os.path.isdir(self.path) and not hub.is_dataset(self.path)
         return "folder" if folder else container_at(self.path)
 
     @cached_property
@@ -55,7 +59,7 @@ class Head:
     def record(self) -> Record:
         """The first record of JSON lines, a JSON list or a table; a whole JSON object; empty where there is none."""
         if self.container == "jsonl":
-            found = json_value(first_line(self.path))
+            found = json_value(first_line(self.path), f"{self.path}:1")
             return found if isinstance(found, dict) else {}  # the reader says what is wrong with it
         if self.container in ("json", "csv", "tsv", "parquet", "datasets"):
             return next((row for _, row in rows(self.path, self.container)), {})
@@ -69,8 +73,18 @@ class Head:
             return InputError(f"{self.path}: no known format of a {self.role} ({what}); name it with --from")
         some = ", ".join(map(_shown, seen[:10])) + (", ..." if len(seen) > 10 else "")
         kind = "fields" if self.record else "files" if self.names else "line"
-        hint = "name it with --from" + (", or its columns with --fields" if self.record else "")
+        hint = "name it with --from" + (f", or its columns, as --fields {self._guess()}" if self.record else "")
+        single = next((name for name in self.names if name.endswith(_ALONE)), None)
+        if single is not None:
+            hint = f"give a file of it, as {os.path.join(self.path, _shown(single))}, or name its format with --from"
         return InputError(f"{self.path}: no known format of a {self.role} ({kind} {some}); {hint}")
+
+    def _guess(self) -> str:
+        """How the columns could be named: those that sound like an id and like phrases, else the first and the last."""
+        columns = list(map(_shown, self.record))
+        phrases = next((name for name in columns if _LIKE_PHRASES.search(name)), columns[-1])
+        ids = next((name for name in columns if _LIKE_ID.search(name) and name != phrases), columns[0])
+        return f"keyphrases={phrases}" if ids == phrases else f"id={ids},keyphrases={phrases}"
 
 
 def _shown(name: str) -> str:

@@ -8,6 +8,7 @@ hold data files (JSON lines, CSV, Parquet) as the library takes them. Code that 
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,7 +55,7 @@ def parse(path: str) -> Source:
     """
     name = path.removeprefix(PREFIX)
     settings: dict[str, str] = {}
-    while (setting := _LAST_SETTING.search(name)) and not Path(name).exists():
+    while (setting := _LAST_SETTING.search(name)) and not os.path.exists(name):
         if setting[1] not in SETTINGS:
             raise unknown("setting of a dataset", setting[1], SETTINGS)
         if not setting[2]:
@@ -91,21 +92,21 @@ def rows(path: str) -> Iterator[tuple[int, Record]]:
 
 
 def _is_saved(path: str) -> bool:
-    folder = Path(path)
-    return (folder / _SPLITS_FILE).is_file() or (
-        (folder / _STATE_FILE).is_file() and (folder / "dataset_info.json").is_file()
-    )
+    def holds(name: str) -> bool:
+        return os.path.isfile(os.path.join(path, name))
+
+    return holds(_SPLITS_FILE) or (holds(_STATE_FILE) and holds("dataset_info.json"))
 
 
 def _dataset(path: str) -> Any:
     source = parse(path)
     if not source.name:
         raise InputError(f"{path}: names no dataset; write {PREFIX}OWNER/NAME or {PREFIX}FOLDER")
-    if Path(source.name).is_file():
+    if os.path.isfile(source.name):
         raise InputError(f"{path}: is a file; write {source.name} alone")
     if _is_saved(source.name):
         return _saved(source)
-    if Path(source.name).is_dir():
+    if os.path.isdir(source.name):
         return _loaded(source)
     if not _HUB_NAME.fullmatch(source.name):
         # The library would take `json` or `csv` for a reader of the files around.

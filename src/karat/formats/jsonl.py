@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,6 +15,7 @@ from karat.corpus import Batch, Batches, Document, Prediction, text_of_id
 from karat.errors import InputError
 from karat.formats.base import brief
 from karat.formats.files import Plain, as_plain, blocks, decode_utf8, line_starts, split_lines
+from karat.formats.load import DECODING_ERRORS, UNTYPED, check_value, decoder, fault
 from karat.formats.output import writing
 
 R = TypeVar("R", Document, Prediction)
@@ -26,11 +27,6 @@ class _Id(msgspec.Struct, gc=False):
 
 
 _decode_ids = msgspec.json.Decoder(_Id).decode_lines
-
-
-@cache
-def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(kind)
 
 
 class Block(Sequence[bytes]):
@@ -88,6 +84,8 @@ def _batches(path: str, kind: type[R]) -> Iterator[Batch[R]]:
     empty = True
     plain = as_plain(path)
     for first, offset, content in blocks(path):
+        if content.isspace():
+            continue
         starts = line_starts(content)
         raw: Sequence[bytes] = Block(content, len(starts), plain, offset)
         places: Sequence[int] = range(first, first + len(starts))
@@ -111,7 +109,7 @@ def _all_objects(content: bytes, starts: NDArray[np.int64]) -> bool:
 def _ids(content: bytes) -> list[str | int | None]:
     try:
         return [record.id for record in _decode_ids(content)]
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except DECODING_ERRORS:
         return []
 
 
@@ -122,17 +120,26 @@ def _as_text(ids: list[str | int | None]) -> list[str | None]:
 def _decode(path: str, kind: type[T], raw: Sequence[bytes], places: Sequence[int]) -> list[T]:
     if isinstance(raw, Block):
         try:
-            records: list[T] = _decoder(kind).decode_lines(raw.content)  # type: ignore[arg-type]
+            records: list[T] = decoder(kind).decode_lines(raw.content)  # type: ignore[arg-type]
             if len(records) == len(raw):
-                return records
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                return _checked(path, kind, records, places)
+        except DECODING_ERRORS:
             pass  # the line that is broken is named below
-    return [_decode_line(path, kind, line, number) for line, number in zip(raw, places, strict=True)]
+    read = [_decode_line(path, kind, line, number) for line, number in zip(raw, places, strict=True)]
+    return _checked(path, kind, read, places)
+
+
+def _checked(path: str, kind: Any, records: list[T], places: Sequence[int]) -> list[T]:
+    """The records; where their fields can be anything, none is nested too deeply or has too long a number."""
+    if kind in UNTYPED:
+        for record, number in zip(records, places, strict=True):
+            check_value(record, f"{path}:{number}")
+    return records
 
 
 def _decode_line(path: str, kind: type[T], line: bytes, number: int) -> T:
     try:
-        return _decoder(kind).decode(line)  # type: ignore[no-any-return, arg-type]
+        return decoder(kind).decode(line)  # type: ignore[no-any-return, arg-type]
     except msgspec.ValidationError as error:
         raise InputError(f"{path}:{number}: {_explain(brief(str(error)), kind)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -140,8 +147,8 @@ def _decode_line(path: str, kind: type[T], line: bytes, number: int) -> T:
             return found  # type: ignore[return-value]
         decode_utf8(line, path, number)
         raise InputError(f"{path}:{number}: not JSON: {_column(str(error), line)}") from None
-    except RecursionError:
-        raise InputError(f"{path}:{number}: not a document: nested too deeply") from None
+    except DECODING_ERRORS as error:
+        raise InputError(f"{path}:{number}: not a document: {fault(error)[1]}") from None
 
 
 def _with_nan(line: bytes) -> Prediction | None:
@@ -153,7 +160,7 @@ def _with_nan(line: bytes) -> Prediction | None:
         others = {name: value for name, value in record.items() if name not in ("token_probs", "token_logprobs")}
         json.dumps(others, allow_nan=False, ensure_ascii=False).encode()  # there NaN and half characters are errors
         return msgspec.convert(record, Prediction)
-    except (ValueError, AttributeError, RecursionError, msgspec.MsgspecError):
+    except (AttributeError, *DECODING_ERRORS):
         return None
 
 
@@ -161,6 +168,8 @@ def records(path: str, kind: type[T]) -> Iterator[tuple[int, T]]:
     """(number, record) of every line that is not blank, decoded as a type that msgspec knows."""
     empty = True
     for first, _, content in blocks(path):
+        if content.isspace():
+            continue
         block = Block(content, len(line_starts(content)))
         places: Sequence[int] = range(first, first + len(block))
         raw: Sequence[bytes] = block

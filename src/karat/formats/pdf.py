@@ -6,17 +6,20 @@ import io
 import logging
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Any
 
 from karat.errors import InputError
 from karat.libraries import library
+from karat.limits import limits
 
 EDGE = 2  # lines at the head and at the foot of a page that may be repeated on others
 FEWEST_PAGES = 3  # of a text whose running heads can be recognised
 SHORT = 0.6  # of the usual length of a line: a shorter one ends a paragraph
 LONGEST_TITLE = 250  # characters
+_RECOVERED = 100_000  # bytes of a damaged stream that are looked at one by one
+_DENSE = 50  # how many times larger than its file what a PDF draws may be: far more than of print
 
 _NUMBER = re.compile(r"\W*(?:page|seite|p\.)?\W*\d{1,4}(?:\s*(?:/|of|von)\s*\d{1,4})?\W*", re.IGNORECASE)
 _NO_TITLE = re.compile(r"untitled|.*\.(docx?|dvi|tex|pdf|rtf|odt|indd|qxd|pptx?)|microsoft \w+ - .*", re.IGNORECASE)
@@ -48,18 +51,39 @@ def _pages(content: bytes) -> tuple[list[str], str | None]:
     """(the text of each page, the title that the file tells)."""
     pypdf = reader_of_pdf()
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it would write its own remarks to standard error
+    most = max(limits().drawing, _DENSE * len(content))
     try:
-        reader = pypdf.PdfReader(io.BytesIO(content))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise InputError("this PDF is encrypted; save it without a password first")
-        metadata_title = reader.metadata.title if reader.metadata is not None else None
-        return [page.extract_text() for page in reader.pages], metadata_title
+        with pypdf.apply_configuration(zlib_maximum_output_length=most, zlib_maximum_recovery_input_length=_RECOVERED):
+            return _read(pypdf.PdfReader(io.BytesIO(content)), most)
     except InputError:
         raise
     except (pypdf.errors.DependencyError, pypdf.errors.FileNotDecryptedError):
         raise InputError("this PDF is encrypted; save it without a password first") from None
     except Exception as error:  # of any kind: the library meets damaged files with whatever comes of it
+        if isinstance(error, pypdf.errors.LimitReachedError) and "Limit reached while decompressing" in str(error):
+            raise limits().exceeded("drawing", "", "a part of this PDF", most) from None
         raise InputError(f"this PDF cannot be read ({type(error).__name__}: {str(error)[:100]})") from None
+
+
+def _read(reader: Any, most: int) -> tuple[list[str], str | None]:
+    if reader.is_encrypted and not reader.decrypt(""):
+        raise InputError("this PDF is encrypted; save it without a password first")
+    title = reader.metadata.title if reader.metadata is not None else None
+    claimed = reader.trailer["/Root"]["/Pages"].get("/Count", 0)  # counting them takes a while
+    if (isinstance(claimed, int) and claimed > limits().pages) or len(reader.pages) > limits().pages:
+        raise limits().exceeded("pages", "", "this PDF")
+    return [page.extract_text() for page in _checked(reader.pages, most)], title
+
+
+def _checked(pages: Iterable[Any], most: int) -> Iterator[Any]:
+    """The pages. Raises InputError if they draw with more bytes than that: reading them would take hours."""
+    drawn = 0
+    for page in pages:
+        content = page.get_contents()
+        drawn += 0 if content is None else len(content.get_data())
+        if drawn > most:
+            raise limits().exceeded("drawing", "", "what the pages of this PDF draw", most)
+        yield page
 
 
 def _lines(page: str) -> list[str]:

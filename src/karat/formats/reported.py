@@ -20,7 +20,8 @@ from karat.errors import InputError
 from karat.formats import jsonl
 from karat.formats.base import brief, quoted
 from karat.formats.containers import container_at, rows
-from karat.formats.files import BOM, open_bytes
+from karat.formats.files import read_whole
+from karat.formats.load import decoded_json
 
 FORM = 'a line is {"metric": "f1@M", "subset": "present", "value": 0.340}'
 MOST_DIGITS = 12
@@ -57,22 +58,26 @@ def _records(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """(place, fields); numbers in JSON stay as they are written."""
     container = container_at(path)
     if container == "jsonl":
-        yield from ((place, _written(raw)) for place, raw in jsonl.records(path, dict[str, msgspec.Raw]))
+        for place, raw in jsonl.records(path, dict[str, msgspec.Raw]):
+            yield place, _written(raw, f"{path}:{place}")
     elif container == "json":
         listed = list(rows(path, container))  # says what is wrong with the file
-        with open_bytes(path) as file:
-            content = file.read().removeprefix(BOM)
+        content = read_whole(path)
         as_listed = content if content.lstrip().startswith(b"[") else b"[" + content + b"]"
-        raws = msgspec.json.decode(as_listed, type=list[dict[str, msgspec.Raw]])
-        yield from ((place, _written(raw)) for (place, _), raw in zip(listed, raws, strict=True))
+        raws = decoded_json(as_listed, list[dict[str, msgspec.Raw]], path, "not a list of figures")
+        for (place, _), raw in zip(listed, raws, strict=True):
+            yield place, _written(raw, f"{path}:{place}")
     else:  # of a table only the name tells, and standard input has none
         yield from rows(path, "csv" if container == "text" else container)
 
 
-def _written(raw: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
+def _written(raw: Mapping[str, msgspec.Raw], where: str) -> dict[str, Any]:
     """The fields of a record, numbers as the text that stands in the file."""
-    texts = {name: bytes(field).decode().strip() for name, field in raw.items()}
-    return {name: text if text[:1] in "-0123456789" else msgspec.json.decode(text) for name, text in texts.items()}
+    fields = {name: bytes(field).strip() for name, field in raw.items()}
+    return {
+        name: field.decode() if field[:1] in b"-0123456789" else decoded_json(field, Any, where, "not JSON")
+        for name, field in fields.items()
+    }
 
 
 def _figure(record: Mapping[str, Any], place: str) -> Figure:

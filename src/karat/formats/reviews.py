@@ -21,11 +21,11 @@ from karat.errors import InputError
 from karat.formats.base import Record, brief, quoted
 from karat.formats.containers import container_at, container_of, rows, save
 from karat.formats.output import writing
+from karat.inert import guarded, unguarded
 
 FIELDS = ("id", "phrase", "systems", "accept")
 FORM = 'a line is {"id": "d1", "phrase": "deep learning", "accept": true}'
 _YES, _NO, _OPEN = ("true", "yes", "y", "x", "1"), ("false", "no", "n", "0"), ("", "null", "none")
-_FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for a formula
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +103,13 @@ def _decisions(path: str) -> Iterator[tuple[int, str, str, bool | None]]:
     container = "csv" if found == "text" else found  # of a table only the name tells, and standard input has none
     for place, record in rows(path, container):
         try:
-            yield place, *_decision(record, guarded=container in ("csv", "tsv"))
+            yield place, *_decision(record, table=container in ("csv", "tsv"))
         except ValueError as error:
             raise InputError(f"{path}:{place}: {error}") from None
 
 
-def _decision(record: Record, guarded: bool) -> tuple[str, str, bool | None]:
+def _decision(record: Record, table: bool) -> tuple[str, str, bool | None]:
+    """(id, phrase, whether it is accepted); of a table without the guards of its cells."""
     identifier, phrase = record.get("id"), record.get("phrase")
     if isinstance(identifier, bool) or not isinstance(identifier, str | int) or identifier == "":
         raise ValueError(f"no id of a document; {FORM}")
@@ -116,7 +117,8 @@ def _decision(record: Record, guarded: bool) -> tuple[str, str, bool | None]:
         raise ValueError(f"no phrase; {FORM}")
     if "accept" not in record:
         raise ValueError(f"no accept; {FORM}")
-    return str(identifier), _unguarded(phrase) if guarded else phrase, _accept(record["accept"])
+    named = (unguarded(str(identifier)), unguarded(phrase)) if table else (str(identifier), phrase)
+    return *named, _accept(record["accept"])
 
 
 def _accept(value: Any) -> bool | None:
@@ -148,23 +150,10 @@ def _write_table(path: str, found: Iterable[Record], delimiter: str) -> None:
 
     with writing(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
+        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+        careful = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
         writer.writerow(FIELDS)
         for row in found:
-            systems = "; ".join(row["systems"])
-            writer.writerow([row["id"], _guarded(row["phrase"]), _guarded(systems), ""])
+            cells = [*map(guarded, (row["id"], row["phrase"], "; ".join(row["systems"]))), ""]
+            (careful if any("\r" in cell for cell in cells) else writer).writerow(cells)  # see containers.py
         text.detach()
-
-
-def _guarded(cell: str) -> str:
-    """A cell that is no formula, nor can be taken for one that was guarded."""
-    return f"'{cell}" if cell.lstrip("'").startswith(_FORMULA) else cell
-
-
-def _unguarded(cell: str) -> str:
-    """The cell as it was before it was guarded.
-
-    >>> _unguarded(_guarded("=1+1")), _unguarded(_guarded("'=x")), _unguarded("'tis")
-    ('=1+1', "'=x", "'tis")
-    """
-    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA) else cell

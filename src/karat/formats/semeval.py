@@ -7,9 +7,9 @@ rest its text. A path is one file of lines, `PAPERS_FOLDER+answers.final`, or a 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from karat.corpus import Batches, Document, Prediction, Reference, in_batches
 from karat.errors import InputError
@@ -43,7 +43,7 @@ def _documents(path: str) -> Iterator[tuple[int, Document]]:
     if len(parts) > 2:
         raise InputError(f"{path}: give two paths, PAPERS_FOLDER+answers.final, not {len(parts)}")
     folder = parts[0]
-    if len(parts) == 1 and not Path(path).is_dir():
+    if len(parts) == 1 and not os.path.isdir(path):
         for number, identifier, references in _answers(path):
             yield number, Document(id=identifier, keyphrases=references)
         return
@@ -63,7 +63,7 @@ def _documents(path: str) -> Iterator[tuple[int, Document]]:
 
 
 def _predictions(path: str) -> Iterator[tuple[int, Prediction]]:
-    if Path(path).is_dir() or len(Head(path).parts) > 1:
+    if os.path.isdir(path) or len(Head(path).parts) > 1:
         raise InputError(f"{path}: a run is one file of lines `C-1 : a phrase,another`")
     for number, identifier, references in _answers(path):
         yield number, Prediction(id=identifier, keyphrases=list(map(first_variant, references)))
@@ -142,14 +142,14 @@ def _line(identifier: str, references: References) -> str:
 def _fits(head: Head) -> bool:
     if head.container == "several":
         folder, *files = head.parts
-        return Path(folder).is_dir() and len(files) == 1 and _may_be_lines(files[0])
+        return os.path.isdir(folder) and len(files) == 1 and _may_be_lines(files[0])
     if head.container == "folder":
         return holds(head, ANSWERS) and not holds(head, ".abstr", ".key")
     return head.container == "text" and bool(_FIRST_LINE.fullmatch(head.line)) and "<eos>" not in head.line
 
 
 def _may_be_lines(path: str) -> bool:
-    return not Path(path).is_dir() and not without_compression(path).endswith(".json")
+    return not os.path.isdir(path) and not without_compression(path).endswith(".json")
 
 
 FORMAT = Format(

@@ -18,6 +18,7 @@ import msgspec
 
 from karat import __version__
 from karat.errors import InputError
+from karat.formats.load import DECODING_ERRORS
 from karat.formats.output import claimed, writing, writing_errors
 
 PART = ".part"
@@ -83,8 +84,8 @@ def unfinished(path: str, fingerprint: str) -> Iterator[Unfinished]:
             opened = os.open(part, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         with os.fdopen(opened, "r+b") as file:
             content = file.read()
-            head, _, rest = content.partition(b"\n")
-            same = _is(whose, head)
+            head, end, rest = content.partition(b"\n")
+            same = bool(end) and _is(whose, head)
             lines = rest.split(b"\n")[:-1] if same else []
             with writing_errors(path, part.parent):
                 if same:
@@ -99,5 +100,5 @@ def unfinished(path: str, fingerprint: str) -> Iterator[Unfinished]:
 def _is(whose: _Whose, head: bytes) -> bool:
     try:
         return msgspec.json.decode(head, type=_Whose) == whose
-    except msgspec.MsgspecError:
+    except DECODING_ERRORS:
         return False

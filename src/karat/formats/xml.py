@@ -7,7 +7,7 @@ from xml.parsers import expat
 
 from karat.errors import InputError
 from karat.formats.base import brief
-from karat.formats.files import open_bytes
+from karat.formats.files import pieces
 
 
 class Handler(Protocol):
@@ -32,11 +32,14 @@ def parse(path: str, handler: Handler) -> None:
     parser.CharacterDataHandler = handler.characters
     parser.EntityDeclHandler = _refuse_entities
     try:
-        with open_bytes(path) as file:
-            parser.ParseFile(file)
+        for piece in pieces(path):
+            parser.Parse(piece)
+        parser.Parse(b"", True)
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code).replace("no element found", "it ends too early")
         raise InputError(f"{path}:{error.lineno}: not XML: {what}") from None
+    except InputError:  # is a ValueError, too
+        raise
     except (ValueError, LookupError) as error:  # an element in the wrong place, or an encoding that is not known
         raise InputError(f"{path}:{parser.CurrentLineNumber}: {brief(str(error))}") from None
 

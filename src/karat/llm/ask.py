@@ -17,7 +17,7 @@ from karat.errors import InputError
 from karat.llm.client import AnswerError, Chat, Endpoint, EndpointError, StoppedError, Usage, estimate
 from karat.llm.store import Limits, Question, Spent, Store
 from karat.results import Displayed
-from karat.table import Table
+from karat.tabular import Table
 
 METHODS = ("paraphrase", "back-translation")
 SOURCE_LANGUAGE = "English"

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from karat.errors import InputError
+from karat.formats.load import decoded_msgpack
 from karat.llm.client import Answer, StoppedError, Usage
 
 FORMAT = 1
@@ -113,7 +114,9 @@ class Store:
     def tokens(self, key: bytes) -> list[tuple[str, float]]:
         """The tokens of an answer with their log-probabilities; none where the endpoint did not tell them."""
         found = self._one("SELECT tokens FROM tokens WHERE key = ?", key)
-        return [] if found is None else msgspec.msgpack.decode(found[0], type=list[tuple[str, float]])
+        complaint = "is not a store of answers that this karat wrote; name another output"
+        kept = found[0] if found is not None and isinstance(found[0], bytes) else b"\x90"
+        return decoded_msgpack(kept, list[tuple[str, float]], self.path, complaint)
 
     def spent(self) -> Spent:
         """The requests, tokens and costs of all commands so far."""
@@ -202,5 +205,5 @@ def _errors(path: str) -> Iterator[None]:
         if "locked" in str(error):
             raise InputError(f"{path}: another karat is at work on these answers; wait for it to end") from None
         raise InputError(f"{path}: answers cannot be kept there ({error})") from None
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is not a store of answers ({error}); move it away or name another output") from None

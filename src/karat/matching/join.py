@@ -13,7 +13,7 @@ from typing import Any
 
 from karat.corpus import NO_PREDICTIONS, Batch, Corpus, Document, Prediction, Run
 from karat.errors import InputError
-from karat.options import By, Missing
+from karat.options import By, Extra, Missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,7 @@ class Join:
     by: By | None = None  # None: by id where both have ids, else by line
     missing: Missing = "error"
     shard: Shard = Shard()
+    extra: Extra = "error"
     distinct: bool = True  # whether it is an error if a document has no id, others having one, or that of another
 
 
@@ -80,8 +81,11 @@ def has_id(records: Corpus | Run) -> bool:
     return False
 
 
-def chunks(corpus: Corpus, runs: Sequence[Run], join: Join) -> Iterator[Chunk]:
-    """The shard's documents in corpus order, each with the predictions of every run."""
+def chunks(corpus: Corpus, runs: Sequence[Run], join: Join, ignored: dict[str, int] | None = None) -> Iterator[Chunk]:
+    """The shard's documents in corpus order, each with the predictions of every run.
+
+    `ignored` gets the number of documents that each run has beyond the corpus, where that is no error.
+    """
     cursors = [_cursor(run, matched_by(corpus, run, join.by), join.missing) for run in runs]
     places: dict[str, int] = {}
     has_ids = has_id(corpus)
@@ -100,7 +104,9 @@ def chunks(corpus: Corpus, runs: Sequence[Run], join: Join) -> Iterator[Chunk]:
             )
         start += len(ids)
     for cursor in cursors:
-        cursor.finish(corpus)
+        extra = cursor.finish(corpus, join.extra)
+        if extra and ignored is not None:
+            ignored[cursor.run.name] = extra
 
 
 def _corpus_ids(corpus: Corpus, batch: Batch[Document], has_ids: bool, places: dict[str, int]) -> list[str]:
@@ -239,20 +245,27 @@ class _ById:
                 f"{self.run.origin}: no predictions for document {identifier!r} of {corpus.origin}; {hint}"
             )
 
-    def finish(self, corpus: Corpus) -> None:
-        """Raises InputError if the run goes on after the corpus has ended."""
+    def finish(self, corpus: Corpus, extra: Extra = "error") -> int:
+        """How many documents of the run are not in the corpus.
+
+        Raises InputError if there are any and they are not to be ignored, or if the run has no others.
+        """
         while self._read():
             pass
         if self.waiting is None and self.ids:
             self._leave_order()
         if self.waiting is not None:
             self._enqueue()
-        if self.waiting:
+        strangers = len(self.waiting or ())
+        if self.waiting and (extra == "error" or strangers == len(self.places)):
             first = next(iter(self.waiting))
-            raise InputError(
-                f"{self.run.origin}:{self.places[first]}: document {first!r} is not in {corpus.origin}"
-                f" ({len(self.waiting)} such)"
+            some = (
+                f"{strangers:,} such; --extra ignore leaves them out" if extra == "error" else "nor is any other of it"
             )
+            raise InputError(
+                f"{self.run.origin}:{self.places[first]}: document {first!r} is not in {corpus.origin} ({some})"
+            )
+        return strangers
 
 
 class _ByLine:
@@ -286,10 +299,16 @@ class _ByLine:
         padding = [None] * len(lacking)
         return Batch(list[str | None](ids), raw + padding, at + [0] * len(lacking), _Decode(self.decode)), lacking
 
-    def finish(self, corpus: Corpus) -> None:
-        """Raises InputError if the run goes on after the corpus has ended."""
+    def finish(self, corpus: Corpus, extra: Extra = "error") -> int:
+        """How many lines the run has after the corpus has ended. Raises InputError if these are not to be ignored."""
+        if extra == "ignore":
+            return len(self.raw) + sum(len(batch.raw) for batch in self.batches)
         if self.raw or next(self.batches, None) is not None:
-            raise InputError(f"{self.run.origin}: goes on after line {self.read}, where {corpus.origin} ends")
+            raise InputError(
+                f"{self.run.origin}: goes on after line {self.read:,}, where {corpus.origin} ends; "
+                "--extra ignore leaves the rest out"
+            )
+        return 0
 
 
 def _cursor(run: Run, by: By, missing: Missing) -> _ById | _ByLine:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from karat.corpus import NO_PREDICTIONS, Corpus, Document, Prediction, Run
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.formats.reviews import NONE_ACCEPTED, Accepted
 from karat.matching.align import (
     Parts,
@@ -226,6 +226,7 @@ class Pass:
             self.join.missing == "skip",
         )
         self.ids: list[str] = []  # of the documents, once the pass has run
+        self.ignored: dict[str, int] = {}  # by run, its documents that are not in the corpus, once the pass has run
         self._looks: list[tuple[Callable[[View], Any], bool, Answers[Any]]] = []
         self._systems: tuple[int, ...] | None = None  # those that looks see, where not all
         self._optional = False
@@ -255,10 +256,17 @@ class Pass:
         """Ends the reading behind the chunk whose answers are being taken: what follows is of no interest."""
         self._stopped = True
 
+    def notes(self) -> list[str]:
+        """What a reader should know of how runs were joined with the corpus, once the pass has run."""
+        return [
+            f"{name}: {counted(count, 'document')} of the run ignored, not being in {self.corpus.name}"
+            for name, count in self.ignored.items()
+        ]
+
     def run(self) -> None:
         """Reads the files once and answers all looks."""
         looks = [(function, optional) for function, optional, _ in self._looks]
-        joined = chunks(self.corpus, self.runs, self.join)
+        joined = chunks(self.corpus, self.runs, self.join, self.ignored)
         with uncollected():
             for ids, parts in ordered_map(partial(_answers, self.setup, looks), joined, self.jobs):
                 self.ids += ids

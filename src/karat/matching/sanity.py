@@ -8,15 +8,15 @@ processes, and cheap.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from pathlib import Path
 from statistics import fmean, stdev
 
 from karat.corpus import Corpus, Document, Run
-from karat.errors import InputError, KaratError
+from karat.errors import InputError, KaratError, counted
 from karat.formats import hub, read
 from karat.formats.base import first_variant
 from karat.matching.align import references_of
@@ -67,7 +67,7 @@ def texts_needed(corpus: Corpus, what: str, instead: str) -> InputError:
 
 def _looks_like_corpus(run: Run) -> bool:
     """Whether the records of a run's file have titles or texts, as those of a corpus have."""
-    if run.origin == "memory" or hub.is_dataset(run.origin) or Path(run.origin).is_dir():
+    if run.origin == "memory" or hub.is_dataset(run.origin) or os.path.isdir(run.origin):
         return False
     try:
         batch = next(iter(read(run.origin).batches()), None)
@@ -236,8 +236,8 @@ def _of_another_corpus(
         yield (
             f"{system}: {_percent(found.own)} of the words of its predictions stand in their own documents and "
             f"{_percent(found.other)} in others (of references {_percent(references.own)} and "
-            f"{_percent(references.other)}; {found.documents} documents sampled); see whether it is a run of "
-            f"{sample.corpus.name} or of another corpus with the same ids"
+            f"{_percent(references.other)}; {counted(found.documents, 'document')} sampled); see whether it is a run "
+            f"of {sample.corpus.name} or of another corpus with the same ids"
         )
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from karat.errors import KaratError
+from karat.limits import Limits, limits, set_limits
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+MOST = 4  # processes for each core: more only wait for each other
 _AHEAD = 4  # items in flight for each process: enough to keep it busy, few enough for memory
 
 _ASKED_TO_END = {signal.SIGINT, signal.SIGTERM}
@@ -36,9 +38,10 @@ def follow_parent() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _start(function: Callable[[Any], Any]) -> None:
+def _start(function: Callable[[Any], Any], most: Limits) -> None:
     global _function
     follow_parent()
+    set_limits(most)
     _function = function
 
 
@@ -56,8 +59,22 @@ def _call(item: Any) -> Any:
     return _function(item)
 
 
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def capped(jobs: int) -> int:
+    """As many processes as are wanted, and no more than four for each core."""
+    return min(jobs, MOST * cores())
+
+
 def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], jobs: int = 1) -> Iterator[Result]:
-    """The function's results in order; `items` is read only as far as the processes keep up."""
+    """The function's results in order; `items` is read only as far as the processes keep up.
+
+    There are at most four processes for each core.
+    """
+    jobs = capped(jobs)
     if jobs <= 1:
         yield from map(function, items)
         return
@@ -65,7 +82,7 @@ def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], jobs:
     from concurrent.futures.process import BrokenProcessPool
 
     waiting: deque[Future[Result]] = deque()
-    with ProcessPoolExecutor(jobs, _context(), _start, (function,)) as pool:
+    with ProcessPoolExecutor(jobs, _context(), _start, (function, limits())) as pool:
         try:
             for item in items:
                 with _no_interrupt():

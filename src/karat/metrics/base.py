@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Literal
 
@@ -307,6 +308,71 @@ class Request:
         return float(self.finish(rows.sums()))
 
 
+# Other names of metrics, in small letters and with _ for -; capitals need no line here.
+ALIASES = {
+    "precision": "p",
+    "prec": "p",
+    "recall": "r",
+    "rec": "r",
+    "f": "f1",
+    "f_1": "f1",
+    "f_score": "f1",
+    "fscore": "f1",
+    "f_measure": "f1",
+    "fmeasure": "f1",
+    "f1_score": "f1",
+    "f1_measure": "f1",
+    "average_precision": "map",
+    "mean_average_precision": "map",
+    "ap": "map",
+    "mean_reciprocal_rank": "mrr",
+    "reciprocal_rank": "mrr",
+    "rr": "mrr",
+    "alphandcg": "alpha_ndcg",
+    "r_prec": "r_precision",
+    "rprec": "r_precision",
+    "partial_precision": "partial_p",
+    "partial_recall": "partial_r",
+    "soft_precision": "soft_p",
+    "soft_recall": "soft_r",
+    "soft_f1": "soft_f",
+    "sem_precision": "sem_p",
+    "sem_recall": "sem_r",
+    "sem_f1": "sem_f",
+    "semantic_precision": "sem_p",
+    "semantic_recall": "sem_r",
+    "semantic_f1": "sem_f",
+    "keyphrase_perplexity": "kpp",
+    "perplexity": "kpp",
+    "mae": "count_mae",
+}
+
+
+def with_own_name(text: str) -> str:
+    """A request with the metric's own name in place of another one that is known for it.
+
+    >>> with_own_name("Recall@5:present"), with_own_name("nDCG@10"), with_own_name("F1@M"), with_own_name("f2@5")
+    ('r@5:present', 'ndcg@10', 'f1@M', 'f2@5')
+    """
+    name = re.match(r"[\w-]*", text)[0]  # type: ignore[index]  # matches at least nothing
+    if METRICS.get(name) is not None:
+        return text
+    plain = name.lower().replace("-", "_")
+    own = ALIASES.get(plain, plain)
+    return own + text[len(name) :] if own != name and own in METRICS else text
+
+
+def own_names(texts: Iterable[str]) -> tuple[list[str], list[str]]:
+    """(requests with the metrics' own names, notes on those that had other ones).
+
+    >>> own_names(["r@5", "F1@5"])
+    (['r@5', 'f1@5'], ['F1@5 is called f1@5 here'])
+    """
+    given = list(texts)
+    named = [with_own_name(text) for text in given]
+    return named, [f"{a} is called {b} here" for a, b in zip(given, named, strict=True) if a != b]
+
+
 _REQUEST = re.compile(
     r"(?P<name>\w+)(?:@(?P<cutoff>\w+))?(?::(?P<subset>\w+))?(?:/(?P<average>[\w-]+))?(?P<options>(?:,[^,]+)*)"
 )
@@ -319,18 +385,31 @@ def parse_request(text: str) -> Request:
     >>> request.label, request.subset, request.average
     ('f1@5', 'present', 'micro')
     """
+    text = with_own_name(text)
     found = _REQUEST.fullmatch(text)
     if found is None:
         raise InputError(f"metric {text!r} is not NAME[@CUTOFF][:SUBSET][/AVERAGE][,option=value], as f1@5:present")
     name, subset = found["name"], found["subset"] or "all"
     if name not in METRICS:
-        raise unknown("metric", name, METRICS.load())
+        raise _unknown_metric(name)
     if subset not in SUBSETS:
         raise unknown("subset", subset, SUBSETS)
     spec = METRICS[name]
     cutoff = _cutoff(spec, found["cutoff"], text)
     average = _average(spec, found["average"])
     return Request(name, cutoff, subset, average, _options(spec, found["options"]))
+
+
+def _unknown_metric(name: str) -> InputError:
+    """An error for a metric that does not exist, with the nearest one that does, under whichever name is near."""
+    known = METRICS.load()
+    near = get_close_matches(name.lower(), [*known, *ALIASES], n=1, cutoff=0.75)
+    if near and near[0] in ALIASES:
+        listed = ", ".join(sorted(known))
+        return InputError(
+            f"unknown metric {name!r}; did you mean {near[0]!r}, here {ALIASES[near[0]]!r}? (known: {listed})"
+        )
+    return unknown("metric", name, known)
 
 
 def _cutoff(spec: Metric, given: str | None, text: str) -> Cutoff | None:

@@ -16,10 +16,10 @@ from pathlib import Path
 import msgspec
 
 from karat.corpus import BATCH_DOCUMENTS, Batch, Batches, Corpus, Document
-from karat.errors import InputError, KaratError, MissingExtraError
+from karat.errors import InputError, KaratError, MissingExtraError, counted
 from karat.formats import pdf, read, sniff, split_name
 from karat.formats.base import quoted
-from karat.formats.files import STDIN, check_compression, first_line, open_bytes, without_compression
+from karat.formats.files import STDIN, check_compression, first_line, open_bytes, read_whole, without_compression
 from karat.formats.folders import whole_text
 from karat.formats.head import Head
 
@@ -55,9 +55,9 @@ def documents_at(
         return Given(read(where, name=name, format=format, fields=fields))
     if where == STDIN:
         return Given(_standard_input(name))
-    if not Path(where).exists():  # SRC+TRG, a dataset, or an error that says what is missing
+    if not os.path.exists(where):  # SRC+TRG, a dataset, or an error that says what is missing
         return Given(read(where, name=name))
-    if Path(where).is_dir():
+    if os.path.isdir(where):
         return _folder(where, name, {Path(each).resolve() for each in aside})
     if _is_document(where):
         return Given(_one_document(where, name))
@@ -111,7 +111,9 @@ def _folder(path: str, name: str, aside: set[Path]) -> Given:
         known = ", ".join((*TEXTS, PDF, *RECORDS))
         raise InputError(f"{path}: no documents there (files that end in {known} are looked for)")
     if there.left:
-        notes += [f"{there.left.total():,} files are no documents and were left out ({_kinds(there.left)})"]
+        notes += [
+            f"left out {counted(there.left.total(), 'file')} of other kinds than documents ({_kinds(there.left)})"
+        ]
     return Given(Corpus(name, _Files(tuple(there.found), strict=False), path), tuple(notes))
 
 
@@ -264,8 +266,7 @@ class Opening:
 def _opened(file: _File) -> Document:
     """The document of a file."""
     if file.path != STDIN and (_suffix(file.path) == PDF or _is_pdf(file.path)):
-        with open_bytes(file.path) as opened:
-            content = opened.read()
+        content = read_whole(file.path)
         try:
             title, text = pdf.title_and_text(content)
         except InputError as error:

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from karat.corpus import Corpus, Document, Prediction
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.formats import read
 from karat.formats.base import first_variant
-from karat.formats.containers import json_value
+from karat.formats.load import json_value
 from karat.llm.ask import AskProgress, Forecast, Outcome, Step, ask_all, count, question, read_prompt, spent_notes
 from karat.llm.client import Endpoint, Usage, whole
 from karat.llm.store import MEMORY, NO_LIMITS, Limits, Store
@@ -58,7 +58,7 @@ class Said:
         said = [self.stopped] if self.stopped else []
         if self.failures:
             document, why = self.failures[0]
-            more = f" (and {len(self.failures) - 1:,} documents more)" if len(self.failures) > 1 else ""
+            more = f" (and {counted(len(self.failures) - 1, 'document')} more)" if len(self.failures) > 1 else ""
             said.append(f"no keyphrases of document {document!r}{more}: {why}")
         return "; ".join(said) or None
 
@@ -139,7 +139,9 @@ def _examples(shots: str) -> list[tuple[str, list[str]]]:
     having = ((as_text(each), _phrases(each)) for each in read(path))
     found = list(islice(((text, phrases) for text, phrases in having if text and phrases), int(number)))
     if len(found) < int(number):
-        raise InputError(f"--shots {shots}: only {len(found):,} documents there have a text and keyphrases")
+        raise InputError(
+            f"--shots {shots}: it has no more than {counted(len(found), 'document')} with a text and keyphrases"
+        )
     return found
 
 

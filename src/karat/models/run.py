@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -16,9 +17,10 @@ import msgspec
 
 from karat.corpus import Batch, Corpus, Document, Prediction, Run, text_of_id
 from karat.errors import InputError, counted
-from karat.formats.base import quoted
-from karat.formats.containers import json_value, whole_json
+from karat.formats.base import brief, quoted
+from karat.formats.containers import whole_json
 from karat.formats.files import check_compression, first_line
+from karat.formats.load import DECODING_ERRORS, MOST_COUNT, json_value
 from karat.formats.unfinished import Unfinished, unfinished
 from karat.llm.ask import Forecast
 from karat.matching.inputs import CorpusLike, as_corpus
@@ -48,7 +50,7 @@ from karat.options import (
     public,
 )
 from karat.results import Displayed
-from karat.table import TEXT, Column, Group, Row, Table
+from karat.tabular import TEXT, Column, Group, Row, Table
 from karat.text.languages import other_language
 
 CHUNK = 32  # documents that are read at a time where no model says how many it wants
@@ -315,24 +317,27 @@ def _frequencies(corpus: Corpus, model: Model, options: PredictOptions) -> tuple
             "name other documents with --df CORPUS, or a file that karat corpus df made"
         )
     found = frequencies_of(corpus, language=options.language)
-    return found, [f"document frequencies are those of the {found.documents:,} documents at hand; --df names others"]
+    return found, [
+        f"document frequencies are those of the {counted(found.documents, 'document')} at hand; --df names others"
+    ]
 
 
 def _frequencies_at(path: str, language: str) -> Frequencies:
     """The frequencies in a file, also where they stand under `df` in it; else those of the documents there."""
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         return frequencies_of(documents_at(path).corpus, language=language)
-    found = _json_object(path) if Path(path).is_file() else {}
+    found = _json_object(path) if os.path.isfile(path) else {}
     if not isinstance(found.get("df"), dict):
         return read_frequencies(path) if DOCUMENTS in found else frequencies_at(path, language=language)
     counts = dict(found["df"])
     totals = counts.pop(DOCUMENTS, None), found.get(DOCUMENTS), found.get("documents")
     documents = next((number for number in totals if number is not None), None)
-    if type(documents) is not int:
+    if type(documents) is not int or documents > MOST_COUNT:
         raise InputError(f"{path}: the number of documents is missing; write it as the count of {DOCUMENTS}")
     for phrase, count in counts.items():
         if type(count) is not int or not 0 <= count <= documents:
-            raise InputError(f"{path}: the count of {quoted(phrase)} is {count}; write a number from 0 to {documents}")
+            said = brief(str(count), 40)
+            raise InputError(f"{path}: the count of {quoted(phrase)} is {said}; write a number from 0 to {documents}")
     return Frequencies(documents, counts)
 
 
@@ -341,7 +346,7 @@ def _json_object(path: str) -> dict[str, Any]:
     line = first_line(path).lstrip()
     if not line.startswith(b"{"):
         return {}
-    found = json_value(line) or whole_json(path)
+    found = json_value(line, path) or whole_json(path)
     return found if isinstance(found, dict) else {}
 
 
@@ -460,12 +465,12 @@ def _gathered(
     shown: bool = True,
 ) -> Predicted:
     """Everything that is predicted, each chunk kept before the next is waited for."""
-    kept = [] if work is None else _kept(work)
+    kept = [] if work is None else _kept(work, corpus)
     total = _Done(_entries_of(corpus, kept) if shown else [])
     documents = len(kept)
     failure: str | None = None
     if kept:
-        notes = [*notes, f"went on after {len(kept):,} documents that were there already"]
+        notes = [*notes, f"went on after {counted(len(kept), 'document')} that were there already"]
         _advance(options, len(kept))
     if work is not None and work.of_another:
         notes = [*notes, f"{work.part} was of another model, other options or other documents: begun anew"]
@@ -489,15 +494,19 @@ def _gathered(
     return Predicted(corpus.name, model.name, documents, tuple(total.entries), tuple(notes), failure)
 
 
-def _kept(work: Unfinished) -> list[Prediction]:
-    """The predictions that are there already; from a line on that is damaged, none."""
+def _kept(work: Unfinished, corpus: Corpus) -> list[Prediction]:
+    """The predictions that are there already; from a line on that is damaged or of another document, none."""
     found: list[Prediction] = []
-    for line in work.lines:
+    for line, identifier in zip(work.lines, _ids(corpus) if work.lines else (), strict=False):
         try:
-            found.append(_decode(line))
-        except msgspec.MsgspecError:
-            work.keep(len(found))
+            prediction = _decode(line)
+        except DECODING_ERRORS:
             break
+        if text_of_id(prediction.id) != identifier:
+            break
+        found.append(prediction)
+    if len(found) < len(work.lines):
+        work.keep(len(found))
     return found
 
 
@@ -608,7 +617,7 @@ def _by_endpoint(corpus: Corpus, model: ModelSpec, options: PredictOptions, outp
     failure = said.complaint()
     if output is not None and said.predictions:
         _save(output, entries)
-        failure = f"{failure}; {len(entries):,} predictions are in {output}" if failure else None
+        failure = f"{failure}; {output} has {counted(len(entries), 'prediction')}" if failure else None
     if failure is not None and asking.store is not None:
         failure += "; the same command goes on from here"
     return Predicted(corpus.name, model.name, len(entries), tuple(entries), tuple(notes), failure)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from karat.corpus import Corpus, Document
-from karat.errors import InputError, unknown
+from karat.errors import InputError, counted, unknown
 from karat.formats.output import writing
 from karat.matching.inputs import CorpusLike, as_corpus
 from karat.models.base import MODELS, CommonOptions, Model, Predict, settled
@@ -29,7 +29,7 @@ from karat.options import (
     required,
 )
 from karat.registry import Registry
-from karat.table import Column, Kind, Table, rows_of
+from karat.tabular import Column, Kind, Table, rows_of
 
 _EVERY = 20  # documents between two calls of progress
 
@@ -57,7 +57,7 @@ class Trained:
     @property
     def headline(self) -> str:
         """Which model learned from how many documents, and where it is: on one line, from which the path is copied."""
-        return f"{self.model}, learned from {self.documents:,} documents: {self.path}"
+        return f"{self.model}, learned from {counted(self.documents, 'document')}: {self.path}"
 
     def tables(self) -> Iterator[Table]:
         """A row for each thing that was learned."""
@@ -115,7 +115,7 @@ class TrainOptions:
         "Where the trained model goes: of kea a file, JSON, packed by .gz; of a generator a directory.",
         metavar="FILE|DIR",
         flags=("-o", "--output"),
-        complete="paths",
+        complete="new_paths",
     )
     language: str = document_language_option()
     options: Mapping[str, Any] | None = option(None, "The model's own options.", command=False)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from karat.errors import unknown
+from karat.inert import encodable, escaped, guarded, inert
 from karat.output.markup import html, markdown, parts_of
 from karat.output.papers import latex, pieces_of, typst
 from karat.output.terminal import terminal
@@ -19,18 +20,33 @@ Formats = Mapping[str, Callable[[Any], str]]
 
 
 def as_json(results: Result) -> str:
-    """The whole of it; floats in full, null where undefined."""
-    return msgspec.json.format(msgspec.json.encode(results.as_dict()), indent=1).decode() + "\n"
+    """The whole of it; floats in full, null where undefined; what acts on a terminal is escaped."""
+    return escaped(msgspec.json.format(_encoded(results.as_dict()), indent=1).decode()) + "\n"
 
 
 def as_json_lines(found: Any) -> str:
     """The run of the result, a document a line."""
-    encode = msgspec.json.Encoder().encode
-    return "".join(encode(prediction).decode() + "\n" for prediction in found.as_run())
+    return "".join(escaped(_encoded(prediction).decode()) + "\n" for prediction in found.as_run())
+
+
+def _encoded(value: Any) -> bytes:
+    """The value as JSON, with � for lone surrogates, which names of files may have."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_encodable(msgspec.to_builtins(value)))
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, dict):
+        return {_encodable(name): _encodable(each) for name, each in value.items()}
+    return [_encodable(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def as_csv(found: Any) -> str:
-    """The rows as CSV, below the names of their fields."""
+    """The rows as CSV, below the names of their fields; in a cell nothing acts, and no text is a formula."""
     rows = found.flat_rows()
     return csv_lines(found.csv_fields or names_of(rows), rows)
 
@@ -44,16 +60,14 @@ def csv_lines(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     """The fields of each row as CSV, below their names."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(fields)
+    writer.writerow(map(_cell, fields))
     for row in rows:
         writer.writerow([_cell(row.get(name)) for name in fields])
     return out.getvalue()
 
 
 def _cell(value: object) -> object:
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return "'" + value
-    return "" if value is None else value
+    return guarded(inert(value)) if isinstance(value, str) else "" if value is None else value
 
 
 def _of_tables(result: Any, width: int | None) -> Formats:

@@ -1,17 +1,31 @@
 """Running text and tables as Markdown and as HTML: a result says its parts once, and both are written of them.
 
-Text from files never is markup: it stands in strings and spans, and these are escaped here.
+Text from files never is markup: it stands in strings and spans, and these are made inert and escaped here.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Literal
 
-from karat.table import Line, Marked, Style, Table, Words, bold, code, heads_of, lines_of, sides_of
+from karat.inert import inert
+from karat.tabular import (
+    Line,
+    Marked,
+    Spans,
+    Style,
+    Table,
+    Words,
+    bold,
+    code,
+    heads_of,
+    lines_of,
+    sides_of,
+    spans_of,
+)
 
 __all__ = ["Grid", "Heading", "Items", "Line", "Marked", "Part", "Style", "Words", "bold", "code", "html", "markdown"]
 
@@ -39,6 +53,8 @@ class Grid:
     columns: Sequence[str]
     rows: Sequence[Line]
     wordy: bool | Sequence[bool] = False  # of all columns, or of each
+    above: Sequence[Spans] = ()  # what stands above columns, the outermost level first, and is in their names too
+    heads: Sequence[str] = ()  # the names of columns without that
 
     def sides(self) -> list[Literal["left", "right"]]:
         """Where the cells of each column stand."""
@@ -57,25 +73,21 @@ def parts_of(tables: Iterable[Table], notes: Iterable[str] = ()) -> Iterator[Par
         yield from table.about
         if table.columns:
             rows = [line for group in lines_of(table) for line in group]
-            yield Grid(table.corner, heads_of(table), rows, sides_of(table))
+            yield _grid(table, rows)
         yield from table.notes
         if table.items:
             yield Items(table.items)
     yield from noted(notes)
 
 
+def _grid(table: Table, rows: Sequence[Line]) -> Grid:
+    inner = replace(table, columns=[replace(column, above="") for column in table.columns])
+    return Grid(table.corner, heads_of(table), rows, sides_of(table), spans_of(table.columns), heads_of(inner))
+
+
 def noted(notes: Iterable[str]) -> Iterator[str]:
     """What a reader should know, a paragraph each; a warning says itself that it is one."""
     return (f"{note[0].upper()}{note[1:]}" if note.startswith("warning: ") else f"Note: {note}" for note in notes)
-
-
-def seen(text: str) -> str:
-    """A text without line breaks and without what is no letter to be seen.
-
-    >>> seen("a\\nb\\x1b[2J\\u202ec")
-    'a b�[2J�c'
-    """
-    return "".join(" " if c.isspace() else c if c.isprintable() or c in "\u200c\u200d" else "�" for c in text)
 
 
 def spans(words: Words) -> Iterator[tuple[str, Style | None]]:
@@ -89,7 +101,12 @@ def spans(words: Words) -> Iterator[tuple[str, Style | None]]:
 # ---------------------------------------------------------------------------------------------- Markdown
 
 _MD = {"bold": "**{}**", "struck": "~~{}~~", "raised": "{}", "underlined": "_{}_"}
-_BEGINNING = re.compile(r"^(?:(\d+)(?=[.)](?:\s|$))|(?=[-+](?:\s|$)|-\s*-))")  # what would begin a list or a rule
+# What would begin a list, a rule, a heading, a fence or a comment, in any of the kinds of Markdown.
+_BEGINNING = re.compile(r"^(?:(\d+)(?=[.)](?:\s|$))|(?=[-+](?:\s|$)|-\s*-|\+{3}|[:%=^]))")
+# Marks; braces, which templates look for; and what would make a link of an address that stands there as text.
+_MARKS = re.compile(
+    r"[\\|*_`<>\[\]{}$&~#]|:(?=//)|(?<=\bwww)\.|(?<!\w)@(?=\w)|@(?=[\w-]+\.)|(?<=\bmailto):", re.IGNORECASE
+)
 
 
 def markdown(parts: Iterable[Part]) -> str:
@@ -100,10 +117,10 @@ def markdown(parts: Iterable[Part]) -> str:
 def md(text: str) -> str:
     r"""A text that Markdown shows as it is.
 
-    >>> md("a_b|$x$ &lt;")
-    'a\\_b\\|\\$x\\$ \\&lt;'
+    >>> md("a_b|$x$ &lt;"), md("{{x}} https://a.b f1@5 @who")
+    ('a\\_b\\|\\$x\\$ \\&lt;', '\\{\\{x\\}\\} https\\://a.b f1@5 \\@who')
     """
-    return re.sub(r"[\\|*_`<>\[\]$&~#]", r"\\\g<0>", seen(text))
+    return _MARKS.sub(r"\\\g<0>", inert(text))
 
 
 def _md_words(words: Words) -> str:
@@ -117,7 +134,7 @@ def _md_line(words: Words) -> str:
 
 def _md_span(text: str, style: Style | None) -> str:
     if style == "code":
-        return f"`{seen(text).replace('`', chr(39))}`"
+        return f"`{inert(text).replace('`', chr(39))}`"
     return _MD[style].format(md(text)) if style else md(text)
 
 
@@ -159,7 +176,7 @@ def html(parts: Iterable[Part]) -> str:
 
 
 def _html_words(words: Words) -> str:
-    shown = ((escape(seen(text)), style) for text, style in spans(words))
+    shown = ((escape(inert(text)), style) for text, style in spans(words))
     return "".join(f"<{_HTML[style]}>{text}</{_HTML[style].split()[0]}>" if style else text for text, style in shown)
 
 
@@ -188,7 +205,9 @@ def _html_table(grid: Grid) -> str:
         return f"<tr>{first}{''.join(_html_cell(tag, *each) for each in zip(sides, cells, strict=True))}</tr>"
 
     rows = "\n".join(line("td", name, cells) for name, cells in grid.rows)
-    head = line("th", grid.corner, grid.columns)
+    above = ["".join(f'<th colspan="{n}">{_html_words(text)}</th>' for text, n in level) for level in grid.above]
+    names = line("th", grid.corner, grid.heads if grid.above else grid.columns)
+    head = "\n".join([*(f"<tr><th></th>{level}</tr>" for level in above), names])
     return f"<table>\n<thead>\n{head}\n</thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
 
 

@@ -6,10 +6,10 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress, groupby
+from itertools import accumulate, chain, compress, pairwise
 
-from karat.output.markup import seen
-from karat.table import Column, Table, Words, lines_of, plain
+from karat.inert import inert
+from karat.tabular import Column, Table, Words, levels_of, lines_of, plain, prefix, size, spans_of
 
 WIDTH = 80  # where there is no terminal
 HEAD = 20  # heads of columns that are wider, and wider than their cells, are wrapped
@@ -44,19 +44,6 @@ def _chunks(table: Table, width: int) -> Iterator[str]:
 # ---------------------------------------------------------------------------------------------- text
 
 
-def size(text: str) -> int:
-    """How many columns a text takes on a terminal.
-
-    >>> size("bee"), size("蜂蜜")
-    (3, 4)
-    """
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
 def padded(text: str, width: int, left: bool) -> str:
     """A text with spaces to a width."""
     spaces = " " * (width - size(text))
@@ -65,7 +52,7 @@ def padded(text: str, width: int, left: bool) -> str:
 
 def paragraphs(texts: Iterable[Words], width: int) -> str:
     """Texts in lines of a width, what goes on being indented."""
-    said = (seen(plain(text)) for text in texts)
+    said = (inert(plain(text)) for text in texts)
     return "\n".join(line for text in said for line in wrap(text, width, "    " if text.startswith(" ") else "  "))
 
 
@@ -79,26 +66,27 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     line, empty = "", True  # whether there is no word in the line yet
     for gap, word in re.findall(r"(\s*)(\S+)", text):
         gap = "" if empty and lines else gap
-        while size(line + gap + word) > width:
-            room = width - size(line + gap)
-            broken = size(word) > width - len(indent)
+        start, left = 0, size(word)  # where the rest of the word begins, and how wide it is
+        while (room := width - size(line + gap)) < left:
+            broken = left > width - len(indent)
             if not broken and empty:  # an indent or a gap that leaves no room
                 break
-            head = _prefix(word, room, at_least=int(empty)) if broken else ""
+            head = _prefix(word, start, room, at_least=int(empty)) if broken else ""
             lines.append(line + gap + head if head else line)
-            line, gap, word, empty = indent, "", word[len(head) :], True
-        if word:
-            line, empty = line + gap + word, False
+            start, left = start + len(head), left - size(head)
+            line, gap, empty = indent, "", True
+        if start < len(word):
+            line, empty = line + gap + word[start:], False
     return [*lines, line] if not empty else lines
 
 
-def _prefix(word: str, room: int, at_least: int) -> str:
-    """The longest beginning of a word that fits; one that ends with a comma, where that is at least half as long."""
-    end = 0
-    while end < len(word) and size(word[: end + 1]) <= room:
-        end += 1
-    comma = word.rfind(",", 0, end) + 1
-    return word[: comma if 2 * comma >= max(end, 1) and end < len(word) else max(end, at_least)]
+def _prefix(word: str, start: int, room: int, at_least: int) -> str:
+    """The longest piece of a word that fits; one that ends with a comma, where that is at least half as long."""
+    fitting = prefix(word, room, start)
+    comma = fitting.rfind(",") + 1
+    if 2 * comma >= max(len(fitting), 1) and start + len(fitting) < len(word):
+        return fitting[:comma]
+    return fitting or word[start : start + at_least]
 
 
 # ---------------------------------------------------------------------------------------------- tables
@@ -123,10 +111,10 @@ class _Strip:
 def _blocks(table: Table, width: int) -> Iterator[str]:
     """The table, as many columns at a time as fit."""
     lines = [line for group in lines_of(table) for line in group]
-    head, names = seen(table.corner), [seen(name) for name, _ in lines]
+    head, names = inert(table.corner), [inert(name) for name, _ in lines]
     beside = [any(cells) for _, cells in lines]  # a name without cells takes the whole line
     most = min(max(map(size, [head, *compress(names, beside)])), width // 2)
-    columns = [(column, [seen(plain(cells[i])) for _, cells in lines]) for i, column in enumerate(table.columns)]
+    columns = [(column, _texts(column, [cells[i] for _, cells in lines])) for i, column in enumerate(table.columns)]
     strips = _strips(columns, width - most)
     room = width - sum(2 + strip for strip in _widths(strips))
     if width // 4 <= room < most:  # all columns fit beside names that are wrapped
@@ -136,6 +124,21 @@ def _blocks(table: Table, width: int) -> Iterator[str]:
     most = max(size(line) for lines in (corner, *compress(wrapped, beside)) for line in lines)
     for block in _fitting(strips, width - most):
         yield "\n".join(_block(block, corner, wrapped, most))
+
+
+def _texts(column: Column, cells: Sequence[Words]) -> list[str]:
+    """The cells of a column as text; where marks hang over, all are followed by as much."""
+    texts = [inert(plain(cell)) for cell in cells]
+    if not column.kind.hang:
+        return texts
+    over = [size(inert(plain(cell))) - size(inert(_value(cell))) for cell in cells]
+    return [text + " " * (max(over) - own) if text else "" for text, own in zip(texts, over, strict=True)]
+
+
+def _value(cell: Words) -> str:
+    """The first of the words of a cell, without its mark."""
+    first = cell if isinstance(cell, str) else next(iter(cell), "")
+    return first if isinstance(first, str) else first.text
 
 
 def _name(name: str, width: int) -> list[str]:
@@ -158,36 +161,39 @@ def _strip(column: Column, texts: Sequence[str], most: int, words: int) -> _Stri
     cells = [wrap(text, most) if size(text) > most else [text] for text in texts]
     body = max((size(line) for lines in cells for line in lines), default=0)
     wide = min(most, max(HEAD, body))
-    head, below = wrap(seen(column.name), wide) or [""], wrap(seen(column.below), wide)
+    head, below = wrap(inert(column.name), wide) or [""], wrap(inert(column.below), wide)
     return _Strip(column, head, below, cells, max([body, *map(size, head), *map(size, below)]))
 
 
 def _fitting(strips: Sequence[_Strip], room: int) -> Iterator[Sequence[_Strip]]:
-    """The columns, as many at a time as fit."""
+    """The columns, as many at a time as fit; those below one outermost text of several levels together, if they fit."""
     start = 0
-    for stop in range(1, len(strips) + 1):
-        more = strips[start : stop + 1]
-        if stop == len(strips) or sum(2 + width for width in _widths(more)) > room:
-            yield strips[start:stop]
-            start = stop
+    while start < len(strips):
+        stop = start + 1
+        while stop < len(strips) and sum(2 + width for width in _widths(strips[start : stop + 1])) <= room:
+            stop += 1
+        stop = stop if stop == len(strips) else _end_of_group(strips, start, stop)
+        yield strips[start:stop]
+        start = stop
 
 
-def _above(strips: Sequence[_Strip]) -> Iterator[tuple[str, int, int]]:
-    """(what stands above some columns, the first of them, how many there are)."""
-    start = 0
-    for above, group in groupby(strips, key=lambda strip: strip.column.above):
-        count = len(list(group))
-        yield seen(above), start, count
-        start += count
+def _end_of_group(strips: Sequence[_Strip], start: int, stop: int) -> int:
+    """The last place up to `stop` where the outermost of several levels changes, or `stop` itself."""
+    outermost = [levels_of(strip.column)[:1] if len(levels_of(strip.column)) > 1 else None for strip in strips]
+    changes = (i for i in range(stop, start, -1) if outermost[i] != outermost[i - 1])
+    return next(changes, stop) if any(outermost) else stop
 
 
 def _widths(strips: Sequence[_Strip]) -> list[int]:
     """The widths of columns beside each other: what stands above some may widen the last of them."""
     widths = [strip.width for strip in strips]
-    for above, start, count in _above(strips):
-        span = sum(2 + width for width in widths[start : start + count]) - 2
-        wide = max(map(size, wrap(above, max(HEAD, span))), default=0)
-        widths[start + count - 1] += max(0, wide - span)
+    for level in reversed(spans_of([strip.column for strip in strips])):
+        start = 0
+        for text, count in level:
+            span = sum(2 + width for width in widths[start : start + count]) - 2
+            wide = max(map(size, wrap(inert(text), max(HEAD, span))), default=0)
+            widths[start + count - 1] += max(0, wide - span)
+            start += count
     return widths
 
 
@@ -212,15 +218,15 @@ def _block(strips: Sequence[_Strip], corner: list[str], names: list[list[str]], 
 
 
 def _above_lines(strips: Sequence[_Strip], widths: Sequence[int], most: int) -> Iterator[str]:
-    """What stands above the heads, over all columns that share it."""
-    if not any(strip.column.above for strip in strips):
-        return
-    spans = [(above, sum(2 + width for width in widths[start : start + n]) - 2) for above, start, n in _above(strips)]
-    lines = [wrap(above, span) for above, span in spans]
-    height = max(map(len, lines))
-    for row in zip(*(_bottom(each, height) for each in lines), strict=True):
-        parts = (padded(text, span, left=True) for text, (_, span) in zip(row, spans, strict=True))
-        yield "  ".join([" " * most, *parts]).rstrip()
+    """What stands above the heads, each text over all columns that share it."""
+    for level in spans_of([strip.column for strip in strips]):
+        ends = list(accumulate((count for _, count in level), initial=0))
+        spans = [sum(2 + width for width in widths[a:b]) - 2 for a, b in pairwise(ends)]
+        lines = [wrap(inert(text), span) for (text, _), span in zip(level, spans, strict=True)]
+        height = max(map(len, lines))
+        for row in zip(*(_bottom(each, height) for each in lines), strict=True):
+            parts = (padded(text, span, left=True) for text, span in zip(row, spans, strict=True))
+            yield "  ".join([" " * most, *parts]).rstrip()
 
 
 def _bottom(lines: Sequence[str], height: int) -> list[str]:

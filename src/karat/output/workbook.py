@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from karat.inert import inert
 from karat.libraries import library
 from karat.output import names_of
 
 BEGUN = datetime(2000, 1, 1)  # stands for the time of writing, so that equal rows are equal files
-LONGEST = 32767  # letters of a cell
+LONGEST = 32767  # letters of a cell, as Excel counts them
 
 
 def writer_of_workbooks() -> Any:
@@ -27,7 +28,7 @@ def workbook(rows: Sequence[Mapping[str, str]], sheet_name: str) -> bytes:
     sheet = book.add_worksheet(sheet_name)
     bold = book.add_format({"bold": True})
     for column, name in enumerate(names):
-        sheet.write_string(0, column, name, bold)
+        sheet.write_string(0, column, _cell_text(name), bold)
     for line, row in enumerate(rows, 1):
         for column, name in enumerate(names):
             sheet.write_string(line, column, _cell_text(row.get(name, "")))
@@ -39,5 +40,13 @@ def workbook(rows: Sequence[Mapping[str, str]], sheet_name: str) -> bytes:
 
 
 def _cell_text(text: str) -> str:
-    """The text without characters that XML cannot hold, and no longer than a cell may be."""
-    return "".join(letter for letter in text if letter >= " " or letter in "\t\n")[:LONGEST]
+    """The text, inert and no longer than a cell may be.
+
+    >>> _cell_text("<r>a</r>"), _cell_text("a\\x0bb"), len(_cell_text("x" * 40000))
+    ('<r>a</r> ', 'a b', 32767)
+    """
+    text = inert(text)
+    if text.startswith("<r>") and text.endswith("</r>"):  # the library would write it as it is, for formatted text
+        text += " "
+    units = text.encode("utf-16-le")  # letters beyond the first plane count twice
+    return text if len(units) <= 2 * LONGEST else units[: 2 * LONGEST - 2].decode("utf-16-le", "ignore") + "…"

@@ -23,7 +23,7 @@ import numpy as np
 
 from karat import __version__
 from karat.corpus import Batch, Corpus, Document, in_batches
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.formats import jsonl
 from karat.formats.base import brief, quoted
 from karat.formats.pairs import write_pairs
@@ -43,7 +43,7 @@ from karat.options import Progress, WorkOptions, group, language_option, option,
 from karat.pairs.reformulate import Reformulation
 from karat.protocol import Protocol, change
 from karat.results import Displayed
-from karat.table import COUNT, NUMBER, PERCENT, Cell, Column, Table, rows_of, short
+from karat.tabular import COUNT, NUMBER, PERCENT, Cell, Column, Table, rows_of, short
 from karat.text.tokens import tokenizer
 
 LENGTH = 0.1
@@ -200,7 +200,7 @@ class Filtered(Displayed):
 
     def tables(self) -> Iterator[Table]:
         """What is kept and why not the rest, how far it is from the documents, the classes of its references."""
-        head = f"{self.corpus}, {self.documents:,} documents, {len(self.judged):,} reformulations"
+        head = f"{self.corpus}, {counted(self.documents, 'document')}, {counted(len(self.judged), 'reformulation')}"
         head = f"{head}, protocol {', '.join(self.signatures)}"
         meaning = MEANING.format(100 * self.length)
         yield Table(head, about=[meaning])
@@ -276,7 +276,7 @@ def _why(each: Judged) -> Iterator[str]:
     if each.lost:
         yield f"without {', '.join(short(phrase, 40) for phrase in each.lost)}"
     if "length" in each.reasons:
-        yield f"{each.words:,} words for {each.words_source:,}"
+        yield f"{counted(each.words, 'word')} for {each.words_source:,}"
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
@@ -393,7 +393,7 @@ def _notes(judged: Sequence[Judged], original: Sequence[Sequence[int]]) -> Itera
         yield "the documents have no references, so only the lengths are judged"
     without = sum(not each.words_source for each in judged)
     if without:
-        yield f"{without:,} documents have no word, so their reformulations have no WER and no ROUGE-1"
+        yield f"no WER and no ROUGE-1 for reformulations of {counted(without, 'document')} without a word"
 
 
 # ---------------------------------------------------------------------------------------------- references in texts

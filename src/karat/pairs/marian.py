@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from karat.embed.cache import fingerprint
 from karat.embed.network import _offline_and_quiet
 from karat.errors import InputError
+from karat.formats.load import load_json
 from karat.libraries import library
 
 WEIGHTS = "model.safetensors"
@@ -37,10 +36,7 @@ def checked(directory: str | Path) -> Path:
         raise InputError(f"{directory}: has its weights as pickles only, which karat does not open; save as {WEIGHTS}")
     if lacking:
         raise InputError(f"{directory}: is not the directory of a Marian model: it has no {lacking[0]}")
-    try:
-        config = msgspec.json.decode((root / "config.json").read_bytes())
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise InputError(f"{root / 'config.json'}: is not JSON") from None
+    config = load_json(root / "config.json", Any, "is not JSON")
     kind = config.get("model_type") if isinstance(config, dict) else None
     if kind != "marian":
         raise InputError(f"{directory}: a Marian model is needed, and this is of type {str(kind)[:40]!r}")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from karat.corpus import Corpus, Document
 from karat.embed import embedder
-from karat.errors import InputError, unknown
+from karat.errors import InputError, counted, unknown
 from karat.formats.base import first_variant
 from karat.formats.pairs import write_pairs
 from karat.matching.align import references_of
@@ -66,7 +66,10 @@ class MineOptions:
         None, "Only pairs that are among the N best of one of their documents.", least=1, metavar="N"
     )
     model: str = option(
-        "hash", "Embedder of --by embedding: hash, vectors:PATH or an encoder's directory.", metavar="NAME"
+        "hash",
+        "Embedder of --by embedding: hash, vectors:PATH or an encoder's directory.",
+        metavar="NAME",
+        complete="embedders",
     )
     references: str | None = option(None, "Compare a named reference set.", metavar="NAME")
     language: str | None = language_option()
@@ -119,7 +122,7 @@ class Pairs:
         what = "references" if self.options.by == "references" else "text"
         lacking = f"{self.left_out:,} without {what} left out"
         return (
-            f"{pairs_said(len(self))} over {self.documents:,} of {len(self.ids):,} documents of {self.corpus}"
+            f"{pairs_said(len(self))} over {self.documents:,} of {counted(len(self.ids), 'document')} of {self.corpus}"
             + (f" ({lacking})" if self.left_out else ""),
             *self.remarks,
         )

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from karat.corpus import Corpus, Document, Reference
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.formats import jsonl
 from karat.formats.base import quoted
 from karat.formats.pairs import write_pairs
@@ -111,7 +111,7 @@ class Reformulated:
             said.append(self.stopped)
         if self.failures:
             document, why = self.failures[0]
-            more = f" (and {len(self.failures) - 1:,} documents more)" if len(self.failures) > 1 else ""
+            more = f" (and {counted(len(self.failures) - 1, 'document')} more)" if len(self.failures) > 1 else ""
             said.append(f"no reformulation of document {quoted(document)}{more}: {why}")
         return "; ".join(said) or None
 
@@ -128,7 +128,7 @@ def _texts(corpus: Corpus) -> tuple[dict[str, Document], list[str]]:
     if not found:
         raise no_texts(corpus, "there is nothing to reformulate")
     empty = len(reading.ids) - len(found)
-    return found, [f"{empty:,} documents without title and text are left out"] if empty else []
+    return found, [f"{counted(empty, 'document')} without title and text left out"] if empty else []
 
 
 def _look_at_texts(view: View) -> list[tuple[str, Document]]:
@@ -278,7 +278,9 @@ def _gathered(via: str, documents: Mapping[str, Document], outcome: Outcome, not
     if untitled:
         notes.append(f"{untitled:,} answers are of one line, without the title that their document has")
     left = len(documents) - len(records)
-    stopped = f"{outcome.stopped} ({left:,} of {len(documents):,} documents are left)" if outcome.stopped else None
+    stopped = (
+        f"{outcome.stopped} ({left:,} of {counted(len(documents), 'document')} are left)" if outcome.stopped else None
+    )
     return Reformulated("", via, tuple(records), outcome.failures, stopped, tuple(notes))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import Any
@@ -78,10 +77,9 @@ def _header(cells: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _from_json(text: str, where: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise InputError(f"{where}: not JSON ({error})") from None
+    from karat.formats.load import decoded_json
+
+    return decoded_json(text.encode("utf-8", "replace"), dict[str, Any], where, "not JSON")
 
 
 def _from_cells(columns: tuple[str, ...], cells: tuple[str, ...], where: str) -> dict[str, str]:
@@ -100,7 +98,7 @@ def _checked(entry: dict[str, Any], where: str) -> tuple[str, str, float]:
     try:
         score = float(given)
     except (TypeError, ValueError):
-        raise InputError(f"{where}: the score {given!r} is not a number") from None
+        raise InputError(f"{where}: the score {repr(given)[:80]} is not a number") from None
     if isinstance(given, bool) or isnan(score) or not 0 <= score <= 1:
         raise InputError(f"{where}: the score {given!r} is not in [0, 1]")
     return prediction, reference, score

@@ -14,6 +14,7 @@ from karat.stats.resampling import Estimate
 from karat.stats.tests import ALPHA, Alternative, check_alternative, differences
 
 POWER = 0.8
+_MOST_ROOT = 1e150  # its square is a float
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +97,8 @@ def documents_needed(
     """
     if isnan(sd) or isnan(difference):
         return nan
-    if difference == 0:
-        return inf
-    return max(ceil((_reach(alpha, power, alternative) * sd / difference) ** 2), 1)
+    root = abs(_reach(alpha, power, alternative) * sd / difference) if difference else inf
+    return max(ceil(root**2), 1) if root < _MOST_ROOT else inf
 
 
 def power_of(

@@ -84,7 +84,7 @@ def friedman(scores: Floats, better: Literal["higher", "lower"] = "higher", seed
     n, k = whole.shape
     if n < 2:
         raise InputError(f"only {n} of {len(scores)} corpora have a score of every system: give two or more")
-    ranks = _ranks(whole if better == "lower" else -whole)
+    ranks = row_ranks(whole if better == "lower" else -whole)
     doubled = np.rint(2 * ranks).astype(np.int64) - (k + 1)
     sums = rank_sums(doubled, seed)
     total = doubled.sum(axis=0)
@@ -106,7 +106,7 @@ def _tails(chi2: float, f: float, corpora: int, systems: int) -> tuple[float, fl
     return float(chdtrc(free, chi2)), float(fdtrc(free, free * (corpora - 1), f))
 
 
-def _ranks(scores: Floats) -> Floats:
+def row_ranks(scores: Floats) -> Floats:
     """The rank of each score in its row, the lowest having rank 1; rounding is no reason for a better rank."""
     from scipy.stats import rankdata
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 import re
 from unicodedata import normalize
 
+from karat.inert import IDLE_JOINERS
+
 JOINERS = frozenset("\u200c\u200d")
 
 _INVISIBLE = re.compile(
@@ -23,9 +25,6 @@ _INVISIBLE = re.compile(
 )
 _WITHOUT_SPACES = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"  # Thai, Lao, Burmese, Khmer
 _WORD_END = re.compile(f"(?<={_WITHOUT_SPACES})\u200b+(?={_WITHOUT_SPACES})")
-_OTHER = "[^\\s\u0000-\u036f\u1e00-\u1eff\u2000-\u206f]"  # neither white space nor Latin nor a mark
-_JOINER = "[\u200c\u200d]"
-_IDLE_JOINERS = re.compile(f"(?<!{_OTHER}|{_JOINER}){_JOINER}+|{_JOINER}+(?!{_OTHER}|{_JOINER})")
 
 
 def composed(text: str) -> str:
@@ -43,5 +42,5 @@ def composed(text: str) -> str:
         text = _WORD_END.sub(" ", text).replace("\u200b", "")
     text = normalize("NFC", text)
     if "\u200c" in text or "\u200d" in text:
-        text = normalize("NFC", _IDLE_JOINERS.sub("", text))
+        text = normalize("NFC", IDLE_JOINERS.sub("", text))
     return text

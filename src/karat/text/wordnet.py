@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from errno import ENOENT
 from functools import cache
 from pathlib import Path
 
-from karat.errors import MissingExtraError
+from karat.errors import InputError, MissingExtraError
+from karat.formats.files import lines
 
 VARIABLE = "KARAT_WORDNET"
 FOLDER = "/usr/share/wordnet"
@@ -82,19 +84,23 @@ def read_wordnet(folder: str) -> WordNet:
 
 def _part(folder: Path, name: str) -> PartOfSpeech:
     synsets = dict(_indexed(folder / f"index.{name}"))
-    irregular: dict[str, list[str]] = {}
-    for line in (folder / f"{name}.exc").read_text(encoding="utf-8").splitlines():
-        word, *bases = line.split()
-        irregular[word] = bases
+    irregular = {word: bases for _, (word, *bases) in _entries(folder / f"{name}.exc")}
     pairs = (ending.split(">") for ending in _ENDINGS[name].split())
     return PartOfSpeech(name, synsets, irregular, tuple((old, new) for old, new in pairs))
 
 
 def _indexed(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each word with its synsets; the lines of the licence, which start with a blank, are left out."""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        # word part synset_count pointer_count pointers... sense_count tagged_count offsets...
-        word, _, rest = line.partition(" ")
-        if word:
-            fields = rest.split()
-            yield word, tuple(fields[-int(fields[1]) :])
+    # word part synset_count pointer_count pointers... sense_count tagged_count offsets...
+    for number, (word, *fields) in _entries(path):
+        count = fields[1] if len(fields) > 1 else ""
+        if not (count.isascii() and count.isdigit() and len(count) < 6 and 1 <= int(count) <= len(fields)):
+            raise InputError(f"{path}:{number}: is no line of WordNet's index")
+        yield word, tuple(fields[-int(count) :])
+
+
+def _entries(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """(number, words) of each line that neither is blank nor begins with a blank."""
+    if not path.is_file():
+        raise FileNotFoundError(ENOENT, "No such file or directory", str(path))
+    return ((number, line.split()) for number, line in lines(str(path)) if line[:1].strip())

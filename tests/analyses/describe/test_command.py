@@ -52,7 +52,16 @@ def test_the_bytes_are_the_same_on_several_processes_and_in_a_file(tmp_path: Pat
 
 def test_the_output_is_json_with_the_fields_of_every_verb() -> None:
     found = json.loads(karat("describe", *SYNTHETIC[:2], "--train", SYNTHETIC[0], "-f", "json").stdout)
-    assert list(found) == ["signatures", "rows", "notes", "documents", "duplicates", "leaks", "warnings"]
+    assert list(found) == [
+        "signatures",
+        "short_signatures",
+        "rows",
+        "notes",
+        "documents",
+        "duplicates",
+        "leaks",
+        "warnings",
+    ]
     assert [row["system"] for row in found["rows"]] == [None, "synthetic.alpha"]
     assert found["leaks"]["leaked"] == found["documents"]["documents"] == 400
     assert found["rows"][0]["seen_in_training"] == 1.0

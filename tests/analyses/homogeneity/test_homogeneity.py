@@ -505,7 +505,7 @@ def test_a_run_may_hold_more_or_fewer_documents_than_the_corpus() -> None:
     lists = {"d1": ["a"], "d3": ["a"], "z": ["q"]}
     result = karat.homogeneity(corpus(4), [pair(1, 3)], run(lists), resamples=FEW)
     assert result.rows()[0]["hooper"] == 1.0
-    assert "run: 1 documents of the run are in no corpus, and left out" in result.notes
+    assert "run: 1 document of the run left out, being in no corpus" in result.notes
 
 
 def test_a_document_that_a_run_lacks_is_an_error_or_empty_or_left_out() -> None:
@@ -569,7 +569,7 @@ def test_ids_of_a_run_are_checked() -> None:
         ({"cutoff": "0"}, "the cutoff of homogeneity is a number from 1 on, or M for all, not '0'"),
         ({"similarity": "kmrr"}, "unknown similarity 'kmrr'; did you mean 'kmr'"),
         ({"threshold": 2}, "a threshold is a number from 0 to 1, not 2"),
-        ({"resamples": 0}, "resamples is a whole number from 1 on, not 0"),
+        ({"resamples": 0}, "resamples is a whole number from 1 to 10,000,000, not 0"),
         ({"level": 1}, "level is a number above 0 and below 1, not 1"),
         ({"correction": "hom"}, "unknown value of correction 'hom'"),
         ({"interval": "bcb"}, "unknown value of interval 'bcb'; did you mean 'bca'"),

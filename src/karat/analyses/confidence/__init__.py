@@ -10,7 +10,15 @@ import numpy as np
 from karat.analyses.confidence.gather import POSITIONS, Gathered, Sure, gather
 from karat.analyses.confidence.gather import in_pass as gathered_in_pass
 from karat.analyses.confidence.maps import Logistic, Map, Steps, Unfit, fit_isotonic, fit_platt, fit_temperature
-from karat.analyses.confidence.measures import bins_of, brier_parts, ece_by_chance, risk_coverage, risks, threshold_for
+from karat.analyses.confidence.measures import (
+    bins_of,
+    brier_parts,
+    ece_by_chance,
+    kpp_histogram,
+    risk_coverage,
+    risks,
+    threshold_for,
+)
 from karat.analyses.confidence.result import (
     Assessed,
     Binning,
@@ -26,7 +34,7 @@ from karat.analyses.confidence.result import (
 )
 from karat.analyses.score import pass_for
 from karat.corpus import Corpus, Run
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.matching.columns import Bools, Floats, Ints, Subset
 from karat.matching.inputs import (
     CorpusLike,
@@ -55,7 +63,7 @@ from karat.metrics.confidence import (
     mass_edges,
     width_bins,
 )
-from karat.options import By, Missing, Progress, WorkOptions, options_from, public
+from karat.options import By, Extra, Missing, Progress, WorkOptions, options_from, public
 from karat.stats.resampling import Estimate, Method, Sample, estimate, interval_of
 
 ENOUGH = 10  # documents with several predictions, from which on their sums say what scores are
@@ -95,6 +103,7 @@ def confidence(
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    extra: Extra = "error",
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Confidence:
@@ -292,6 +301,7 @@ def _assessed(scope: _Scope, key: tuple[int, int, Subset], sure: Sure, judged: J
         figures=figures,
         kpp_median=float(np.median(judged.kpp)) if some else None,
         histogram=tuple(np.bincount(width_bins(value, TENTHS), minlength=TENTHS).tolist()),
+        kpp_histogram=kpp_histogram(judged.kpp),
         ranks=tuple(_ranks(sure.rank[sure.within[subset]], judged.kpp)),
         positions=tuple(_positions(sure.tokens[sure.within[subset]])),
         curve=risk_coverage(value, correct) if some else (),
@@ -373,7 +383,7 @@ def _of_predictions(who: str, sure: Sure) -> Iterator[str]:
     out = sum(sure.faults.values())
     if out:
         why = ", ".join(_of_fault(sure, fault) for fault in sorted(sure.faults))
-        yield f"{who}: {out:,} of {out + len(sure.kpp):,} predictions are left out: {why}"
+        yield f"{who}: {out:,} of {counted(out + len(sure.kpp), 'prediction')} are left out: {why}"
     zeros = int(np.isinf(sure.kpp).sum())
     if zeros:
         yield f"{who}: predictions with a probability of 0, whose confidence is 0 and KPP infinite: {zeros:,}"

@@ -11,6 +11,8 @@ from karat.matching.columns import Bools, Floats, Ints
 from karat.metrics.base import divide
 
 COVERAGES = 20  # points of a curve
+KPP_WIDTH, KPP_BINS = 0.1, 200  # of a histogram of perplexities
+EDGE = 1e-9  # so that a number that is rounded to the end of a bin is in the next one
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,17 @@ def bins_of(confidence: Floats, correct: Bools, which: Ints, edges: Floats) -> t
         Bin(low, high, n, sure[i] if n else None, right[i] if n else None)
         for i, (low, high, n) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), count.tolist(), strict=True))
     )
+
+
+def kpp_histogram(kpp: Floats) -> tuple[int, ...]:
+    """How many perplexities are in each bin of .1 from 1 on, the last holding all that are higher.
+
+    >>> kpp_histogram(np.array([1.0, 1.05, 1.1, 1.35, 99.0]))[:5], len(kpp_histogram(np.array([1.0])))
+    ((2, 1, 0, 1, 0), 200)
+    """
+    bins = np.floor(np.minimum((kpp - 1) / KPP_WIDTH, KPP_BINS) + EDGE)
+    which = np.clip(bins, 0, KPP_BINS - 1).astype(np.int64)
+    return tuple(np.bincount(which, minlength=KPP_BINS).tolist())
 
 
 def brier_parts(confidence: Floats, correct: Bools, which: Ints) -> Parts:

@@ -25,7 +25,7 @@ from karat.options import (
 from karat.protocol import MOST
 from karat.results import Displayed
 from karat.stats.resampling import Method
-from karat.table import Table
+from karat.tabular import Table
 
 Binning = Literal["width", "mass"]
 Calibrate = Literal["temperature", "platt", "isotonic"]
@@ -144,6 +144,7 @@ class Assessed:
     figures: Figures
     kpp_median: float | None
     histogram: tuple[int, ...]  # predictions by tenths of confidence
+    kpp_histogram: tuple[int, ...]  # predictions by KPP in bins of .1 from 1 on, the last holding all that is higher
     ranks: tuple[Rank, ...]
     positions: tuple[Position, ...]
     curve: tuple[CurvePoint, ...]
@@ -227,6 +228,7 @@ class Confidence(Displayed):
             **each.figures.as_dict(),
             "kpp_median": finite(each.kpp_median),
             "histogram": list(each.histogram),
+            "kpp_histogram": _to_last(each.kpp_histogram),
             "ranks": [asdict(rank) | {"kpp_median": finite(rank.kpp_median)} for rank in each.ranks],
             "token_positions": [asdict(position) for position in each.positions],
             "aurc": each.aurc,
@@ -264,6 +266,11 @@ def _calibrated(each: Calibrated | None) -> dict[str, Any] | None:
     numbers = {name: each.numbers.get(name) for name in ("temperature", "slope", "intercept")}
     values = {"method": each.method, **numbers, "corpus": each.corpus, "run": each.run}
     return values | {"itself": each.itself} | each.figures.as_dict()
+
+
+def _to_last(counts: tuple[int, ...]) -> list[int]:
+    """The counts up to the last that is not 0."""
+    return list(counts[: max((i + 1 for i, n in enumerate(counts) if n), default=0)])
 
 
 def finite(value: float | None) -> float | None:

@@ -8,7 +8,8 @@ from math import isinf
 from typing import Any
 
 from karat.analyses.confidence.result import Assessed, Confidence, Figures, Interval
-from karat.table import COUNT, NONE, NUMBER, Cell, Column, Group, Kind, Row, Table, number, rows_of
+from karat.errors import counted
+from karat.tabular import COUNT, NONE, NUMBER, Cell, Column, Group, Kind, Row, Table, number, rows_of
 
 TENTHS = 10
 BAR = 28  # columns of a bar
@@ -19,7 +20,7 @@ SYMBOLS = {"temperature": "T"}
 
 def tables_of(found: Confidence) -> Iterator[Table]:
     """For each protocol all systems, then each system by itself."""
-    head, meaning = f"{found.corpus}, {found.documents:,} documents", _meaning(found)
+    head, meaning = f"{found.corpus}, {counted(found.documents, 'document')}", _meaning(found)
     yield Table(head, about=[meaning])
     for protocol in found.signatures:
         own = [each for each in found.found if each.protocol == protocol]

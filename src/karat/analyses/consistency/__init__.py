@@ -34,7 +34,7 @@ from karat.analyses.consistency.result import (
 from karat.analyses.consistency.ties import abbreviations, explained_in, near
 from karat.analyses.consistency.vocabulary import listed_in, read_vocabulary
 from karat.embed import Embedder, embedder
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.matching.inputs import CorpusLike, RunLike, as_corpus, as_protocols, as_runs
 from karat.options import options_from, public
 from karat.text.normalise import normaliser
@@ -92,7 +92,7 @@ def _wants_cosine(options: ConsistencyOptions) -> bool:
 
 def _notes(system: str, names: Names, unclear: int) -> Iterator[str]:
     if names.blank:
-        yield f"{system}: {names.blank:,} phrases without a letter or digit are left out"
+        yield f"{system}: {counted(names.blank, 'phrase')} without a letter or digit left out"
     if not names.shown:
         yield f"{system}: the run has no phrase"
     if unclear:

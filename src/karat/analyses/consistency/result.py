@@ -10,7 +10,7 @@ from typing import Any, Literal
 from karat.matching.inputs import CorpusLike
 from karat.options import language_option, option, path_option
 from karat.results import Displayed
-from karat.table import Table
+from karat.tabular import Table
 
 Nearest = Literal["levenshtein", "cosine"]
 By = Literal["stem", "order", "abbreviation", "near"]
@@ -27,7 +27,9 @@ class ConsistencyOptions:
     """When names are one concept, and what they are compared with."""
 
     corpus: CorpusLike | None = path_option("The documents, whose texts explain abbreviations.", "CORPUS")
-    model: str = option("hash", "Embedder: hash, vectors:PATH or an encoder's directory.", metavar="NAME")
+    model: str = option(
+        "hash", "Embedder: hash, vectors:PATH or an encoder's directory.", metavar="NAME", complete="embedders"
+    )
     near: float | None = option(0.9, "Names are near with a cosine of T or more.", above=0, most=1, metavar="T")
     vocabulary: str | Path | None = path_option(
         "Controlled terms, one a line: how much of a run is among them, and what is nearest to the rest."

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karat.analyses.consistency.result import BY, LISTED, OUTSIDE, Concept, Consistency, Level, Listed, Named, share_of
-from karat.table import COUNT, NUMBER, TEXT, Cell, Column, Table, rows_of
+from karat.errors import counted
+from karat.tabular import COUNT, NUMBER, TEXT, Cell, Column, Table, rows_of
 
 SHARES = ("names_per_concept", "rival_names_share", "rival_phrases_share", "other_names_share", "entropy")
 COLUMNS = [Column("concepts", COUNT), *map(Column, ("each", "rivals", "of phrases", "others", "entropy"))]
@@ -27,7 +28,8 @@ def tables_of(found: Consistency) -> Iterator[Table]:
 def _names_table(named: Named, about: list[str]) -> Table:
     """The figures, one row for each way to tell concepts apart."""
     level = named.levels[0]
-    title = f"{named.system}, {named.documents:,} documents, {level.names:,} names, {level.phrases:,} phrases"
+    counts = (named.documents, "document"), (level.names, "name"), (level.phrases, "phrase")
+    title = ", ".join([named.system, *(counted(*each) for each in counts)])
     rows = rows_of((each.by, _cells(each)) for each in named.levels)
     return Table(title, "by", COLUMNS, rows, caption=" ".join([f"{title}.", *about]))
 

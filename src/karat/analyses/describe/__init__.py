@@ -37,6 +37,7 @@ from karat.matching.passes import Pass, View, hash_look
 from karat.matching.sanity import has_texts, sanity_warnings
 from karat.options import (
     By,
+    Extra,
     JoinOptions,
     Missing,
     Progress,
@@ -75,6 +76,7 @@ def describe(
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    extra: Extra = "error",
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Description:
@@ -108,8 +110,9 @@ def in_pass(reading: Pass, options: DescribeOptions) -> Callable[[], Description
         training = None
         if options.train is not None:
             training = read_training(as_corpus(options.train), as_given.matching, reading.jobs)
-        found = _Read(corpus, systems, surveyed, plan, answers.parts, training)
-        return _together(found, reading.ids, hash_text(sum(hashes.parts)), options)
+        read = _Read(corpus, systems, surveyed, plan, answers.parts, training)
+        found = _together(read, reading.ids, hash_text(sum(hashes.parts)), options)
+        return replace(found, remarks=(*found.remarks, *reading.notes()))
 
     return finish
 

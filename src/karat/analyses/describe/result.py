@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from karat.analyses.describe.counts import Portrait
 from karat.analyses.describe.systems import Looks
-from karat.results import Displayed
-from karat.table import Table
+from karat.results import Displayed, signed
+from karat.tabular import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class Description(Displayed):
     def as_dict(self) -> dict[str, Any]:
         """The whole as plain values: the envelope of `score`, then documents, duplicates and leaks."""
         return {
-            "signatures": self.signatures,
+            **signed(self.signatures),
             "rows": self.rows(),
             "notes": list(self.notes),
             "documents": self.texts.as_dict(),

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from karat.analyses.describe.result import Description, Side
+from karat.citations import short_signature
 from karat.errors import counted
 from karat.protocol import parse_protocol
-from karat.table import COUNT, FIXED2, NONE, NUMBER, Cell, Column, Group, Kind, Row, Table, code, number
+from karat.tabular import COUNT, FIXED2, NONE, NUMBER, Cell, Column, Group, Kind, Row, Table, code, number
 
 CLASSES = ("P present", "R reordered", "M mixed", "U unseen")
 PARTS = tuple(f"{n + 1} ({20 * n}-{20 * n + 20} %)" for n in range(5))
@@ -37,7 +38,10 @@ def tables_of(found: Description) -> Iterator[Table]:
         average = parse_protocol(found.protocol).counting.average
         about, caption = [f"Average of f1: {average}."], f"{head}; average of f1: {average}."
         yield Table("Where systems look", "", columns, list(_scores(systems)), about, caption=caption, level=2)
-    signatures = [("Signature: ", code(signature)) for signature in found.signatures.values()]
+    signatures = [
+        ("Signature: ", code(short_signature(signature)), ", in full: ", code(signature))
+        for signature in found.signatures.values()
+    ]
     yield Table("How it was counted", about=[COUNTED, *signatures], level=2)
 
 
@@ -53,7 +57,7 @@ def about_texts(found: Description) -> Iterator[str]:
     if texts.words is not None:
         yield f"A document has {texts.words:,.1f} words ({texts.least:,} to {texts.most:,})."
     yield (
-        f"{texts.with_title:,} of {texts.documents:,} documents have a title, {texts.with_text:,} a title or "
+        f"{texts.with_title:,} of {counted(texts.documents, 'document')} have a title, {texts.with_text:,} a title or "
         f"a text, {texts.with_references:,} references."
     )
     if texts.language == "unknown" and texts.with_text:

@@ -28,7 +28,7 @@ from karat.analyses.homogeneity.phrases import (
 from karat.analyses.homogeneity.result import Difference, Figure, Homogeneity, HomogeneityOptions, Row
 from karat.analyses.homogeneity.samples import Units, mean_of, pearson_of, spearman_of
 from karat.corpus import Run
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.formats.pairs import PairsLike, read_pairs
 from karat.matching.columns import Bools
 from karat.matching.inputs import (
@@ -47,7 +47,7 @@ from karat.matching.passes import Pass
 from karat.matching.sanity import NO_TEXTS
 from karat.metrics.base import divide
 from karat.metrics.soft import hash_remark
-from karat.options import By, Correction, Interval, Missing, Progress, options_from, public
+from karat.options import By, Correction, Extra, Interval, Missing, Progress, options_from, public
 from karat.pairs.mine import Pairs, pairs_said
 from karat.pairs.sets import Floats, Measure, Sets, shares
 from karat.protocol import Matching, Protocol, change
@@ -103,6 +103,7 @@ def homogeneity(
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    extra: Extra = "error",
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Homogeneity:
@@ -228,7 +229,7 @@ def _notes(data: _Data) -> Iterator[str]:
         yield (FEW_PAIRS if len(data.rouge) >= TOO_FEW else TOO_FEW_PAIRS).format(pairs_said(len(data.rouge)))
     for system in data.systems:
         if system.strangers:
-            yield f"{system.name}: {system.strangers:,} documents of the run are in no corpus, and left out"
+            yield f"{system.name}: {counted(system.strangers, 'document')} of the run left out, being in no corpus"
         if not system.there.all():
             yield SKIPPED.format(system.name, int((~system.there).sum()), len(system.there))
     if data.options.similarity is not None:

@@ -32,7 +32,7 @@ from karat.options import (
 from karat.pairs.sets import Measure
 from karat.protocol import whole_number
 from karat.results import Displayed
-from karat.table import Table
+from karat.tabular import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from typing import Any
 
 from karat.analyses.homogeneity.genericness import Genericness
 from karat.analyses.homogeneity.result import Difference, Figure, Homogeneity, Row
-from karat.table import COUNT, FIXED2, P_VALUE, SIGNED, Cell, Column, Group, Table, number, rows_of, with_ends
-from karat.table import Row as Line
+from karat.errors import counted
+from karat.tabular import COUNT, FIXED2, P_VALUE, SIGNED, Cell, Column, Group, Table, number, rows_of, with_ends
+from karat.tabular import Row as Line
 
 CEILINGS = {"references": "(references)", "extractors": "(extractors)"}
 MARKED = "(references): the references as predictions; (extractors): those of them that their document holds."
@@ -35,10 +36,10 @@ def tables_of(found: Homogeneity) -> Iterator[Table]:
 def _heading(found: Homogeneity) -> str:
     """What the tables are of."""
     options = found.options
-    parts = [f"{found.corpus}, {found.pairs:,} pairs over {found.documents:,} documents"]
+    parts = [f"{found.corpus}, {counted(found.pairs, 'pair')} over {counted(found.documents, 'document')}"]
     parts.append("over the larger set" if options.measure == "max" else "over the union")
     if options.cutoff != "M":
-        parts.append(f"the first {options.cutoff} predictions")
+        parts.append(f"the first {counted(int(options.cutoff), 'prediction')}")
     if options.similarity is not None:
         parts.append(f"soft score {options.similarity} from {options.threshold:g}")
     return ", ".join(parts)
@@ -128,7 +129,7 @@ def intervals(found: Homogeneity) -> str:
     """Which intervals stand in brackets."""
     options = found.options
     drawn = "documents with their reformulations" if options.reformulations is not None else "documents, not pairs"
-    how = f"{options.interval}, {options.resamples:,} resamples of {drawn}, seed {options.seed}"
+    how = f"{options.interval}, {counted(options.resamples, 'resample')} of {drawn}, seed {options.seed}"
     return f"In brackets {100 * options.level:.4g} % intervals ({how})."
 
 

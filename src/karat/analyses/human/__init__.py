@@ -12,7 +12,7 @@ from karat.analyses.human.result import TESTS, Agreement, Ceiling, Comparison, C
 from karat.errors import InputError, unknown
 from karat.formats.human import HumanLike, Judged, read_judged
 from karat.matching.inputs import CorpusLike, MetricsLike, ProtocolLike, RunLike, as_metrics, as_runs
-from karat.options import By, Missing, Progress, options_from, public
+from karat.options import By, Extra, Missing, Progress, options_from, public
 from karat.similarity.classes import CLASSES, Classes
 from karat.stats.base import ALIKE, Floats, Ints, interval
 from karat.stats.corrections import bounded
@@ -55,6 +55,7 @@ def human(
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    extra: Extra = "error",
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Human:

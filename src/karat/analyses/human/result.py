@@ -9,7 +9,7 @@ from typing import Any, Literal
 from karat.analyses.human.items import HumanOptions
 from karat.results import Displayed
 from karat.stats.correlation import COEFFICIENTS, Scale
-from karat.table import Table
+from karat.tabular import Table
 
 Row = dict[str, Any]
 

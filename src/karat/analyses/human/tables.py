@@ -9,7 +9,7 @@ from typing import Any
 from karat.analyses.human.result import TESTS, Comparison, Correlation, Human
 from karat.similarity.classes import CLASSES
 from karat.stats.correlation import COEFFICIENTS
-from karat.table import COUNT, FIXED2, P_BOUND, SIGNED, Cell, Column, Group, Row, Table, interval, number, rows_of
+from karat.tabular import COUNT, FIXED2, P_BOUND, SIGNED, Cell, Column, Group, Row, Table, interval, number, rows_of
 
 CEILING = "people (ceiling)"
 ITEMS = {"sets": "sets of keyphrases", "pairs": "pairs of phrases"}

@@ -26,9 +26,11 @@ from karat.analyses.consistency import consistency
 from karat.analyses.describe import DescribeOptions
 from karat.analyses.homogeneity import homogeneity
 from karat.analyses.human import human
+from karat.analyses.nearmiss import NearMissOptions
 from karat.analyses.overlap import OverlapOptions
-from karat.analyses.report.documents import entries
-from karat.analyses.report.result import Browser, Entry, Page, Part
+from karat.analyses.report import mistakes
+from karat.analyses.report.documents import entries, instructive, outcomes
+from karat.analyses.report.result import Browser, Entry, Mistakes, Page, Part
 from karat.analyses.score import ScoreOptions, metrics_to_compute, reading_of
 from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
@@ -48,11 +50,12 @@ from karat.matching.inputs import (
     as_metrics,
     as_protocols,
 )
-from karat.matching.passes import Pass, View
+from karat.matching.passes import Pass, View, uncollected
 from karat.matching.sanity import has_texts
 from karat.metrics.base import parse_request
 from karat.options import (
     By,
+    Extra,
     JoinOptions,
     Missing,
     Progress,
@@ -77,9 +80,9 @@ DEPTH = 10  # of the curves of precision and recall
 CURVES = tuple(f"{metric}@{k}" for metric in ("p", "r") for k in range(1, DEPTH + 1))
 HEADLINE = "f1@M"  # of all phrases: what documents are sorted by where no metric is chosen
 ONE_RUN = "There is one system; it takes two to compare what they predict."
-NO_PAIRS = "No pairs of alike documents were given; `--pairs` names them, and `karat pairs mine` finds some."
+NO_PAIRS = "No pairs of alike documents were given."
 NO_PREDICTED_REFORMULATIONS = "No run predicts for the reformulations, so homogeneity cannot be measured on them."
-NO_HUMAN = "No scores of people were given; `--human` names them."
+NO_HUMAN = "No scores of people were given."
 NO_PROBABILITIES = (
     "No run tells probabilities, or scores from 0 to 1, of its phrases, so it is not known how sure the systems are."
 )
@@ -147,6 +150,7 @@ def report(
     language: str | None = None,
     by: By | None = None,
     missing: Missing = "error",
+    extra: Extra = "error",
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Page:
@@ -230,15 +234,27 @@ def _part(corpus: Corpus, runs: Sequence[Run], options: ReportOptions) -> Part:
     # First, since what is wrong with the files or with the requests shows itself here.
     scored = _scored(reading, options, has_text) if referred else None
     unscored = None if referred else _unscored(reading, options, has_text)
+    wrong = _mistakes(reading, options, referred)
     verbs = _Verbs(reading, options, referred, has_text)
     reading.run()
-    results, curves, browser = scored() if scored else (None, None, None)
-    found, missing = verbs.finish()
+    with uncollected():  # the documents are millions of objects, which would be walked again and again
+        results, curves, browser = scored() if scored else (None, None, None)
+        found, missing = verbs.finish()
     _add_human(corpus, runs, options, found, missing)
     _add_homogeneity(corpus, both, options, found, missing)
     if unscored is not None:
         browser, missing["score"] = unscored(), NO_REFERENCES
-    return Part(corpus.name, len(reading.ids), reading.setup.systems, results, curves, found, missing, browser)
+    systems = reading.setup.systems
+    ends = outcomes(browser.entries, len(systems)) if referred and browser is not None else ()
+    return Part(corpus.name, len(reading.ids), systems, results, curves, found, missing, browser, ends, wrong())
+
+
+def _mistakes(reading: Pass, options: ReportOptions, referred: bool) -> Callable[[], tuple[Mistakes, ...]]:
+    """Registers what systems get wrong, under the first protocol."""
+    first = options.protocols()[0]
+    [protocol, *_] = as_protocols([first], options.join.language)
+    near = NearMissOptions(first, join=options.join, work=options.work) if referred else None
+    return mistakes.in_pass(reading, protocol, near)
 
 
 def _scored(reading: Pass, options: ReportOptions, has_text: bool) -> Callable[[], tuple[Results, Results, Browser]]:
@@ -257,13 +273,15 @@ def _scored(reading: Pass, options: ReportOptions, has_text: bool) -> Callable[[
         placed = [(i % len(texts), each) for i, each in enumerate(found.scores)]
         own = [(place, each) for place, each in placed if each.protocol == str(protocols[0])]
         sorting = _sorting(own, texts, options.metrics is None)
+        gathered = tuple(entry for part in documents.parts for entry in part)
         browser = Browser(
             reading.setup.systems,
-            tuple(entry for part in documents.parts for entry in part),
+            gathered,
             sorting[0].request if sorting else None,
             tuple(tuple(each.per_document().tolist()) for each in sorting),
             options.texts and has_text,
             str(protocols[0]),
+            instructive(gathered),
         )
         curves = set(map(parse_request, CURVES))
         kept = tuple(each for place, each in placed if place < len(requested))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 
 import numpy as np
 
-from karat.analyses.report.result import Answer, Entry, Fate, Place, Predicted, ReferenceEntry, Span, State
+from karat.analyses.report.result import Answer, Entry, Fate, Outcome, Place, Predicted, ReferenceEntry, Span, State
 from karat.matching.columns import PRMU, Aligned, Ints, Prepared, parts_of
 from karat.similarity.classes import all_words, is_word
 from karat.text.particles import PARTICLES
 from karat.text.places import occurrences, stems_at, token_spans
 
+FEW = 2  # references: of documents with no more, a share says little
 PARTS = 5  # of a text: in which of them a reference is first met
 
 
@@ -141,6 +143,45 @@ def _words(surfaces: Sequence[str]) -> list[frozenset[str]]:
         frozenset(stem for token, stem in zip(*each, strict=True) if is_word(token) and token not in PARTICLES)
         for each in zip(tokens, stems, strict=True)
     ]
+
+
+# ---------------------------------------------------------------------------------------------- all documents
+
+
+def outcomes(entries: Sequence[Entry], systems: int) -> tuple[Outcome, ...]:
+    """What became of the predictions of each system, and of the references."""
+    counts = [Counter[str]() for _ in range(systems)]
+    for entry in entries:
+        for count, answer in zip(counts, entry.answers, strict=True):
+            count.update(each.fate for each in answer.predictions)
+            count.update(f"reference {state}" for state in answer.states)
+    return tuple(
+        Outcome(
+            len(entries),
+            count["found"] + count["near"] + count["other"],
+            count["found"],
+            count["near"],
+            count["reference found"] + count["reference near"] + count["reference missed"],
+            count["reference found"],
+            count["reference near"],
+        )
+        for count in counts
+    )
+
+
+def instructive(entries: Sequence[Entry]) -> tuple[int, ...]:
+    """The documents by number, those first that tell most about the systems.
+
+    These have many references that one system finds and another does not, or that are nearly found; by their share,
+    so that long lists are not first because they are long, and not by one or two references alone.
+    """
+    shares = [_telling(entry) / (len(entry.references) + FEW) for entry in entries]
+    return tuple(sorted(range(len(entries)), key=lambda n: -shares[n]))
+
+
+def _telling(entry: Entry) -> int:
+    by_reference = [set(states) for states in zip(*(answer.states for answer in entry.answers), strict=True)]
+    return sum("near" in states or len(states) > 1 for states in by_reference)
 
 
 # ---------------------------------------------------------------------------------------------- places

@@ -75,6 +75,62 @@ class Browser:
     scores: tuple[tuple[float, ...], ...] = field(repr=False)  # by system, one a document; NaN where undefined
     texts: bool  # whether the texts are on the page
     protocol: str
+    instructive: tuple[int, ...] = field(repr=False, default=())  # the documents by number, the most instructive first
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a system's predictions, those that count, and of the references, over all documents."""
+
+    documents: int
+    predictions: int
+    right: int
+    near: int  # wrong, but sharing a word with a reference that is missed
+    references: int
+    found: int
+    nearly: int  # missed, but sharing a word with a wrong prediction
+
+    @property
+    def wrong(self) -> int:
+        """How many predictions are neither right nor near."""
+        return self.predictions - self.right - self.near
+
+    def mean(self, count: int) -> float:
+        """A count by document."""
+        return count / self.documents if self.documents else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A phrase that is often wrong or missed: how often, of how many times it is there, in which documents."""
+
+    phrase: str
+    count: int
+    of: int
+    documents: tuple[int, ...] = field(repr=False)  # by number, in corpus order
+
+
+@dataclass(frozen=True, slots=True)
+class NearKind:
+    """The near misses of one kind: how many, frequent (prediction, reference) pairs, in which documents."""
+
+    kind: str  # the relation of the two phrases, as `karat nearmiss` has it
+    count: int
+    examples: tuple[tuple[str, str], ...]
+    documents: tuple[int, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Mistakes:
+    """What a system gets wrong, the most frequent first."""
+
+    wrong: tuple[Mistake, ...]  # given without being a reference; `of` all documents for which it is given
+    missed: tuple[Mistake, ...]  # references that are not found; `of` all documents that have it
+    generic: tuple[Mistake, ...]  # given for many documents; `of` those of which it is a reference
+    near: tuple[NearKind, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.wrong or self.missed or self.generic or self.near)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +145,8 @@ class Part:
     found: Mapping[str, Result]  # by verb
     missing: Mapping[str, str]  # by verb, a sentence
     browser: Browser | None
+    outcomes: tuple[Outcome, ...] = ()  # by system; none without references
+    mistakes: tuple[Mistakes, ...] = ()  # by system
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ and a count on each line, `--NB_DOC--` being the number of documents. Both may b
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -19,8 +20,9 @@ import msgspec
 from karat.corpus import Document
 from karat.errors import InputError
 from karat.formats import read
-from karat.formats.base import quoted
-from karat.formats.files import BOM, FIRST_BYTES, decode_utf8, open_bytes, without_compression
+from karat.formats.base import brief, quoted
+from karat.formats.files import FIRST_BYTES, decode_utf8, open_bytes, read_whole, without_compression
+from karat.formats.load import MOST_COUNT, decoded_json
 from karat.formats.output import writing
 
 DOCUMENTS = "--NB_DOC--"  # the key under which the number of documents stands
@@ -79,7 +81,7 @@ def frequencies_at(path: str | Path, *, language: str = "english") -> Frequencie
 
 
 def _holds_frequencies(path: str) -> bool:
-    if not Path(path).is_file():
+    if not os.path.isfile(path):
         return False
     with open_bytes(path) as file:
         head = file.read(FIRST_BYTES)
@@ -89,8 +91,7 @@ def _holds_frequencies(path: str) -> bool:
 def read_frequencies(path: str | Path) -> Frequencies:
     """The frequencies in a file: JSON or a table of pke, seen from the file."""
     path = str(path)
-    with open_bytes(path) as file:
-        content = file.read().removeprefix(BOM)
+    content = read_whole(path)
     if not content.strip():
         raise InputError(f'{path}: the file is empty; write {{"{DOCUMENTS}": 2, "neural net": 1}}')
     return _of_json(content, path) if content.lstrip()[:1] == b"{" else _of_table(content, path)
@@ -111,15 +112,11 @@ def save_frequencies(path: str | Path, frequencies: Frequencies) -> None:
 
 
 def _of_json(content: bytes, path: str) -> Frequencies:
-    try:
-        counts = msgspec.json.decode(content, type=dict[str, int])
-    except msgspec.ValidationError as error:
-        raise InputError(f"{path}: a count is a whole number: {error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: no JSON of phrases and counts: {error}") from None
+    counts: dict[str, int] = decoded_json(content, dict[str, int], path, "no JSON of phrases and counts")
     for phrase, count in counts.items():
-        if count < 0:
-            raise InputError(f"{path}: the count of {quoted(phrase)} is {count}; write 0 or more")
+        if not 0 <= count <= MOST_COUNT:
+            said = brief(str(count), 40)
+            raise InputError(f"{path}: the count of {quoted(phrase)} is {said}; write 0 or more, to {MOST_COUNT}")
     return _of_counts(counts, path)
 
 
@@ -128,7 +125,7 @@ def _of_table(content: bytes, path: str) -> Frequencies:
     for number, line in enumerate(content.removesuffix(b"\n").split(b"\n"), 1):
         text = decode_utf8(line.removesuffix(b"\r"), path, number)
         phrase, tab, count = text.rpartition("\t")
-        if not tab or not (count.isascii() and count.isdigit()):
+        if not tab or not (count.isascii() and count.isdigit() and len(count) < len(str(MOST_COUNT))):
             raise InputError(f"{path}:{number}: {quoted(text)} is no phrase, tab and count; write `neural net<TAB>12`")
         counts[phrase] = int(count)
     return _of_counts(counts, path)

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.corpus import Document, Prediction, Reference
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.formats.base import brief
-from karat.formats.files import open_bytes
+from karat.formats.load import Count, load_json
 from karat.models.base import CommonOptions, Predict, model
 from karat.models.extractors.candidates import Candidates, Text, gathered, named, text_of
 from karat.models.extractors.choose import chosen
@@ -39,16 +39,14 @@ class Ranges(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The ranges of a feature, (−∞, cuts[0]], (cuts[0], cuts[1]], ..., with how many candidates are in each."""
 
     cuts: list[float]
-    keyphrases: list[int]
-    others: list[int]
+    keyphrases: list[Count]
+    others: list[Count]
 
     def __post_init__(self) -> None:
         if not len(self.keyphrases) == len(self.others) == len(self.cuts) + 1:
             raise ValueError("there is one range more than there are cuts, and two counts for each")
         if not all(map(isfinite, self.cuts)) or any(low >= high for low, high in pairwise(self.cuts)):
             raise ValueError("cuts are numbers that rise")
-        if min(*self.keyphrases, *self.others) < 0:
-            raise ValueError("a count is 0 or more")
 
     def odds(self, values: Floats) -> Floats:
         """How many times as likely each value is of a keyphrase as of another candidate; counts are one more."""
@@ -61,9 +59,9 @@ class Kea(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     format: str
     language: str
-    longest: int  # words of a candidate
-    documents: int
-    frequencies: dict[str, int]  # in how many documents a candidate is, by its joined stems
+    longest: Count  # words of a candidate
+    documents: Count
+    frequencies: dict[str, Count]  # in how many documents a candidate is, by its joined stems
     ranges: dict[str, Ranges]  # by feature
 
     def __post_init__(self) -> None:
@@ -120,14 +118,8 @@ def kea(common: CommonOptions, *, model: str = "") -> Predict:
 
 def read_kea(path: str) -> Kea:
     """The trained model in a file."""
-    with open_bytes(path) as file:
-        content = file.read()
-    try:
-        return msgspec.json.decode(content, type=Kea)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path}: no trained model of kea ({brief(str(error), 120)}); karat train kea CORPUS -o FILE writes one"
-        ) from None
+    found: Kea = load_json(path, Kea, "no trained model of kea", "karat train kea CORPUS -o FILE writes one")
+    return found
 
 
 # ---------------------------------------------------------------------------------------------------- candidates
@@ -195,7 +187,7 @@ def learn(documents: Iterable[Document], language: str, *, longest: int = 3) -> 
         raise InputError("kea learns from references, and no document has any")
     notes = [_present(held, references)]
     if left:
-        notes.append(f"{left:,} documents without references were left out")
+        notes.append(f"left out: {counted(left, 'document')} without references")
     known = fitted(held, [set().union(*each) for each in references], language, longest)
     return Learned(msgspec.json.encode(known) + b"\n", len(held), tuple(_rows(known)), tuple(notes))
 
@@ -229,7 +221,9 @@ def _present(held: Sequence[Candidates], references: Sequence[Sequence[set[str]]
         not forms.isdisjoint(found.forms) for found, each in zip(held, references, strict=True) for forms in each
     )
     count = sum(map(len, held))
-    return f"{there:,} of {total:,} references ({there / max(total, 1):.1%}) are among the {count:,} candidates"
+    return (
+        f"{there:,} of {counted(total, 'reference')} ({there / max(total, 1):.1%}) are among the {count:,} candidates"
+    )
 
 
 def _rows(known: Kea) -> Iterator[dict[str, Any]]:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from karat.errors import InputError, unknown
-from karat.formats.files import open_bytes
+from karat.formats.files import read_whole
+from karat.formats.load import Count, converted, decoded_json, load_json
 from karat.formats.output import write_beside
 from karat.models.generators.memory import memory_here
 from karat.models.generators.settings import GENERATORS, Learning, Settings, checked, torch_or_error
@@ -46,10 +47,10 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     settings: dict[str, Any]  # of the training
     corpus: dict[str, Any]  # name, hash, documents
     valid: dict[str, Any] | None = None
-    steps: int  # that the training has as a whole
-    step: int = 0  # that the weights are of
-    documents: int = 0  # seen until then
-    parameters: int = 0
+    steps: Count  # that the training has as a whole
+    step: Count = 0  # that the weights are of
+    documents: Count = 0  # seen until then
+    parameters: Count = 0
     loss: float | None = None  # on the validation documents
 
 
@@ -70,17 +71,13 @@ def read_card(folder: str | Path) -> Card:
         raise InputError(
             f"{folder}: has no {MODEL}, so that it is no trained model; karat train copyrnn CORPUS -o DIR makes one"
         )
-    with open_bytes(str(path)) as file:
-        content = file.read()
-    try:
-        head = msgspec.json.decode(content)
-        if isinstance(head, dict) and head.get("format", FORMAT) != FORMAT:
-            raise InputError(
-                f"{path}: is of another version ({str(head['format'])[:40]!r}, and this karat reads {FORMAT!r})"
-            )
-        card = msgspec.json.decode(content, type=Card)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{path}: does not say what the model is ({str(error)[:120]})") from None
+    complaint = "does not say what the model is"
+    head = load_json(path, Any, complaint)
+    if isinstance(head, dict) and head.get("format", FORMAT) != FORMAT:
+        raise InputError(
+            f"{path}: is of another version ({str(head['format'])[:40]!r}, and this karat reads {FORMAT!r})"
+        )
+    card = converted(head, Card, str(path), complaint)
     try:
         _check(card)
     except InputError as error:
@@ -110,8 +107,7 @@ def write_card(folder: Path, card: Card) -> None:
 def read_words(folder: str | Path) -> Words:
     """The table of words of a trained model."""
     path = Path(folder) / WORDS
-    with open_bytes(str(path)) as file:
-        content = file.read()
+    content = read_whole(path)
     try:
         return Words.of_text(content.decode())
     except (InputError, UnicodeDecodeError) as error:
@@ -216,9 +212,11 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(str(path), framework="pt") as file:
             told = (file.metadata() or {}).get("karat", "{}")
-            return {name: file.get_tensor(name) for name in file.keys()}, msgspec.json.decode(told)  # noqa: SIM118
-    except (SafetensorError, OSError, msgspec.DecodeError) as error:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
         raise InputError(f"{path}: is no file of weights, or is damaged ({str(error)[:120]})") from None
+    complaint = "is no file of weights, or is damaged"
+    return tensors, decoded_json(told.encode("utf-8", "replace"), dict[str, Any], str(path), complaint)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], told: Mapping[str, Any] | None = None) -> None:

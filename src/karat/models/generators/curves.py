@@ -10,15 +10,16 @@ from typing import Any
 import msgspec
 
 from karat.errors import InputError
-from karat.formats.files import open_bytes
+from karat.formats.files import read_whole
+from karat.formats.load import Count, decoded_json
 from karat.models.generators.checkpoint import LOG, read_card
 
 
 class Line(msgspec.Struct, frozen=True):
     """A line of a log: what was seen, and the loss a word in training and in validation."""
 
-    step: int
-    documents: int
+    step: Count
+    documents: Count
     loss: float
     valid: float | None = None
 
@@ -53,16 +54,11 @@ def read_courses(folders: Sequence[str | Path]) -> Courses:
         path = Path(folder) / LOG
         if not path.is_file() or not path.stat().st_size:
             raise InputError(f"{folder}: the training has no validation yet; try again later")
-        with open_bytes(str(path)) as file:
-            lines = [_line(path, at, line) for at, line in enumerate(file.read().splitlines(), 1)]
+        logged = read_whole(path).splitlines()
+        lines = [
+            decoded_json(line, Line, f"{path}, line {at}", "is no line of a log") for at, line in enumerate(logged, 1)
+        ]
         if not any(line.valid is not None for line in lines):
             notes.append(f"{folder}: was trained without --valid, so that only its training loss is drawn")
         found.append(Course(str(folder), card.model, str(card.corpus["name"]), tuple(lines)))
     return Courses(tuple(found), tuple(notes))
-
-
-def _line(path: Path, at: int, line: bytes) -> Line:
-    try:
-        return msgspec.json.decode(line, type=Line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}, line {at}: is no line of a log ({str(error)[:120]})") from None

@@ -158,8 +158,9 @@ class Examples:
     Targets are in the file with `<peos>`, `always`; see `with_peos`.
     """
 
-    def __init__(self, path: Path, written: int, peos: Peos = "always") -> None:
-        self.written, self.peos = written, peos
+    def __init__(self, path: Path, written: int, peos: Peos = "always", words: int | None = None) -> None:
+        self.path, self.written, self.peos = path, written, peos
+        self.words = np.iinfo(np.int32).max if words is None else words  # of the table
         if not path.is_file():
             raise InputError(f"{path}: there is no such file, which a training learns from; train without --resume")
         size = path.stat().st_size
@@ -201,7 +202,13 @@ class Examples:
                 places.append(numbers[known + 1 : end].tolist())
                 known = end
         source, copied = numbers[at : at + length], numbers[at + length : at + 2 * length]
-        return Example(source, copied, numbers[start : start + many], document, places)
+        target = numbers[start : start + many]
+        beyond = self.written + length  # numbers for copying: the head, then words of the document
+        if min(part.min() for part in (source, copied, target)) < 0 or not (
+            source.max() < self.words and copied.max() < beyond and target.max() < beyond
+        ):
+            raise InputError(f"{self.path}: its numbers are damaged; remove the directory, and train without --resume")
+        return Example(source, copied, target, document, places)
 
     def arrays(self, rows: Sequence[int] | NDArray[np.int64], change: Change | None = None) -> Arrays:
         """These examples beside each other, or what they are changed to."""

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from karat.errors import InputError
+from karat.formats.load import Count, converted
 from karat.formats.output import claimed, write_beside
 from karat.metrics.base import METRICS, parse_request
 from karat.models.generators import checkpoint
@@ -73,15 +74,15 @@ class Finished:
 class Progress:
     """What a state holds beside tensors."""
 
-    step: int = 0
-    documents: int = 0
-    halvings: int = 0
-    bad: int = 0  # validations since the best one
+    step: Count = 0
+    documents: Count = 0
+    halvings: Count = 0
+    bad: Count = 0  # validations since the best one
     best: float | None = None
     stopped: bool = False
     total: float = 0.0  # loss since the last validation
-    tokens: int = 0
-    pieces: int = 1  # that a batch is cut into, as it does not fit into memory whole
+    tokens: Count = 0
+    pieces: Count = 1  # that a batch is cut into, as it does not fit into memory whole
     log: list[dict[str, Any]] = field(default_factory=list)
 
     def notes(self) -> Iterator[str]:
@@ -148,9 +149,9 @@ class Training:
         self.device = _device(self.settings.device, world.rank)
         own = GENERATORS[self.card.model].peos
         peos = own if self.learning.peos == "never" else self.learning.peos
-        self.examples = Examples(folder / EXAMPLES, self.words.written, peos)
+        self.examples = Examples(folder / EXAMPLES, self.words.written, peos, len(self.words))
         path = folder / VALID_EXAMPLES
-        self.checked = None if self.card.valid is None else Examples(path, self.words.written, peos)
+        self.checked = None if self.card.valid is None else Examples(path, self.words.written, peos, len(self.words))
         learns_by_reward = GENERATORS[self.card.model].reward
         self.reward = Reward(Forms(self.words, self.card.language)) if learns_by_reward else None
         self.drop = None if self.settings.drop is None else Drop.of(self.settings.drop)
@@ -197,11 +198,8 @@ class Training:
 
     def _place(self, told: dict[str, Any]) -> Progress:
         """Where a state is; raises InputError where it does not say so."""
-        try:
-            found = msgspec.convert(told, Progress)
-        except msgspec.ValidationError as error:
-            raise InputError(f"{self.folder / STATE}: does not say how far it is ({error})") from None
-        if found.pieces < 1 or found.tokens < 0:
+        found = converted(told, Progress, str(self.folder / STATE), "does not say how far it is")
+        if found.pieces < 1:
             raise InputError(f"{self.folder / STATE}: does not say how far it is")
         return found
 

@@ -11,6 +11,7 @@ import msgspec
 
 from karat.corpus import Document
 from karat.errors import InputError
+from karat.formats.load import DECODING_ERRORS
 from karat.libraries import library
 from karat.options import option
 from karat.registry import Registry
@@ -29,7 +30,7 @@ def checked(kind: type[Options], values: Mapping[str, Any]) -> Options:
     """Options of plain values, each of its type; raises InputError where one is of another, or cannot be."""
     try:
         return msgspec.convert(dict(values), kind)
-    except msgspec.ValidationError as error:
+    except DECODING_ERRORS as error:
         raise InputError(str(error)) from None
 
 

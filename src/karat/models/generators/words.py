@@ -160,7 +160,7 @@ class Words:
     def of_text(cls, text: str) -> Words:
         """The table of a file; raises InputError where it is none."""
         first, *words = text.removesuffix("\n").split("\n")
-        if not first.isdecimal() or not len(SPECIAL) <= int(first) <= len(words):
+        if not re.fullmatch("[0-9]{1,9}", first) or not len(SPECIAL) <= int(first) <= len(words):
             raise InputError("its first line is not the number of words that are written")
         return cls(tuple(words), int(first))
 

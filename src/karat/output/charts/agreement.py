@@ -10,9 +10,9 @@ from karat.analyses.overlap import Overlap, Pair
 from karat.analyses.study import Study
 from karat.errors import counted
 from karat.output.charts.base import (
-    COLOURS,
     LINE,
     MOST,
+    TONES,
     Chart,
     Spec,
     coloured,
@@ -80,7 +80,7 @@ def _histograms(found: Overlap, protocol: str, own: Sequence[Pair]) -> Chart:
 def _tenths(pair: Pair, left: bool) -> Spec:
     """Documents by tenths, two bars in each: right and wrong."""
     counts = dict(zip(BOTH, pair.histogram().values(), strict=True))
-    panel = tenths(counts, "% of the phrases of either", "documents" if left else None, 100, (190, 150))
+    panel = tenths(counts, "% of the phrases of either", ("documents", left), 100, (190, 150))
     undefined = f", {pair.undefined:,} left out" if pair.undefined else ""
     return panel | {"title": panel_title(f"{pair.subset} phrases{undefined}")}
 
@@ -95,7 +95,7 @@ def _pair_lines(found: Overlap, protocol: str, pairs: dict[tuple[str, str], list
     order = sorted(whole, key=lambda pair: -(whole[pair].common_correct or 0.0))[:MOST]
     shown = names((f"{short(a, 22)} – {short(b, 22)}" for a, b in order), 60)
     values = [
-        {"row": row, "name": name, "x": value}
+        {"row": row, "name": name, "x": value, "tip": f"{row}, {name}: {value or 0:.1f} %"}
         for row, pair in zip(shown.values(), order, strict=True)
         for name, value in zip(BOTH, (whole[pair].common_correct, whole[pair].common_wrong), strict=True)
     ]
@@ -103,7 +103,7 @@ def _pair_lines(found: Overlap, protocol: str, pairs: dict[tuple[str, str], list
     x = {"field": "x", "type": "quantitative", "axis": {"title": "% of the phrases that either predicts, on average"}}
     points = {
         "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-        "encoding": {"y": y, "x": x, "color": coloured(BOTH), "shape": shaped(BOTH)},
+        "encoding": {"y": y, "x": x, "color": coloured(BOTH, colours=TONES), "shape": shaped(BOTH)},
     }
     more = f" The {len(order)} most alike of {counted(len(whole), 'pair')}." if len(order) < len(whole) else ""
     subtitle = f"{_where(found, protocol)}.{more}"
@@ -165,8 +165,12 @@ def _measure(rows: Sequence[Row], ceilings: Sequence[Row], shown: dict[str, str]
         if figure is not None and known(figure.value):
             low, high = figure.interval
             ends = {"low": low, "high": high} if known(low) and known(high) else {}
-            values.append({"name": shown[row.system], "x": figure.value} | ends)
-    y = rows_of(list(shown.values()), left)
+            tip = f"{shown[row.system]}: {number(figure.value)}" + (
+                f" ({number(low)} to {number(high)})" if ends else ""
+            )
+            values.append({"name": shown[row.system], "x": figure.value, "tip": tip} | ends)
+    order = list(shown.values())
+    y, colour = rows_of(order, left), coloured(order, legend=False)
     x = {
         "field": "x",
         "type": "quantitative",
@@ -177,12 +181,12 @@ def _measure(rows: Sequence[Row], ceilings: Sequence[Row], shown: dict[str, str]
     layers += [
         {
             "transform": [{"filter": {"field": "low", "valid": True}}],
-            "mark": {"type": "rule", "color": COLOURS[0], "strokeWidth": 2},
-            "encoding": {"y": y, "x": x | {"field": "low"}, "x2": {"field": "high"}},
+            "mark": {"type": "rule", "strokeWidth": 2},
+            "encoding": {"y": y, "x": x | {"field": "low"}, "x2": {"field": "high"}, "color": colour},
         },
         {
-            "mark": {"type": "point", "filled": True, "size": 60, "color": COLOURS[0], "opacity": 1},
-            "encoding": {"y": y, "x": x},
+            "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+            "encoding": {"y": y, "x": x, "color": colour, "shape": shaped(order, legend=False)},
         },
     ]
     return layered(values, layers, (210, LINE * len(shown) + 8))

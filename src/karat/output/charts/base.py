@@ -11,23 +11,34 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import isfinite
-from typing import Any
-from unicodedata import category
+from typing import Any, Literal
 
+from karat.inert import inert
 from karat.output.markup import html
 
 Spec = dict[str, Any]
 
-# Contrast of 3.7 or more with white and with the dark ground. Each of six systems has a shape and dashes of its own,
-# for who cannot tell the colours apart.
-COLOURS = ("#1f83c7", "#d06400", "#00906a", "#bf5f97", "#a08000", "#7d74d6")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
-DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [10, 2, 2, 2, 2, 2])
+# Contrast of 3.7 or more with white and with the dark ground. Of twenty systems, two that have the same shape have
+# colours that the colour-blind tell apart too.
+COLOURS = ("#1f83c7", "#d06400", "#00906a", "#bf5f97", "#7d74d6", "#a08000", "#e42f66")
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [10, 2, 2, 2, 2, 2], [4, 1])
+TONES = ("#6b7c90", "#9c7840")  # of what is no system: of two kinds of phrases, say
 GREY = "#767676"
+REFERENCES = "references"  # the name that the references have among those of systems
 
 LONGEST = 32  # letters of a name in a chart
-WIDEST = 92  # letters of a line above a chart
-AT_ONCE = 6  # systems that differ by colour and shape in one panel; more have a panel or a line each
+TITLE, WIDEST = 72, 92  # letters of a line of the title, and of one below it
+AT_ONCE = 7  # systems that differ by colour and shape in one panel; more have a panel or a line each
 MOST = 60  # systems of a chart
 LINE = 17  # pixels between two systems
 CUT = "…"
@@ -65,8 +76,9 @@ class Kind:
     name: str
     summary: str
     of: tuple[type, ...]
-    make: Callable[[Any], list[Chart]]
+    make: Callable[..., list[Chart]]
     metrics: tuple[str, ...] = ()  # those that the results must be of; none: any
+    bins: Literal["", "chart", "result"] = ""  # whether it has bins: it makes them (`bins=N`), or its result has them
 
 
 def missing(kind: str, title: str, why: str) -> Chart:
@@ -78,18 +90,12 @@ def missing(kind: str, title: str, why: str) -> Chart:
 
 
 def plain(text: str) -> str:
-    """A text on one line, without what is no letter to be seen or turns the direction of what follows.
+    """A text on one line, in which nothing acts and words are one space apart.
 
-    >>> plain("a\\tb\\u202ec\\x00")
+    >>> plain("a\\t\\tb\\u00adc\\x00")
     'a bc�'
     """
-    spaced = " ".join(text.split())
-    kept = (letter if letter.isprintable() or letter in "\u200c\u200d" else _unseen(letter) for letter in spaced)
-    return "".join(kept)
-
-
-def _unseen(letter: str) -> str:
-    return "" if category(letter) == "Cf" else "�"
+    return " ".join(inert(text).split())
 
 
 def short(text: str, longest: int = LONGEST) -> str:
@@ -159,27 +165,50 @@ def known(value: float | None) -> bool:
 # ---------------------------------------------------------------------------------------------- colours and shapes
 
 
-def coloured(shown: Sequence[str], legend: bool = True, title: str | None = None) -> Spec:
-    """The colour of each name, a channel of the field `name`."""
-    return {
-        "field": "name",
-        "type": "nominal",
-        "scale": {"domain": list(shown), "range": in_turn(COLOURS, len(shown))},
-        "legend": _legend(shown, title) if legend else None,
-    }
+@dataclass(frozen=True, slots=True)
+class Style:
+    """By what a system is known in charts: its colour, the shape of its points, the dashes of its lines."""
+
+    colour: str
+    shape: str
+    dash: tuple[int, ...]
+
+
+def style(number: int) -> Style:
+    """The style of a system by its number, no two of the first forty being the same.
+
+    >>> style(0), style(8).colour == style(1).colour, style(8).shape
+    (Style(colour='#1f83c7', shape='circle', dash=(1, 0)), True, 'triangle-up')
+    """
+    turn, place = divmod(number, len(COLOURS))
+    shape = SHAPES[(place + turn) % len(SHAPES)]
+    return Style(COLOURS[place], shape, tuple(DASHES[place]))
+
+
+def coloured(
+    shown: Sequence[str], legend: bool = True, title: str | None = None, colours: Sequence[str] | None = None
+) -> Spec:
+    """The colour of each name, a channel of the field `name`; those of systems, unless colours are given."""
+    own = [style(i).colour for i in range(len(shown))] if colours is None else in_turn(colours, len(shown))
+    return _channel_of(shown, own, legend, title)
 
 
 def shaped(shown: Sequence[str], legend: bool = True, title: str | None = None) -> Spec:
     """The shape of each name; with the same legend as its colour."""
-    return coloured(shown, legend, title) | {
-        "scale": {"domain": list(shown), "range": in_turn(SHAPES, len(shown))},
-    }
+    return _channel_of(shown, [style(i).shape for i in range(len(shown))], legend, title)
 
 
 def dashed(shown: Sequence[str], legend: bool = True, title: str | None = None) -> Spec:
     """The dashes of each name's line; with the same legend as its colour."""
-    return coloured(shown, legend, title) | {
-        "scale": {"domain": list(shown), "range": in_turn(DASHES, len(shown))},
+    return _channel_of(shown, [list(style(i).dash) for i in range(len(shown))], legend, title)
+
+
+def _channel_of(shown: Sequence[str], values: Sequence[Any], legend: bool, title: str | None) -> Spec:
+    return {
+        "field": "name",
+        "type": "nominal",
+        "scale": {"domain": list(shown), "range": list(values)},
+        "legend": _legend(shown, title) if legend else None,
     }
 
 
@@ -212,14 +241,14 @@ def count_axis(title: str | None, counts: Iterable[float]) -> Spec:
     return {"title": title, "values": list(range(0, int(max(most, 1)) + 1, step)), "format": ",d"}
 
 
-def rows_of(shown: Sequence[str], labels: bool = True, title: str | None = None) -> Spec:
+def rows_of(shown: Sequence[str], labels: bool = True, title: str | None = None, grid: bool = True) -> Spec:
     """The channel y of names down a chart, in the order that is given."""
     axis = {"title": title, "labelLimit": 260, "ticks": False, "domain": False, "labelPadding": 6}
     return {
         "field": "name",
         "type": "nominal",
         "scale": {"domain": list(shown)},
-        "axis": axis | {"labels": labels, "grid": True},
+        "axis": axis | {"labels": labels, "grid": grid},
     }
 
 
@@ -238,7 +267,7 @@ def panels(kind: str, title: str, subtitle: str, parts: Sequence[Spec], columns:
 
 def heading(title: str, subtitle: str) -> Spec:
     """The title of a chart; what is said below it may be long."""
-    return {"text": lines(title, 72), "subtitle": lines(subtitle)}
+    return {"text": lines(title, TITLE), "subtitle": lines(subtitle)}
 
 
 def layered(
@@ -278,14 +307,20 @@ class Curves:
     zero: bool = True  # whether the axes begin at 0
     everyone: Sequence[str] = ()  # whose colours these are, where other panels have further curves
     shares: bool = True  # whether the axes are of shares from 0 to 1
+    of: Sequence[str] = ()  # what each point is of, where it is not its x that says so
 
     def values(self, name: str) -> list[Spec]:
         """The points of one curve as values."""
         beside = self.labels.get(name, {})
         return [
-            {"name": name, "k": k, "x": x, "y": y, "told": beside.get(k, "")}
+            {"name": name, "k": k, "x": x, "y": y, "told": beside.get(k, ""), "tip": self._tip(name, k, x, y)}
             for k, (x, y) in enumerate(self.points[name])
         ]
+
+    def _tip(self, name: str, k: int, x: float, y: float) -> str:
+        """What a point says of itself."""
+        of = f", {self.of[k]}" if self.of else ""
+        return f"{name}{of}: {self.x} {_figure(x, self.shares)}, {self.y} {_figure(y, self.shares)}"
 
     def panels(self, size: tuple[int, int] = (480, 320), title: str = "") -> tuple[list[Spec], int]:
         """(panels, how many in a row): all curves in one, or of many systems each before the others."""
@@ -323,14 +358,15 @@ class Curves:
         """One system's curve before those of all others."""
         x, y = (self._channel(field, title, zero=False, ticks=3) for field, title in (("x", self.x), ("y", self.y)))
         order = {"x": x, "y": y, "order": {"field": "k"}}
-        own = {"type": "line", "strokeWidth": 2.5, "color": COLOURS[0], "point": {"size": 18, "color": COLOURS[0]}}
+        own = order | {"color": coloured(list(self.everyone or self.points), legend=False)}
         layers: list[Spec] = [
             {
                 "data": {"values": list(everything)},
                 "mark": {"type": "line", "style": "faint", "strokeWidth": 0.7, "opacity": 0.35},
                 "encoding": order | {"detail": {"field": "name"}},
             },
-            {"mark": own, "encoding": order},
+            {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": own},
+            {"mark": {"type": "point", "filled": True, "size": 18, "opacity": 1}, "encoding": own},
         ]
         return layered(self.values(name), layers, (96, 80), short(name, 17))
 
@@ -340,8 +376,18 @@ class Curves:
         return {"field": field, "type": "quantitative", "scale": {"zero": zero}, "axis": axis}
 
 
-def tenths(counts: Mapping[str, Sequence[float]], x: str, y: str | None, scale: float, size: tuple[int, int]) -> Spec:
-    """A panel with a bar of each name in every tenth of `scale`; a mark above it tells whose it is without colour."""
+def _figure(value: float, share: bool) -> str:
+    """A number of a point: a share from 0 to 1 with three digits, anything else as short as it goes."""
+    return number(value) if share and abs(value) <= 1 else f"{value:,.4g}"
+
+
+def tenths(
+    counts: Mapping[str, Sequence[float]], x: str, y: tuple[str, bool], scale: float, size: tuple[int, int]
+) -> Spec:
+    """A panel with a bar of each name in every tenth of `scale`; a mark above it tells whose it is without colour.
+
+    `y` is what is counted, and whether the axis says so.
+    """
     shown, wide = list(counts), scale / 10
     part = wide * 0.88 / max(len(shown), 1)
     values = [
@@ -351,6 +397,7 @@ def tenths(counts: Mapping[str, Sequence[float]], x: str, y: str | None, scale: 
             "mid": wide * i + 0.06 * wide + part * (n + 0.5),
             "to": wide * i + 0.06 * wide + part * (n + 1),
             "count": count,
+            "tip": f"{name}, {wide * i:g} to {wide * (i + 1):g}: {count:,.4g} {y[0]}",
         }
         for n, name in enumerate(shown)
         for i, count in enumerate(counts[name])
@@ -361,7 +408,11 @@ def tenths(counts: Mapping[str, Sequence[float]], x: str, y: str | None, scale: 
         "scale": {"domain": [0, scale], "nice": False, "padding": 0},
         "axis": {"title": x, "values": [scale * i / 5 for i in range(6)], "grid": False},
     }
-    up = {"field": "count", "type": "quantitative", "axis": count_axis(y, chain.from_iterable(counts.values()))}
+    up = {
+        "field": "count",
+        "type": "quantitative",
+        "axis": count_axis(y[0] if y[1] else None, chain.from_iterable(counts.values())),
+    }
     bars = {
         "mark": {"type": "bar", "orient": "vertical"},
         "encoding": {
@@ -369,7 +420,7 @@ def tenths(counts: Mapping[str, Sequence[float]], x: str, y: str | None, scale: 
             "x2": {"field": "to"},
             "y": up,
             "y2": {"datum": 0},
-            "color": coloured(shown),
+            "color": coloured(shown, colours=TONES),
         },
     }
     tops = {
@@ -378,7 +429,7 @@ def tenths(counts: Mapping[str, Sequence[float]], x: str, y: str | None, scale: 
         "encoding": {
             "x": across | {"field": "mid"},
             "y": up,
-            "color": coloured(shown),
+            "color": coloured(shown, colours=TONES),
             "shape": shaped(shown),
         },
     }

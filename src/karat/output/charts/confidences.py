@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from karat.analyses.confidence.measures import Bin
+from karat.analyses.confidence.measures import KPP_BINS, KPP_WIDTH, Bin
 from karat.analyses.confidence.result import Assessed, Confidence
 from karat.errors import counted
 from karat.output.charts.base import (
     AT_ONCE,
     COLOURS,
+    GREY,
     MOST,
+    TONES,
     Chart,
     Curves,
     Spec,
     chunks,
     coloured,
+    count_axis,
     known,
     layered,
     listed,
@@ -31,6 +34,7 @@ from karat.output.charts.base import (
 )
 
 NONE = "no prediction has a confidence: a run gives token_probs, token_logprobs or scores"
+SHOWN_KPP = 40  # bins of perplexity: from 1 to 5
 PANELS = 12  # of a chart that has one for each system
 POINTS = ("as it is", "calibrated")
 
@@ -119,11 +123,11 @@ def _diagram(each: Assessed, title: str, left: bool, two: bool) -> Spec:
         },
         {
             "mark": {"type": "line", "strokeWidth": 1, "opacity": 0.6},
-            "encoding": {"x": x, "y": y, "color": coloured(shown, two)},
+            "encoding": {"x": x, "y": y, "color": coloured(shown, two, colours=TONES)},
         },
         {
             "mark": {"type": "point", "filled": True, "size": 45, "opacity": 1},
-            "encoding": {"x": x, "y": y, "color": coloured(shown, two), "shape": shaped(shown, two)},
+            "encoding": {"x": x, "y": y, "color": coloured(shown, two, colours=TONES), "shape": shaped(shown, two)},
         },
     ]
     above = layered(bins, marks, (150, 150))
@@ -134,13 +138,25 @@ def _diagram(each: Assessed, title: str, left: bool, two: bool) -> Spec:
 
 def _points(bins: Sequence[Bin], name: str) -> list[Spec]:
     return [
-        {"name": name, "x": b.confidence, "y": b.accuracy} for b in bins if known(b.confidence) and known(b.accuracy)
+        {
+            "name": name,
+            "x": b.confidence,
+            "y": b.accuracy,
+            "tip": f"{name}: mean confidence {number(b.confidence or 0)}, {number(b.accuracy or 0)} right of "
+            f"{counted(b.n, 'prediction')}",
+        }
+        for b in bins
+        if known(b.confidence) and known(b.accuracy)
     ]
 
 
 def _counts(bins: Sequence[Bin], left: bool) -> Spec:
     gap = 0.004
-    values = [{"from": b.low + gap, "to": b.high - gap, "count": b.n} for b in bins if b.high > b.low]
+    values = [
+        {"from": b.low + gap, "to": b.high - gap, "count": b.n, "tip": counted(b.n, "prediction")}
+        for b in bins
+        if b.high > b.low
+    ]
     x = {
         "field": "from",
         "type": "quantitative",
@@ -153,7 +169,7 @@ def _counts(bins: Sequence[Bin], left: bool) -> Spec:
         "axis": {"title": "count" if left else None, "tickCount": 2, "format": "~s"},
     }
     bars = {
-        "mark": {"type": "bar", "orient": "vertical", "color": COLOURS[0], "opacity": 0.7},
+        "mark": {"type": "bar", "orient": "vertical", "color": TONES[0], "opacity": 0.7},
         "encoding": {"x": x, "x2": {"field": "to"}, "y": y, "y2": {"datum": 0}},
     }
     return layered(values, [bars], (150, 36))
@@ -182,13 +198,89 @@ def _sure(title: str, subtitle: str, systems: dict[str, dict[str, Assessed]]) ->
     parts, said = [], []
     for i, (system, two) in enumerate(systems.items()):
         shares = {s: [100 * n / max(sum(e.histogram), 1) for n in e.histogram] for s, e in two.items()}
-        left = "% of predictions" if i % columns == 0 else None
         medians = ", ".join(f"{s} {_kpp(e.kpp_median)}" for s, e in two.items())
-        panel = tenths(shares, "confidence (1 / KPP)", left, 1.0, (180, 130))
+        panel = tenths(shares, "confidence (1 / KPP)", ("% of predictions", i % columns == 0), 1.0, (180, 130))
         parts.append(panel | {"title": panel_title(shown[system]) | {"subtitle": f"median KPP: {medians}"}})
         said.append(f"{short(system)} has a median KPP of {medians}")
     spec = panels("kpp", title, subtitle, parts, columns)
     return Chart("kpp", title, spec, None, f"{title}: {listed(said, 3)}.")
+
+
+def perplexity(found: Confidence, bins: int | None = None) -> list[Chart]:
+    """How many phrases have which perplexity, in so many bins of .1: a row a system, present and absent apart."""
+    title = "Perplexity of keyphrases"
+    shown = min(SHOWN_KPP if bins is None else bins, KPP_BINS)
+
+    def make(protocol: str, own: list[Assessed]) -> list[Chart]:
+        last = number(1 + KPP_WIDTH * (shown - 1), 1)
+        subtitle = (
+            f"{_where(found, protocol)}. Phrases by KPP in bins of .1, the last (grey) with all from {last} on; "
+            "dashed: the median. One scale."
+        )
+        systems = {system: _two(subsets) for system, subsets in _by_system(own).items()}
+        parts = [(name, subset, each) for name, two in systems.items() for subset, each in two.items()]
+        columns = max(map(len, systems.values()))
+        return [_perplexities(title, subtitle, some, shown, columns) for some in chunks(parts, PANELS)]
+
+    return _each(found, "perplexity", title, make)
+
+
+def _perplexities(
+    title: str, subtitle: str, parts: Sequence[tuple[str, str, Assessed]], shown: int, columns: int
+) -> Chart:
+    called = names(system for system, _, _ in parts)
+    counts = [[*each.kpp_histogram[: shown - 1], sum(each.kpp_histogram[shown - 1 :])] for _, _, each in parts]
+    top = max(map(max, counts))
+    drawn = [
+        _kpp_bars(own, each.kpp_median, top, i % columns == 0)
+        | {
+            "title": panel_title(f"{called[system]}, {subset}")
+            | {"subtitle": f"median {_kpp(each.kpp_median)}, {counted(each.predictions, 'phrase')}"}
+        }
+        for i, ((system, subset, each), own) in enumerate(zip(parts, counts, strict=True))
+    ]
+    said = [f"{short(s)}, {subset}: median {_kpp(e.kpp_median)} of {e.predictions:,}" for s, subset, e in parts]
+    spec = panels("perplexity", title, subtitle, drawn, columns)
+    return Chart("perplexity", title, spec, None, f"{title}: {listed(said, 4)}.")
+
+
+def _kpp_bars(counts: Sequence[int], median: float | None, top: int, left: bool) -> Spec:
+    """The bars of some phrases, and a dashed line at their median where it is among the bins."""
+    gap, end = 0.1 * KPP_WIDTH, 1 + KPP_WIDTH * len(counts)
+    values = [
+        {"from": 1 + KPP_WIDTH * i + gap, "to": 1 + KPP_WIDTH * (i + 1) - gap, "count": n, "rest": i == len(counts) - 1}
+        for i, n in enumerate(counts)
+    ]
+    scale = {"domain": [1, end], "nice": False, "padding": 0}
+    x = {
+        "field": "from",
+        "type": "quantitative",
+        "scale": scale,
+        "axis": {"title": "KPP", "tickCount": 5, "grid": False},
+    }
+    y = {
+        "field": "count",
+        "type": "quantitative",
+        "scale": {"domain": [0, max(top, 1)], "nice": False},
+        "axis": count_axis("phrases" if left else None, [top]),
+    }
+    colour = {
+        "field": "rest",
+        "type": "nominal",
+        "scale": {"domain": [False, True], "range": [COLOURS[0], GREY]},
+        "legend": None,
+    }
+    bars = {
+        "mark": {"type": "bar", "orient": "vertical"},
+        "encoding": {"x": x, "x2": {"field": "to"}, "y": y, "y2": {"datum": 0}, "color": colour},
+    }
+    lines = [] if median is None or not median < end else [{"x": median}]
+    middle = {
+        "data": {"values": lines},
+        "mark": {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5, "color": COLOURS[1]},
+        "encoding": {"x": {"field": "x", "type": "quantitative"}},
+    }
+    return layered(values, [bars, middle], (240, 130))
 
 
 def _kpp(value: float | None) -> str:
@@ -240,6 +332,8 @@ def _boxes(two: dict[str, Assessed], name: str, left: bool) -> Spec:
             "median": at.median,
             "q3": at.q3,
             "mean": at.mean,
+            "tip": f"{subset}, token {at.position}: median {number(at.median)}, mean {number(at.mean)}, quartiles "
+            f"{number(at.q1)} and {number(at.q3)}",
         }
         for n, (subset, each) in enumerate(two.items())
         for at in each.positions
@@ -256,18 +350,29 @@ def _boxes(two: dict[str, Assessed], name: str, left: bool) -> Spec:
     layers: list[Spec] = [
         {
             "mark": {"type": "bar", "orient": "vertical", "opacity": 0.35},
-            "encoding": {"x": x, "x2": {"field": "to"}, "y": y, "y2": {"field": "q3"}, "color": coloured(shown)},
+            "encoding": {
+                "x": x,
+                "x2": {"field": "to"},
+                "y": y,
+                "y2": {"field": "q3"},
+                "color": coloured(shown, colours=TONES),
+            },
         },
         {
             "mark": {"type": "rule", "strokeWidth": 2},
-            "encoding": {"x": x, "x2": {"field": "to"}, "y": y | {"field": "median"}, "color": coloured(shown)},
+            "encoding": {
+                "x": x,
+                "x2": {"field": "to"},
+                "y": y | {"field": "median"},
+                "color": coloured(shown, colours=TONES),
+            },
         },
         {
             "mark": {"type": "point", "filled": True, "size": 40, "opacity": 1},
             "encoding": {
                 "x": x | {"field": "mid"},
                 "y": y | {"field": "mean"},
-                "color": coloured(shown),
+                "color": coloured(shown, colours=TONES),
                 "shape": shaped(shown),
             },
         },

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
 from karat.errors import InputError, unknown
-from karat.output.charts.base import GREY, Chart, Spec
+from karat.inert import escaped, inert
+from karat.output.charts.base import GREY, TITLE, WIDEST, Chart, Spec, lines
 
 Theme = Literal["light", "dark", "page"]
 THEMES: tuple[Theme, ...] = ("light", "dark", "page")
@@ -21,25 +23,29 @@ VERSION = "5.21"  # of Vega-Lite
 _TEXT, _FAINT = "#0a0b0c", "#0a0b0d"
 _INK = {"light": ("#222222", "#dcdcdc"), "dark": ("#e8e8e8", "#40454d"), "page": (_TEXT, _FAINT)}
 _GROUND = {"light": "#ffffff", "dark": "#1b1e23", "page": None}
+_MARK = re.compile(r"point|bar|tick|(?!group)\w+ mark")  # how Vega calls what stands for a value
+FONT_SIZE = 11  # of most letters
+LEAST = 24  # letters of a line above a chart
 WIDTH = 760  # of a page, at least: narrower charts keep the size of their letters beside wider ones
 
 
-def config(theme: Theme = "light") -> Spec:
-    """How Vega-Lite draws in a theme: colours of text, axes and grid lines; sizes."""
+def config(theme: Theme = "light", font_size: float = FONT_SIZE) -> Spec:
+    """How Vega-Lite draws in a theme: colours of text, axes and grid lines; sizes, by that of most letters."""
     if theme not in THEMES:
         raise unknown("theme", theme, THEMES)
     ink, faint = _INK[theme]
+    letters = font_size + 1 if theme == "page" else font_size  # beside axes
     font = "sans-serif"
     return {
         "background": _GROUND[theme],
-        "padding": 12,
+        "padding": {"left": 12, "right": 10, "top": 2, "bottom": 2} if theme == "page" else 12,
         "font": font,
         "view": {"stroke": None},
         "axis": {
             "labelColor": ink,
             "titleColor": ink,
-            "labelFontSize": 11,
-            "titleFontSize": 11,
+            "labelFontSize": letters,
+            "titleFontSize": letters,
             "titleFontWeight": "normal",
             "titlePadding": 8,
             "gridColor": faint,
@@ -50,8 +56,8 @@ def config(theme: Theme = "light") -> Spec:
         "legend": {
             "labelColor": ink,
             "titleColor": ink,
-            "labelFontSize": 11,
-            "titleFontSize": 11,
+            "labelFontSize": font_size,
+            "titleFontSize": font_size,
             "labelLimit": 260,
             "symbolStrokeWidth": 2,
             "symbolSize": 70,
@@ -61,19 +67,27 @@ def config(theme: Theme = "light") -> Spec:
             "subtitleColor": ink,
             "anchor": "start",
             "frame": "bounds",
-            "fontSize": 15,
-            "subtitleFontSize": 11,
+            "fontSize": _relative(15, font_size),
+            "subtitleFontSize": font_size,
             "subtitlePadding": 6,
             "offset": 14,
         },
-        "text": {"color": ink, "fontSize": 10},
+        "text": {"color": ink, "fontSize": letters - 1 if theme == "page" else _relative(10, font_size)},
         "rule": {"color": ink},
         "style": {"faint": {"color": GREY, "stroke": GREY}},
     }
 
 
+def _relative(size: int, font_size: float) -> float:
+    """A size of letters, where most letters have another size than FONT_SIZE."""
+    return size if font_size == FONT_SIZE else size * font_size / FONT_SIZE
+
+
 def svg(chart: Chart, theme: Theme = "light") -> str:
-    """The chart as SVG; of the theme `page` to stand inside HTML, in the colour of the text around it."""
+    """The chart as SVG; of the theme `page` to stand inside HTML, in the colour of the text around it.
+
+    There it is as wide as what it stands in, and a mark says the `tip` of its values when it is pointed at.
+    """
     drawn = _drawn(chart, theme)
     return _for_page(drawn, chart.alt) if theme == "page" else _titled(drawn, chart.alt)
 
@@ -99,9 +113,106 @@ def _drawn(chart: Chart, theme: Theme) -> str:
         raise InputError(f"there is nothing to draw: {chart.why}")
     import vl_convert
 
-    spec = chart.spec | {"config": config(theme) | {"aria": False}}
+    spec = _inert(chart.spec)
+    spec |= {"config": config(theme, font_size_of(spec)) | {"aria": theme == "page"}}
+    if theme == "page":
+        _describe(spec)
     drawn: str = vl_convert.vegalite_to_svg(spec, vl_version=VERSION, allowed_base_urls=[])
     return drawn
+
+
+def _inert(value: Any) -> Any:
+    """A chart's dict in whose texts nothing acts; equal texts stay equal."""
+    if isinstance(value, str):
+        return inert(value)
+    if isinstance(value, Mapping):
+        return {name: _inert(each) for name, each in value.items()}
+    return [_inert(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _describe(spec: Spec, values: Sequence[Any] = ()) -> None:
+    """Has every mark whose values have a `tip` say it; other marks say nothing."""
+    own = spec["data"]["values"] if "data" in spec else values
+    for inner in ("concat", "vconcat", "layer"):
+        for part in spec.get(inner, ()):
+            _describe(part, own)
+    if "mark" in spec:
+        if any("tip" in value for value in own) and spec["mark"]["type"] not in ("line", "text"):
+            spec["encoding"]["description"] = {"field": "tip"}
+        else:
+            spec["mark"]["aria"] = False
+
+
+# ---------------------------------------------------------------------------------------------- sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large a chart is drawn: the widest and the highest panel, and the letters; None: as it is."""
+
+    width: float | None = None
+    height: float | None = None
+    font_size: float | None = None
+
+
+def sized(chart: Chart, size: Size) -> Chart:
+    """The chart with panels and letters of a size; all panels grow or shrink alike."""
+    if chart.spec is None or size == Size():
+        return chart
+    across, down = (_factor(chart.spec, side, getattr(size, side)) for side in ("width", "height"))
+    letters = (size.font_size or FONT_SIZE) / FONT_SIZE
+    spec = _scaled(chart.spec, {"width": across, "height": down, "fontSize": letters})
+    meta = chart.spec["usermeta"] | {"font_size": size.font_size or FONT_SIZE}
+    return replace(chart, spec=spec | {"title": _wrapped(spec["title"], across / letters), "usermeta": meta})
+
+
+def font_size_of(spec: Spec) -> float:
+    """The size of most letters of a chart."""
+    size: float = spec.get("usermeta", {}).get("font_size", FONT_SIZE)
+    return size
+
+
+def _factor(spec: Spec, side: str, wanted: float | None) -> float:
+    """By how much the largest panel is to grow on a side."""
+    largest = max(_sides(spec, side), default=None)
+    return 1.0 if wanted is None or largest is None else wanted / largest
+
+
+def _sides(spec: Any, side: str) -> Iterator[float]:
+    """The sizes of all panels on a side."""
+    for part in _parts(spec):
+        if "layer" in part or "mark" in part:
+            yield from (part[side] for _ in (side,) if isinstance(part.get(side), int | float))
+
+
+def _parts(spec: Spec) -> Iterator[Spec]:
+    """A chart and its panels, those inside others too."""
+    yield spec
+    for name in ("concat", "hconcat", "vconcat"):
+        for part in spec.get(name, ()):
+            yield from _parts(part)
+
+
+def _scaled(spec: Spec, factors: Mapping[str, float]) -> Spec:
+    """A chart whose panels and letters are so many times as large."""
+    found: Spec = {}
+    for name, value in spec.items():
+        if name in ("concat", "hconcat", "vconcat", "layer"):
+            found[name] = [_scaled(part, factors) for part in value]
+        elif name in ("title", "mark") and isinstance(value, dict) and "fontSize" in value:
+            found[name] = value | {"fontSize": value["fontSize"] * factors["fontSize"]}
+        elif name in ("width", "height") and isinstance(value, int | float):
+            found[name] = round(value * factors[name], 3)
+        else:
+            found[name] = value
+    return found
+
+
+def _wrapped(title: Spec, room: float) -> Spec:
+    """The title of a chart in lines that are longer or shorter, as there is room."""
+    told = {name: " ".join(title[name]) for name in ("text", "subtitle") if isinstance(title.get(name), list)}
+    widest = {"text": TITLE, "subtitle": WIDEST}
+    return title | {name: lines(text, max(LEAST, int(widest[name] * min(room, 1)))) for name, text in told.items()}
 
 
 # ---------------------------------------------------------------------------------------------- the same bytes
@@ -184,7 +295,7 @@ def _rename(root: ET.Element, names: dict[str, str]) -> None:
 def _described(root: ET.Element, alt: str) -> None:
     root.attrib.pop("class", None)
     root.set("role", "img")
-    root.set("aria-label", alt)
+    root.set("aria-label", inert(alt))
 
 
 def _titled(drawn: str, alt: str) -> str:
@@ -197,21 +308,32 @@ def _titled(drawn: str, alt: str) -> str:
 def _for_page(drawn: str, alt: str) -> str:
     """An SVG without style, of any width, whose ids are its own and whose text has the colour of the page."""
     root = _parsed(drawn)
-    own = blake2b(ET.tostring(root), digest_size=6).hexdigest()
-    _rename(root, {f"id{i}": f"k{own}-{i}" for i in range(sum("id" in element.attrib for element in root.iter()))})
+    ids = sum("id" in element.attrib for element in root.iter())
+    own = blake2b(ET.tostring(root), digest_size=6).hexdigest() if ids else ""
+    _rename(root, {f"id{i}": f"k{own}-{i}" for i in range(ids)})
     width, height = float(root.attrib.pop("width")), float(root.attrib.pop("height"))
     for element in root.iter():
         if _FAINT in (element.get("stroke"), element.get("fill")):
             element.set("opacity", "0.18")
+        _tell(element)
         for name, value in list(element.attrib.items()):
             if name in ("class", "role") or name.startswith("aria-"):
                 del element.attrib[name]
             elif value in (_TEXT, _FAINT) and name in ("stroke", "fill"):
                 element.set(name, "currentColor")
-    root.set("viewBox", f"0 0 {max(width, WIDTH):g} {height:g}")
+    root.set("viewBox", f"0 0 {width:g} {height:g}")
     root.set("width", "100%")
     _described(root, alt)
     return ET.tostring(root, encoding="unicode")
+
+
+def _tell(element: ET.Element) -> None:
+    """Puts what a mark says of itself where a browser shows it when it is pointed at."""
+    said = element.get("aria-label")
+    if said and _MARK.fullmatch(element.get("aria-roledescription", "")):
+        title = ET.Element(f"{element.tag.rpartition('}')[0]}}}title")
+        title.text = said
+        element.insert(0, title)
 
 
 # ---------------------------------------------------------------------------------------------- files
@@ -237,8 +359,9 @@ def as_json(chart: Chart, theme: Theme = "light") -> bytes:
 
     if chart.spec is None:
         raise InputError(f"there is nothing to draw: {chart.why}")
-    whole: dict[str, Any] = {"description": chart.alt} | chart.spec | {"config": config(theme)}
-    return msgspec.json.format(msgspec.json.encode(whole), indent=1) + b"\n"
+    config_of = config(theme, font_size_of(chart.spec))
+    whole = _inert({"description": chart.alt} | chart.spec) | {"config": config_of}
+    return escaped(msgspec.json.format(msgspec.json.encode(whole), indent=1).decode()).encode() + b"\n"
 
 
 def format_of(path: Path, given: str | None = None) -> str:

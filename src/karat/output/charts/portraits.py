@@ -7,12 +7,12 @@ from karat.analyses.study import Study
 from karat.errors import counted
 from karat.matching.columns import PRMU
 from karat.output.charts.base import (
-    COLOURS,
     LINE,
     MOST,
     Chart,
     Curves,
     Spec,
+    coloured,
     distinct,
     known,
     layered,
@@ -25,6 +25,8 @@ from karat.output.charts.base import (
 )
 
 NO_TEXT = "the documents have no title and no text, so where phrases stand cannot be told"
+CLASS_NAMES = {"P": "present", "R": "reordered", "M": "mixed", "U": "unseen"}
+SHADES = (1.0, 0.55, 0.3, 0.12)  # of the classes, in a system's colour
 MEANING = "P: in the text as it is; R: all its words, apart; M: some of its words; U: none"
 
 
@@ -65,17 +67,19 @@ def _stacked(title: str, where: str, shares: dict[str, list[float | None]]) -> C
             "to": 100 * sum(own[: i + 1]),
             "mid": 100 * (sum(own[:i]) + own[i] / 2),
             "told": f"{letter} {100 * own[i]:.0f}" if own[i] >= 0.06 else letter if own[i] >= 0.025 else "",
+            "dark": i == 0,
+            "tip": f"{name}: {100 * own[i]:.1f} % {CLASS_NAMES[letter]}",
         }
         for name, own in drawn.items()
         for i, letter in enumerate(PRMU)
     ]
-    colour = {
+    shade = {
         "field": "class",
         "type": "nominal",
-        "scale": {"domain": list(PRMU), "range": list(COLOURS[:4])},
+        "scale": {"type": "ordinal", "domain": list(PRMU), "range": list(SHADES)},
         "legend": {"orient": "bottom", "title": None, "columns": 4},
     }
-    y = rows_of(list(drawn))
+    y = rows_of(list(drawn), grid=False)
     x = {
         "field": "from",
         "type": "quantitative",
@@ -84,13 +88,16 @@ def _stacked(title: str, where: str, shares: dict[str, list[float | None]]) -> C
     }
     layers: list[Spec] = [
         {
-            "mark": {"type": "bar", "height": LINE - 3, "stroke": "#ffffff", "strokeWidth": 1},
-            "encoding": {"y": y, "x": x, "x2": {"field": "to"}, "color": colour},
+            "mark": {"type": "bar", "height": LINE - 3},
+            "encoding": {
+                "y": y,
+                "x": x,
+                "x2": {"field": "to"},
+                "color": coloured(list(drawn), legend=False),
+                "fillOpacity": shade,
+            },
         },
-        {
-            "mark": {"type": "text", "color": "#ffffff", "fontWeight": "bold"},
-            "encoding": {"y": y, "x": x | {"field": "mid"}, "text": {"field": "told"}},
-        },
+        *(_letters(y, x, dark) for dark in (True, False)),
     ]
     panel = layered(values, layers, (460, (LINE + 2) * len(drawn) + 8))
     spec = panels("prmu", title, f"{where}. {MEANING}.", [panel], 1)
@@ -99,6 +106,15 @@ def _stacked(title: str, where: str, shares: dict[str, list[float | None]]) -> C
         for name, own in drawn.items()
     ]
     return Chart("prmu", title, spec, None, f"{title}: {listed(said, 3)}.")
+
+
+def _letters(y: Spec, x: Spec, dark: bool) -> Spec:
+    """The classes in the bars: white in those that are dark."""
+    return {
+        "transform": [{"filter": {"field": "dark", "equal": dark}}],
+        "mark": {"type": "text", "fontWeight": "bold"} | ({"color": "#ffffff"} if dark else {}),
+        "encoding": {"y": y, "x": x | {"field": "mid"}, "text": {"field": "told"}},
+    }
 
 
 def recall(found: Description) -> list[Chart]:
@@ -114,7 +130,10 @@ def recall(found: Description) -> list[Chart]:
     systems = list(dict.fromkeys(name for own in values.values() for name in own))
     parts: list[Spec] = []
     for letter, own in values.items():
-        rows = [{"name": name, "x": value} for name, (value, _) in own.items()]
+        rows = [
+            {"name": name, "x": value, "tip": f"{name}: {100 * value:.1f} % of {counted(count, 'reference')}"}
+            for name, (value, count) in own.items()
+        ]
         x = {
             "field": "x",
             "type": "quantitative",
@@ -123,8 +142,8 @@ def recall(found: Description) -> list[Chart]:
         }
         y = rows_of(systems, not parts)
         bars = {
-            "mark": {"type": "bar", "height": 7, "color": COLOURS[PRMU.index(letter)]},
-            "encoding": {"y": y, "x": x},
+            "mark": {"type": "bar", "height": 7},
+            "encoding": {"y": y, "x": x, "color": coloured(systems, legend=False)},
         }
         count = max(count for _, count in own.values())
         parts.append(layered(rows, [bars], (110, LINE * len(systems) + 8), f"{letter}, {counted(count, 'reference')}"))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 
 from karat.analyses.audit import Audit
-from karat.analyses.compare import Comparison, Ranking, sample_of
+from karat.analyses.compare import Comparison, Ranking, Standing, sample_of
 from karat.errors import counted
 from karat.matching.columns import Floats
 from karat.metrics.base import Request, parse_request
@@ -31,6 +30,7 @@ from karat.output.charts.base import (
     missing,
     names,
     number,
+    panel_title,
     panels,
     rows_of,
     shaped,
@@ -39,7 +39,7 @@ from karat.output.charts.base import (
 )
 from karat.results import Results, Score
 from karat.stats.resampling import estimate, interval_of
-from karat.table import p_value
+from karat.tabular import p_value
 
 CURVE = tuple(range(1, 11))
 CURVE_METRICS: tuple[str, ...] = tuple(f"{metric}@{k}" for k in CURVE for metric in ("p", "r"))
@@ -113,7 +113,12 @@ def _ranges(audit: Audit) -> str:
 def _by_protocol(audit: Audit, metric: str) -> Chart:
     shown, marked = names(audit.systems), _marked(audit)
     values = [
-        {"row": marked[protocol], "name": shown[system], "x": value}
+        {
+            "row": marked[protocol],
+            "name": shown[system],
+            "x": value,
+            "tip": f"{shown[system]}, {protocol}: {number(value, 4)}",
+        }
         for protocol, own in audit.values.items()
         for system, value in zip(audit.systems, own, strict=True)
         if known(value)
@@ -150,7 +155,12 @@ def _by_system(audit: Audit, metric: str) -> Chart:
     place = {system: i for i, system in enumerate(audit.systems)}
     own = str(audit.protocols[0])
     values = [
-        {"name": shown[system], "x": audit.values[protocol][place[system]], "own": protocol == own}
+        {
+            "name": shown[system],
+            "x": audit.values[protocol][place[system]],
+            "own": protocol == own,
+            "tip": f"{shown[system]}, {protocol}: {number(audit.values[protocol][place[system]], 4)}",
+        }
         for system in systems
         for protocol in audit.values
         if known(audit.values[protocol][place[system]])
@@ -166,25 +176,24 @@ def _by_system(audit: Audit, metric: str) -> Chart:
             "mark": {"type": "rule", "style": "faint", "strokeWidth": 2},
             "encoding": {"y": y, "x": x | {"field": "low"}, "x2": {"field": "high"}},
         },
-        _points(y, x, False),
-        _points(y, x, True),
+        _points(list(shown.values()), x, False),
+        _points(list(shown.values()), x, True),
     ]
     title = f"How far the protocol moves {metric}"
-    ticks = f"A tick for each of {counted(len(marked), 'protocol')}; the round mark is {marked[own]}."
+    ticks = f"A tick for each of {counted(len(marked), 'protocol')}; the larger mark is {marked[own]}."
     subtitle = f"{_on(audit)}. {ticks}{_star(audit)}{more}"
     spec = panels("protocols", title, subtitle, [layered(values, layers, (460, LINE * len(systems) + 8))], 1)
     return Chart("protocols", title, spec, None, f"{title}: {_ranges(audit)}.")
 
 
-def _points(y: Spec, x: Spec, own: bool) -> Spec:
+def _points(shown: Sequence[str], x: Spec, own: bool) -> Spec:
     """The marks of the first protocol, or ticks of the others."""
-    mark = (
-        {"type": "point", "shape": "circle", "filled": True, "size": 80, "color": COLOURS[0], "opacity": 1}
-        if own
-        else {"type": "tick", "thickness": 2, "size": 11, "color": COLOURS[1], "opacity": 0.9}
-    )
-    chosen = {"filter": {"field": "own", "equal": own}}
-    return {"transform": [chosen], "mark": mark, "encoding": {"y": y, "x": x}}
+    encoding = {"y": rows_of(shown), "x": x}
+    mark: Spec = {"type": "tick", "thickness": 2, "size": 11, "style": "faint", "opacity": 0.9}
+    if own:
+        mark = {"type": "point", "filled": True, "size": 80, "opacity": 1}
+        encoding |= {"color": coloured(shown, legend=False), "shape": shaped(shown, legend=False)}
+    return {"transform": [{"filter": {"field": "own", "equal": own}}], "mark": mark, "encoding": encoding}
 
 
 # ---------------------------------------------------------------------------------------------- scores with intervals
@@ -234,6 +243,23 @@ def _with_intervals(found: Results) -> dict[tuple[str, str], list[_Dot]]:
     return dots
 
 
+def dot_chart(
+    corpora: Sequence[tuple[str, Sequence[Standing]]], order: Sequence[str], title: str, level: float
+) -> Chart:
+    """One metric of the systems on several corpora, a panel each, the systems in the same lines."""
+    systems, more = cut(order)
+    shown, columns = names(systems), 2 if len(corpora) in (2, 4) else 3
+    parts, said = [], []
+    for i, (corpus, own) in enumerate(corpora):
+        dots = [_Dot(each.system, each.request, each.value, *each.interval) for each in own]
+        panel = _dot_panel(dots, shown, i % columns == 0, columns, own[0].request)
+        parts.append(panel | {"title": panel_title(short(corpus))})
+        said.append(f"{short(corpus)}: {_best(dots, [own[0].request])}")
+    spec = panels("overview", title, f"Lines: {100 * level:.4g} % intervals.{more}", parts, columns)
+    spec["resolve"] = {"scale": {"x": "shared"}}
+    return Chart("overview", title, spec, None, f"{title}. {listed(said, 4)}.")
+
+
 def _dot_charts(dots: Sequence[_Dot], where: str, level: float) -> list[Chart]:
     requests = list(dict.fromkeys(dot.request for dot in dots))
     first = {dot.system: dot.value for dot in dots if dot.request == requests[0]}
@@ -275,28 +301,35 @@ def _dot_panel(dots: Sequence[_Dot], shown: dict[str, str], labels: bool, column
     """The systems down, one metric across."""
     there = [d for d in dots if d.system in shown and known(d.value)]
     values = [
-        {"name": shown[d.system], "x": d.value}
+        {"name": shown[d.system], "x": d.value, "tip": f"{shown[d.system]}: {_with_ends(d)}"}
         | ({"low": d.low, "high": d.high} if known(d.low) and known(d.high) else {})
         for d in there
     ]
-    y = rows_of(list(shown.values()), labels)
+    order = list(shown.values())
+    y, colour = rows_of(order, labels), coloured(order, legend=False)
     axis = share_axis(None if columns > 1 else label_of(request), tickCount=4)
     x = {"field": "x", "type": "quantitative", "axis": axis, "scale": {"zero": False, "nice": True}}
     layers: list[Spec] = [
         {
             "transform": [{"filter": {"field": "low", "valid": True}}],
-            "mark": {"type": "rule", "color": COLOURS[0], "strokeWidth": 2},
-            "encoding": {"y": y, "x": x | {"field": "low"}, "x2": {"field": "high"}},
+            "mark": {"type": "rule", "strokeWidth": 2},
+            "encoding": {"y": y, "x": x | {"field": "low"}, "x2": {"field": "high"}, "color": colour},
         },
         {
-            "mark": {"type": "point", "filled": True, "size": 60, "color": COLOURS[0], "opacity": 1},
-            "encoding": {"y": y, "x": x},
+            "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+            "encoding": {"y": y, "x": x, "color": colour, "shape": shaped(order, legend=False)},
         },
     ]
     empty = "" if there else " (undefined)"
     width = {1: 460, 2: 230}.get(columns, 160)
     title = label_of(request) + empty if columns > 1 or empty else ""
     return layered(values, layers, (width, LINE * len(shown) + 8), title)
+
+
+def _with_ends(dot: _Dot) -> str:
+    """A value with its interval, if it has one."""
+    ends = f" ({number(dot.low, 4)} to {number(dot.high, 4)})" if known(dot.low) and known(dot.high) else ""
+    return f"{number(dot.value, 4)}{ends}"
 
 
 # ---------------------------------------------------------------------------------------------- precision and recall
@@ -337,11 +370,12 @@ def _curves(key: tuple[str, str, str, str], curves: dict[str, dict[int, dict[str
         f"{short(corpus)}, {counted(documents, 'document')}, protocol {protocol}, average {average}. "
         f"Each point is the first k predictions, k from 1 to {last}.{more}"
     )
+    ks = max((list(curve) for curve in curves.values()), key=len)
     points = {shown[s]: [(a["r"], a["p"]) for a in curves[s].values()] for s in systems}
     # Of close curves the numbers would overlap: so they stand at the best one alone.
     numbered = systems if len(systems) < 3 else best[:1]
     beside = {shown[s]: {i: str(k) for i, k in enumerate(curves[s]) if k in (1, 5, 10)} for s in numbered}
-    parts, columns = Curves(points, "recall", "precision", beside, zero=False).panels()
+    parts, columns = Curves(points, "recall", "precision", beside, zero=False, of=[f"k = {k}" for k in ks]).panels()
     spec = panels("pr", title, subtitle, parts, columns)
     sentences = [f"{short(s)} has precision {_at(curves[s], 0)} at k = 1 and recall {_at(curves[s], -1)}" for s in best]
     return Chart("pr", title, spec, None, f"{title}. {listed(sentences, 3)} at k = {last}.")
@@ -363,8 +397,11 @@ class _Apart:
     b: Score
 
 
-def differences(found: Results) -> list[Chart]:
-    """How many documents one system does better on than another, and by how much; a panel a pair and metric."""
+def differences(found: Results, bins: int | None = None) -> list[Chart]:
+    """How many documents one system does better on than another, and by how much; a panel a pair and metric.
+
+    With `bins` there are about so many bars.
+    """
     families: dict[tuple[str, str], dict[Request, dict[str, Score]]] = {}
     for score in _apart_from_curves(found):
         if score.rows.units is None and score.request.spec.items is None:
@@ -372,61 +409,73 @@ def differences(found: Results) -> list[Chart]:
             own.setdefault(score.request.without_fitted(), {})[score.system] = score
     charts: list[Chart] = []
     for (corpus, protocol), requests in families.items():
-        pairs = [_Apart(request, a, b) for request, own in requests.items() for a, b in _pairs(list(own.values()))]
+        pairs = [_Apart(request, a, b) for request, own in requests.items() for a, b in _pairs(request, own)]
         where = f"{short(corpus)}, {counted(len(found.ids), 'document')}, protocol {protocol}"
         most = max(map(len, requests.values()))
-        rest = f" Of {most:,} systems, the first with the next {PANELS}." if most > PANELS + 1 else ""
-        charts += [_difference_chart(some, where, rest) for some in chunks(pairs, PANELS)]
+        rest = f" Of {most:,} systems, the best with the next {PANELS}." if most > PANELS + 1 else ""
+        charts += [_difference_chart(some, where, rest, bins) for some in chunks(pairs, PANELS)]
     why = "differences need two systems or more and a metric that each document has a value of"
     return charts or [missing("differences", "Differences of two systems by document", why)]
 
 
-def _pairs(own: list[Score]) -> list[tuple[Score, Score]]:
-    """Every two of up to three systems; of more, the first with each other one, as far as a chart goes."""
-    return list(combinations(own, 2)) if len(own) <= 3 else [(own[0], other) for other in own[1 : PANELS + 1]]
+def _pairs(request: Request, own: dict[str, Score]) -> list[tuple[Score, Score]]:
+    """The best system with each other one, the better ones first, as far as a chart goes."""
+    order = ordered({system: score.value for system, score in own.items()}, request.spec.better)
+    return [(own[order[0]], own[other]) for other in order[1 : PANELS + 1]]
 
 
-def _difference_chart(some: Sequence[_Apart], where: str, rest: str) -> Chart:
+def _difference_chart(some: Sequence[_Apart], where: str, rest: str, bins: int | None) -> Chart:
     columns = min(3, len(some))
-    drawn = [_difference_panel(each, columns, i % columns == 0) for i, each in enumerate(some)]
+    drawn = [_difference_panel(each, columns, i % columns == 0, bins) for i, each in enumerate(some)]
     title = "Differences of two systems, document by document"
     if len(some) == 1:
         only = some[0]
         title = f"{label_of(only.request)} of {short(only.a.system)} less that of {short(only.b.system)}, by document"
     counts = f" {drawn[0][1]}." if len(some) == 1 else ""
     subtitle = (
-        f"{where}.{counts} Blue: the first system is better; orange: the second; grey: alike, within half a bar.{rest}"
+        f"{where}.{counts} Right of the line the first system is better, left of it the second; each has its colour. "
+        f"Grey: alike, within half a bar.{rest}"
     )
     spec = panels("differences", title, subtitle, [panel for panel, _ in drawn], columns)
+    spec["resolve"] = {"scale": {"color": "independent"}}  # every panel has its two systems
     return Chart("differences", title, spec, None, f"{title}, {where}: {listed([said for _, said in drawn], 3)}.")
 
 
-def _difference_panel(each: _Apart, columns: int, left: bool) -> tuple[Spec, str]:
+def _difference_panel(each: _Apart, columns: int, left: bool, bins: int | None) -> tuple[Spec, str]:
     """A histogram, and what it says in words."""
     request, apart = each.request, each.a.per_document() - each.b.per_document()
     apart = apart[np.isfinite(apart)]
     sign = -1 if request.spec.better == "lower" else 1
-    width = step(float(np.abs(apart).max(initial=0.0)))
+    reach = float(np.abs(apart).max(initial=0.0))
+    width = step(reach) if bins is None or not reach else 2 * reach / bins
     bars = histogram(apart, width)
     wins, losses = int((sign * apart > 0).sum()), int((sign * apart < 0).sum())
     a, b = short(each.a.system, 17), short(each.b.system, 17)
     equal = len(apart) - wins - losses
     said = f"{label_of(request)}: {a} better on {wins:,}, {b} on {losses:,}, equal on {equal:,} documents"
+    better = {1: short(each.a.system), 0: "", -1: short(each.b.system)}
     values = [
-        {"from": (i - 0.46) * width, "to": (i + 0.46) * width, "count": count, "side": sign * int(np.sign(i))}
+        {
+            "from": (i - 0.46) * width,
+            "to": (i + 0.46) * width,
+            "count": count,
+            "side": sign * int(np.sign(i)),
+            "name": better[sign * int(np.sign(i))],
+            "tip": f"{counted(count, 'document')}: {_apart(i, width)}",
+        }
         for i, count in bars.items()
     ]
     colour = {
-        "field": "side",
+        "field": "name",
         "type": "nominal",
-        "scale": {"domain": [1, 0, -1], "range": [COLOURS[0], GREY, COLOURS[1]]},
+        "scale": {"domain": [better[1], "", better[-1]], "range": [COLOURS[0], GREY, COLOURS[1]]},
         "legend": None,
     }
-    reach = max((abs(i) for i in bars), default=1) + 0.5
+    ends = max((abs(i) for i in bars), default=1) + 0.5
     x = {
         "field": "from",
         "type": "quantitative",
-        "scale": {"domain": [-reach * width, reach * width], "nice": False, "padding": 0},
+        "scale": {"domain": [-ends * width, ends * width], "nice": False, "padding": 0},
         "axis": share_axis("difference", tickCount=5, grid=False),
     }
     y = {"field": "count", "type": "quantitative", "axis": count_axis("documents" if left else None, bars.values())}
@@ -446,6 +495,11 @@ def _difference_panel(each: _Apart, columns: int, left: bool) -> tuple[Spec, str
     counts = f"better on {wins:,}, worse on {losses:,}, equal on {len(apart) - wins - losses:,}"
     panel["title"] = {"text": [label_of(request), f"{a} − {b}"], "subtitle": counts, "fontSize": 11, "offset": 6}
     return panel, said
+
+
+def _apart(bar: int, width: float) -> str:
+    """The differences that a bar holds."""
+    return f"a difference of {number((bar - 0.5) * width)} to {number((bar + 0.5) * width)}"
 
 
 def step(reach: float) -> float:
@@ -499,9 +553,12 @@ def _rank_chart(ranking: Ranking, alpha: float) -> Chart:
         depth = below + LINE * (i if better else count - 1 - i)
         end = left - 0.03 * (right - left) if better else right + 0.03 * (right - left)
         name = f"{shown[system]} ({rank[system]:.2f})"
-        lines_.append({"name": name, "x": rank[system], "end": end, "top": 0, "y": depth, "side": better})
+        lines_.append(
+            {"name": shown[system], "beside": name, "tip": name, "x": rank[system], "end": end, "top": 0, "y": depth}
+            | {"side": better}
+        )
     height = below + LINE * half
-    layers = [*_rank_lines(left, right, height), _bar_layer(bars), _names(True), _names(False)]
+    layers = [*_rank_lines(left, right, height, list(shown.values())), _bar_layer(bars), _names(True), _names(False)]
     metric = label_of(ranking.request)
     title = f"Mean ranks on {metric} over {ranking.friedman.corpora} corpora"
     apart = f"less than {ranking.critical:.2f} apart" if np.isfinite(ranking.critical) else "that no ranks tell apart"
@@ -529,7 +586,7 @@ def _bars(ranking: Ranking, rank: dict[str, float]) -> list[dict[str, float]]:
     return found
 
 
-def _rank_lines(left: float, right: float, height: int) -> list[Spec]:
+def _rank_lines(left: float, right: float, height: int, shown: Sequence[str]) -> list[Spec]:
     margin = 0.03 * (right - left)
     axis = {
         "title": "mean rank",
@@ -547,8 +604,13 @@ def _rank_lines(left: float, right: float, height: int) -> list[Spec]:
         {"mark": line, "encoding": {"x": {"field": "x", **x}, "y": top, "y2": {"field": "y"}}},
         {"mark": line, "encoding": {"x": {"field": "x", **x}, "x2": {"field": "end"}, "y": {"field": "y", **y}}},
         {
-            "mark": {"type": "point", "filled": True, "color": COLOURS[0], "size": 45, "opacity": 1},
-            "encoding": {"x": {"field": "x", **x}, "y": top},
+            "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+            "encoding": {
+                "x": {"field": "x", **x},
+                "y": top,
+                "color": coloured(shown, legend=False),
+                "shape": shaped(shown, legend=False),
+            },
         },
     ]
 
@@ -556,7 +618,7 @@ def _rank_lines(left: float, right: float, height: int) -> list[Spec]:
 def _bar_layer(bars: Sequence[dict[str, float]]) -> Spec:
     return {
         "data": {"values": list(bars)},
-        "mark": {"type": "rule", "strokeWidth": 5, "color": COLOURS[1], "strokeCap": "round"},
+        "mark": {"type": "rule", "strokeWidth": 5, "style": "faint", "strokeCap": "round"},
         "encoding": {
             "x": {"field": "low", "type": "quantitative"},
             "x2": {"field": "high"},
@@ -579,6 +641,6 @@ def _names(better: bool) -> Spec:
         "encoding": {
             "x": {"field": "end", "type": "quantitative"},
             "y": {"field": "y", "type": "quantitative"},
-            "text": {"field": "name"},
+            "text": {"field": "beside"},
         },
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from karat.errors import counted
 from karat.models.generators.curves import Course, Courses
 from karat.output.charts.base import MOST, Chart, Curves, Spec, listed, names, number, panels, short
 
@@ -34,4 +35,4 @@ def _said(course: Course) -> str:
     last = course.lines[-1]
     value = last.loss if last.valid is None else last.valid
     kind = "training" if last.valid is None else "validation"
-    return f"{short(course.name)}: {kind} loss {number(value)} after {last.documents:,} documents"
+    return f"{short(course.name)}: {kind} loss {number(value)} after {counted(last.documents, 'document')}"

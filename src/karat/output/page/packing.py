@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from karat.analyses.report.result import Answer, Browser, Entry, Place, ReferenceEntry, Span
+from karat.analyses.report.result import Answer, Browser, Entry, ReferenceEntry, Span
+from karat.inert import inert, neutral
 from karat.output.page.words import metric_of
 
 CHUNK = 100  # documents
@@ -29,19 +30,31 @@ class Packed:
     chunks: tuple[str, ...]
 
 
-def pack(browser: Browser, corpus: str, number: int) -> Packed:
-    """The documents of a corpus, ready to stand on the page."""
+def pack(
+    browser: Browser,
+    corpus: str,
+    number: int,
+    lists: Sequence[Sequence[int]] = (),
+    marks: Sequence[tuple[str, str]] = (),
+) -> Packed:
+    """The documents of a corpus, ready to stand on the page; `marks` are the colour and path of each system.
+
+    `lists` are documents that the page leads to from elsewhere, by their numbers.
+    """
     whole = browser.entries
     index = {
-        "corpus": corpus,
+        "corpus": inert(corpus),
         "number": number,
-        "systems": list(browser.systems),
+        "systems": list(map(inert, browser.systems)),
         "metric": None if browser.request is None else metric_of(browser.request),
         "lower": browser.request is not None and browser.request.spec.better == "lower",
         "texts": browser.texts,
         "size": CHUNK,
-        "ids": [entry.id for entry in whole],
-        "titles": [entry.title if browser.texts else "" for entry in whole],
+        "marks": [list(each) for each in marks],
+        "lists": [list(each) for each in lists],
+        "order": list(browser.instructive),
+        "ids": [inert(entry.id) for entry in whole],
+        "titles": [neutral(entry.title) if browser.texts else "" for entry in whole],
         "scores": [[None if isnan(value) else round(value, 4) for value in own] for own in browser.scores],
         "flags": [[_flags(entry, s) for entry in whole] for s in range(len(browser.systems))],
     }
@@ -67,9 +80,10 @@ def _flags(entry: Entry, system: int) -> int:
 
 def _packed(entry: Entry, texts: bool) -> list[Any]:
     """[text, places, references, answers], all by position."""
-    places = [_place(place, entry) for place in entry.places] if texts else []
+    title, text = (neutral(entry.title), neutral(entry.text)) if texts else ("", "")
+    places = [[_offsets(place.title, title), _offsets(place.text, text)] for place in entry.places] if texts else []
     return [
-        entry.text if texts else "",
+        text,
         places,
         [_reference_values(each, texts) for each in entry.references],
         [_answer(each, texts) for each in entry.answers],
@@ -77,17 +91,13 @@ def _packed(entry: Entry, texts: bool) -> list[Any]:
 
 
 def _reference_values(each: ReferenceEntry, texts: bool) -> list[Any]:
-    return [list(each.phrases), each.prmu, list(each.places) if texts else []]
+    return [list(map(inert, each.phrases)), each.prmu, list(each.places) if texts else []]
 
 
 def _answer(each: Answer, texts: bool) -> list[Any]:
     states = "".join(FATES[state] for state in each.states)
-    predictions = [[p.phrase, FATES[p.fate], p.prmu, p.place if texts else -1] for p in each.predictions]
+    predictions = [[inert(p.phrase), FATES[p.fate], p.prmu, p.place if texts else -1] for p in each.predictions]
     return [states, predictions]
-
-
-def _place(place: Place, entry: Entry) -> list[list[int]]:
-    return [_offsets(place.title, entry.title), _offsets(place.text, entry.text)]
 
 
 def _offsets(spans: Sequence[Span], text: str) -> list[int]:

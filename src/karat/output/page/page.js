@@ -21,6 +21,20 @@ function make(tag, properties, ...children) {
   return element;
 }
 
+const DRAWING = "http://www.w3.org/2000/svg";
+
+// The colour and shape by which a system is known.
+function symbol(index, system) {
+  const [colour, path] = index.marks[system];
+  const drawn = document.createElementNS(DRAWING, "svg");
+  for (const [name, value] of [["class", "symbol"], ["viewBox", "-7 -7 14 14"], ["aria-hidden", "true"]]) drawn.setAttribute(name, value);
+  const shape = document.createElementNS(DRAWING, "path");
+  shape.setAttribute("d", path);
+  shape.setAttribute("fill", colour);
+  drawn.append(shape);
+  return drawn;
+}
+
 const counted = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
 const shown = (value) => (value === null || value === undefined ? "–" : value.toFixed(4).replace(/^0\./, "."));
 
@@ -180,7 +194,16 @@ function pieces(text, spans) {
 
 function listOfPhrases(items, tag) {
   return make(tag, { class: "phrases" }, ...items.map(([state, text, below]) =>
-    make("li", {}, sign(state), phrase(text), below ? make("small", {}, ` ${below}`) : "")));
+    make("li", {}, sign(state), phrase(text), ...(below || []))));
+}
+
+// The systems that find a reference, each by its shape.
+function finders(index, answers, r) {
+  const found = answers.map(([own], s) => (own[r] === "f" ? s : -1)).filter((s) => s >= 0);
+  if (!found.length) return "";
+  const names = found.map((s) => index.systems[s].slice(0, 60)).join(", ");
+  return make("span", { class: "finders", title: `found by ${names}` },
+    make("span", { class: "unseen" }, `, found by ${names}`), ...found.map((s) => symbol(index, s)));
 }
 
 function documentView(index, n, record, system) {
@@ -189,24 +212,23 @@ function documentView(index, n, record, system) {
   const states = statesOf(record, system);
   const columns = [];
   if (references.length) {
-    const finders = (r) => (system === null && answers.length > 1 ? `by ${answers.filter(([own]) => own[r] === "f").length} of ${answers.length}` : "");
-    const items = references.map(([variants, prmu], r) => [states[r], variants.join(" / "), [CLASSES[prmu], finders(r)].filter(Boolean).join(", ")]);
-    columns.push(make("div", {}, make("h4", {}, "References"), listOfPhrases(items, "ul")));
+    const items = references.map(([variants, prmu], r) => [states[r], variants.join(" / "), [
+      prmu ? make("small", {}, ` ${CLASSES[prmu]}`) : "", system === null && answers.length > 1 ? finders(index, answers, r) : ""]]);
+    columns.push(make("div", { class: "wanted" }, make("h4", {}, "References"), listOfPhrases(items, "ul")));
   }
   index.systems.forEach((name, s) => {
     if (system !== null && s !== system) return;
-    const items = answers[s][1].map(([own, fate, prmu]) => [WORDS[fate], own, prmu && prmu !== "P" ? CLASSES[prmu] : ""]);
-    columns.push(make("div", {}, make("h4", {}, phrase(name)),
+    const items = answers[s][1].map(([own, fate, prmu]) => [WORDS[fate], own, [prmu && prmu !== "P" ? make("small", {}, ` ${CLASSES[prmu]}`) : ""]]);
+    const score = index.scores[s] ? make("b", {}, make("span", { class: "unseen" }, ", score "), shown(index.scores[s][n])) : "";
+    columns.push(make("div", {}, make("h4", {}, symbol(index, s), phrase(name), score),
       items.length ? listOfPhrases(items, "ol") : make("p", { class: "nothing" }, "No predictions.")));
   });
-  const values = index.systems.map((name, s) => (index.scores[s] && (system === null || s === system)
-    ? make("li", {}, make("bdi", {}, name.slice(0, 60)), " ", make("b", {}, shown(index.scores[s][n]))) : null));
   return make("article", { class: "document" },
     make("h3", { id: "document-title" }, make("bdi", {}, ...(title ? pieces(title, spansOf(record, system, 0)) : [index.ids[n]]))),
     make("p", { class: "id" }, "Document ", make("bdi", {}, index.ids[n])),
-    index.metric ? make("ul", { class: "values", "aria-label": index.metric }, make("li", {}, `${index.metric}:`), ...values) : null,
     text ? make("p", { class: "text", dir: "auto" }, ...pieces(text, spansOf(record, system, 1))) : null,
-    make("div", { class: "columns", tabIndex: 0, role: "region", "aria-label": "References and predictions" }, ...columns));
+    make("div", { class: "columns" }, ...columns),
+    index.metric ? make("p", { class: "small" }, `Beside each system: ${index.metric}.`) : null);
 }
 
 // ------------------------------------------------------------------ the browser of documents
@@ -231,6 +253,10 @@ function spreadOf(index, n) {
 
 function ordered(index, numbers, how, system) {
   if (how === "given") return numbers;
+  if (how === "instructive") {
+    const among = new Set(numbers);
+    return index.order.filter((n) => among.has(n));
+  }
   const turned = (how === "worst" ? 1 : -1) * (index.lower && how !== "apart" ? -1 : 1);
   const key = numbers.map((n) => (how === "apart" ? spreadOf(index, n) : scoreOf(index, n, system)));
   return numbers.map((n, i) => [n, key[i]]).sort((a, b) => {
@@ -254,6 +280,7 @@ function browser(indices) {
   let current = null; // number of the one that is shown
   let turn = 0; // of the search: a later one ends an earlier one
   let opening = 0;
+  let only = null; // the documents that the page led to, as a set
 
   const search = make("input", { type: "search", autocomplete: "off", spellcheck: false });
   const corpus = choice("Corpus", indices.map((each, i) => [String(i), each.corpus.slice(0, 60)]), () => { settle(indices[Number(corpus.select.value)]); });
@@ -261,6 +288,9 @@ function browser(indices) {
   const order = choice("Order", [], () => refresh());
   const missed = choice("Missed references", [], () => refresh());
   const part = choice("Missed in the part", [], () => refresh());
+  const told = make("span", {});
+  const all = make("button", { type: "button" }, "All documents");
+  const narrowed = make("div", { class: "only", hidden: true }, told, all);
   const status = make("div", { class: "status", role: "status", "aria-live": "polite" });
   const inner = make("div", { role: "presentation" });
   const rows = make("div", { class: "rows", role: "listbox", tabIndex: 0, "aria-label": "Documents" }, inner);
@@ -273,7 +303,7 @@ function browser(indices) {
   place.append(
     make("div", { class: "controls", role: "search", "aria-label": "Documents" },
       make("label", { class: "search" }, "Search ids, titles, texts and phrases", search),
-      indices.length > 1 ? corpus.field : "", whose.field, order.field, missed.field, part.field),
+      indices.length > 1 ? corpus.field : "", whose.field, order.field, missed.field, part.field, narrowed),
     make("div", { class: "panes" }, make("div", { class: "list" }, status, rows), view));
 
   const system = () => (whose.select.value === "" ? null : Number(whose.select.value));
@@ -290,6 +320,7 @@ function browser(indices) {
     fill(whose.select, [...(several ? [["", "all systems"]] : []), ...index.systems.map((name, s) => [String(s), name.slice(0, 60)])]);
     whose.field.hidden = !several;
     fill(order.select, [
+      ...(index.order.length ? [["instructive", "most instructive first"]] : []),
       ...(index.metric ? [["worst", "worst first"], ["best", "best first"]] : []),
       ...(index.metric && several ? [["apart", "largest disagreement first"]] : []), ["given", "as in the corpus"]]);
     fill(missed.select, [["-1", "any or none"], ...Object.entries(CLASSES).map(([mark, name], i) => [String(i), `${name} (${mark})`])]);
@@ -298,9 +329,30 @@ function browser(indices) {
     missed.field.hidden = part.field.hidden = !index.metric || !classed;
     search.value = "";
     current = null;
+    limit(null, "");
     refresh();
     const first = wanted === undefined ? listed[0] : wanted;
     if (first !== undefined) open(first, wanted !== undefined);
+  }
+
+  // Shows some documents alone, and says which these are.
+  function limit(numbers, what) {
+    only = numbers === null ? null : new Set(numbers);
+    told.textContent = what;
+    narrowed.hidden = only === null;
+  }
+
+  function lead(link) {
+    const chosen = indices.find((each) => each.corpus === link.dataset.corpus);
+    if (!chosen) return;
+    if (chosen !== index) settle(chosen);
+    search.value = "";
+    [missed.select, part.select].forEach((select) => { select.value = "-1"; });
+    limit(chosen.lists[Number(link.dataset.list)], link.dataset.told);
+    refresh();
+    if (listed.length) open(listed[0], false);
+    place.scrollIntoView();
+    rows.focus({ preventScroll: true });
   }
 
   // The documents that pass the filters, in order; those that a search finds come as it goes on.
@@ -310,7 +362,7 @@ function browser(indices) {
     const query = search.value.trim().toLowerCase();
     const bits = [missed.select, part.select].map((select) => Number(select.value)).filter((bit) => bit >= 0);
     const own = system() === null ? index.flags : [index.flags[system()]];
-    const all = index.ids.map((_, n) => n).filter((n) => bits.every((bit) => own.some((flags) => flags[n] & (1 << bit))));
+    const all = index.ids.map((_, n) => n).filter((n) => (only === null || only.has(n)) && bits.every((bit) => own.some((flags) => flags[n] & (1 << bit))));
     const order_ = order.select.value;
     if (!query) {
       list(ordered(index, all, order_, system()));
@@ -428,6 +480,11 @@ function browser(indices) {
     }
   }
 
+  document.querySelectorAll("a.leads").forEach((link) => link.addEventListener("click", (event) => {
+    event.preventDefault();
+    lead(link);
+  }));
+  all.addEventListener("click", () => { limit(null, ""); refresh(); rows.focus(); });
   let waiting;
   search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(refresh, 200); });
   rows.addEventListener("scroll", paint, { passive: true });

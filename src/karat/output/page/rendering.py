@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import pairwise
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from karat import __version__
 from karat.analyses.report.result import Browser, Entry, Fate, Page, Part, Span, State
 from karat.errors import counted
-from karat.output.charts import Chart, svg
-from karat.output.page.packing import pack
-from karat.output.page.sections import sections
+from karat.inert import neutral
+from karat.matching.passes import uncollected
+from karat.output.charts.base import Chart, Style
+from karat.output.page.figures import drawn, key_of, painted, styles_of
+from karat.output.page.mistakes import Wrong, wrongs
+from karat.output.page.overview import best_first, first_chart, overview
+from karat.output.page.packing import Packed, pack
+from karat.output.page.sections import left_out, sections
 from karat.output.page.words import PRMU, listed, said, sentence, summary
 
 if TYPE_CHECKING:
@@ -35,37 +39,41 @@ WORDS = {
     "other": "no reference",
     "dropped": "dropped by the protocol",
 }
-# What HTML cannot hold, or shows as nothing.
-_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_SET_APART = re.compile("\u2068([^\u2066-\u2069]*)\u2069")  # a name that `said` isolates from the words around it
 
 
 def render(page: Page) -> str:
     """The page as HTML; the same text for the same inputs."""
     style, script = _file("page.css"), _file("page.js")
-    packed = [
-        pack(part.browser, part.corpus, number)
-        for number, part in enumerate(page.parts)
-        if part.browser is not None and part.browser.entries
-    ]
-    return (
-        _environment()
-        .from_string(_file("page.html"))
-        .render(
+    styles = styles_of(page)
+    shown = [_Shown.of(page, part, styles) for part in page.parts]
+    several = overview(page)
+    numbers = iter(range(len(shown)))
+    template = _environment().from_string(_file("page.html"))
+    with uncollected():  # as many small objects as there are documents
+        return template.render(
             page=page,
             facts=_facts(page),
-            summaries=[(part.corpus, [text for text in summary(page, part) if text]) for part in page.parts],
+            summaries=shown,
+            overview=several,
             sections=sections(page),
+            left_out=left_out(page),
+            mistakes=[each for each in shown if each.wrong],
             browsers=[(part.corpus, part.browser) for part in page.parts if part.browser is not None],
             why_no_documents=next(
                 (part.missing["documents"] for part in page.parts if "documents" in part.missing), None
             ),
-            packed=packed,
+            packed=[each.packed(next(numbers)) for each in shown if each.has_documents],
+            figure=lambda chart: drawn(painted(chart, styles)),
+            mark=lambda name: key_of(name, styles[name]) if name in styles else None,
+            raw=_raw,
+            scored=page.comparison is not None,
+            mistakes_title="Mistakes" if page.comparison is not None else "Frequent phrases",
             policy=_policy(style, script),
             style=_raw(style),
             script=_raw(script),
             version=__version__,
         )
-    )
 
 
 def _file(name: str) -> str:
@@ -86,15 +94,18 @@ def _environment() -> Environment:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_seen
     )
     found.globals.update(
-        cut=_cut, worst=_worst, marked=_marked, drawn=_drawn, counted=counted, said=said, words=WORDS, prmu=PRMU
+        cut=_cut, first=_first, marked=_marked, counted=counted, said=said, words=WORDS, prmu=PRMU, shown=SHOWN
     )
     found.globals.update(together=_together, zip=zip, sentence=sentence)
     return found
 
 
 def _seen(value: Any) -> Any:
-    """A text without what HTML cannot hold; anything else, and what is markup already, as it is."""
-    return _UNSEEN.sub("�", value) if type(value) is str else value
+    """A text in which nothing acts but names that stand apart; anything else, and what is markup already, as it is."""
+    if type(value) is not str:
+        return value
+    parts = enumerate(map(neutral, _SET_APART.split(value)))
+    return "".join(f"\u2068{part}\u2069" if number % 2 else part for number, part in parts)
 
 
 def _policy(style: str, script: str) -> str:
@@ -106,8 +117,40 @@ def _policy(style: str, script: str) -> str:
     )
 
 
-def _drawn(chart: Chart) -> Markup:
-    return _raw(svg(chart, "page"))
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """One corpus on the page: its sentences, the first chart, what systems get wrong, and where that leads to."""
+
+    part: Part
+    sentences: tuple[str, ...]
+    chart: Chart | None
+    wrong: tuple[Wrong, ...]
+    lists: tuple[tuple[int, ...], ...]
+    marks: tuple[tuple[str, str], ...]  # of the systems: colour and path
+
+    @classmethod
+    def of(cls, page: Page, part: Part, styles: Mapping[str, Style]) -> _Shown:
+        """What a page shows of one corpus."""
+        wrong, lists = wrongs(part, best_first(page, part))
+        keys = [key_of(system, styles[system]) for system in part.systems]
+        return cls(
+            part,
+            tuple(text for text in summary(page, part) if text),
+            first_chart(page, part),
+            tuple(wrong),
+            tuple(lists),
+            tuple((key.colour, key.path) for key in keys),
+        )
+
+    @property
+    def has_documents(self) -> bool:
+        """Whether there are documents to look through."""
+        return self.part.browser is not None and bool(self.part.browser.entries)
+
+    def packed(self, number: int) -> Packed:
+        """The documents, as the blocks that have this number."""
+        assert self.part.browser is not None
+        return pack(self.part.browser, self.part.corpus, number, self.lists, self.marks)
 
 
 def _facts(page: Page) -> list[tuple[str, str]]:
@@ -142,15 +185,10 @@ def _cut(text: str) -> tuple[str, str]:
     return (text, "") if len(text) <= LONGEST + 20 else (text[:LONGEST], text[LONGEST:])
 
 
-def _worst(browser: Browser) -> list[Entry]:
-    """The documents that are shown without a script: those with the lowest scores, or the first ones."""
-    turned = -1 if browser.request is not None and browser.request.spec.better == "lower" else 1
-
-    def key(number: int) -> tuple[float, int]:
-        known = [own[number] for own in browser.scores if not isnan(own[number])]
-        return (turned * sum(known) / len(known) if known else float("inf"), number)
-
-    return [browser.entries[n] for n in sorted(range(len(browser.entries)), key=key)[:SHOWN]]
+def _first(browser: Browser) -> list[Entry]:
+    """The documents that are shown without a script: the most instructive, or the first ones."""
+    order = browser.instructive or range(len(browser.entries))
+    return [browser.entries[n] for n in order[:SHOWN]]
 
 
 def _together(entry: Entry) -> list[State]:

@@ -20,11 +20,14 @@ from karat.analyses.overlap import Overlap
 from karat.analyses.report.result import Page, Part
 from karat.errors import counted
 from karat.output.charts import Chart, charts_of
+from karat.output.page.figures import painted, styles_of
+from karat.output.page.overview import first_chart, overview
 from karat.output.page.tables import (
     MOST_PAIRS,
     Cell,
     Head,
     Table,
+    best_table,
     count_cell,
     figure_cell,
     name_cell,
@@ -33,10 +36,10 @@ from karat.output.page.tables import (
     share_cell,
     table,
 )
-from karat.output.page.words import PRMU, headline, listed, percent, said
+from karat.output.page.words import PRMU, headline, listed, percent, said, sentence
 from karat.results import Result
 from karat.stats.rank_sums import SAMPLES
-from karat.table import number, p_value
+from karat.tabular import number, p_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +64,47 @@ class Section:
 
 
 def sections(page: Page) -> list[Section]:
-    """The sections of a page, but for its summary, its documents and how it was made."""
-    return [section for make in _SECTIONS if (section := make(page)) is not None]
+    """The sections of a page that have something to show, but for summary, mistakes, documents and method."""
+    made = [replace(each, blocks=tuple(filter(_shown, map(_drawable, each.blocks)))) for each in _all(page)]
+    return [section for section in made if section.blocks]
+
+
+def left_out(page: Page) -> list[tuple[str, str]]:
+    """(what a page does not have, why), each once."""
+    found: dict[tuple[str, str], None] = {}
+    for section in _all(page):
+        for _, block in section.blocks:
+            if block.why:
+                found[section.title, block.why] = None
+            for chart in block.charts:
+                if chart.spec is None:
+                    found[chart.title, sentence(chart.why or "")] = None
+    return list(found)
+
+
+def _all(page: Page) -> Iterator[Section]:
+    yield from (section for make in _SECTIONS if (section := make(page)) is not None)
+
+
+def _drawable(named: tuple[str, Block]) -> tuple[str, Block]:
+    corpus, block = named
+    return corpus, replace(block, charts=tuple(chart for chart in block.charts if chart.spec is not None))
+
+
+def _shown(named: tuple[str, Block]) -> bool:
+    """Whether a block has anything but sentences."""
+    block = named[1]
+    return bool(block.tables or block.charts or block.behind)
 
 
 def charts(page: Page) -> list[Chart]:
-    """Every chart of a page, in its order."""
-    return [chart for section in sections(page) for _, block in section.blocks for chart in block.charts]
+    """Every chart of a page, in its order and in its colours."""
+    over = overview(page)
+    first = [over.chart] if over is not None else []
+    first += [chart for part in page.parts if (chart := first_chart(page, part)) is not None]
+    rest = [chart for section in sections(page) for _, block in section.blocks for chart in block.charts]
+    styles = styles_of(page)
+    return [painted(chart, styles) for chart in [*first, *rest]]
 
 
 def _by_part(anchor: str, title: str, lead: str, page: Page, block: Callable[[Part], Block]) -> Section:
@@ -95,16 +132,21 @@ def _scores(page: Page) -> Section:
             return Block(why=part.missing.get("score"))
         own = _on(found, part.corpus)
         metric = headline(page, part)
-        pairs = pair_table(own, part.corpus, metric)
-        first = [each for each in part.results.scores if each.request.without_fitted() == metric]
+        pairs, ahead = pair_table(own, part.corpus, metric), best_table(own, part.corpus, metric)
+        protocol = part.results.scores[0].protocol
+        same = [each for each in part.results.scores if each.request.without_fitted() == metric]
+        first = [each for each in same if each.protocol == protocol]
+        apart = charts_of(replace(part.results, scores=tuple(first)), "differences") if len(first) > 1 else []
+        top = first_chart(page, part) if len(page.parts) > 1 else None  # of one corpus it is in the summary
         return Block(
             tuple(_legend(own)),
-            tuple(score_tables(own, part.corpus)),
-            (*charts_of(own, "scores"), *charts_of(replace(part.results, scores=tuple(first)), "differences")),
+            (*score_tables(own, part.corpus, metric), *([] if ahead is None else [ahead])),
+            (*([] if top is None else [top]), *charts_of(own, "scores"), *apart),
             () if pairs is None else (pairs,),
         )
 
-    return _by_part("scores", "Scores", "Every system on every metric; columns can be sorted.", page, of)
+    lead = "Every system on every metric, the best first; columns can be sorted."
+    return _by_part("scores", "Scores", lead, page, of)
 
 
 def _on(found: Comparison, corpus: str) -> Comparison:
@@ -405,8 +447,7 @@ _SECTIONS: Sequence[Callable[[Page], Section | None]] = (
     _ranks,
     _of_verb(
         "audit",
-        "Every published convention gives the same predictions another score. `karat audit` says which option explains "
-        "each difference.",
+        "Every published convention gives the same predictions another score.",
         "Under every protocol",
         _audit,
     ),
@@ -424,7 +465,7 @@ _SECTIONS: Sequence[Callable[[Page], Section | None]] = (
     ),
     _of_verb(
         "consistency",
-        "How often one concept is called by several names. `karat consistency` also ties names whose vectors are near.",
+        "How often one concept is called by several names.",
         "Consistency of names",
         _consistency,
     ),

@@ -10,9 +10,9 @@ from typing import Any
 from karat.analyses.compare import Comparison, Pair, Standing
 from karat.errors import counted
 from karat.metrics.base import Request
-from karat.output.page.words import interval_words, metric_of, percent
+from karat.output.page.words import interval_words, metric_of, pair_of, percent, ranked
 from karat.stats.effects import POWER
-from karat.table import count, number, p_value
+from karat.tabular import count, number, p_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +84,22 @@ def table(caption: str, heads: Sequence[Any], rows: Iterable[Iterable[Cell]]) ->
 # ---------------------------------------------------------------------------------------------- comparisons
 
 
-def score_tables(found: Comparison, corpus: str) -> list[Table]:
-    """The scores of a corpus, a table for each protocol: best in bold, with letters and intervals."""
+def score_tables(found: Comparison, corpus: str, first: Request | None) -> list[Table]:
+    """The scores of a corpus, a table for each protocol: best first and in bold, with letters and intervals."""
     own = [each for each in found.standings if each.corpus == corpus]
+    order = ranked([each for each in own if each.request == first and each.protocol == own[0].protocol])
     return [
-        _score_table(found, corpus, protocol, [each for each in own if each.protocol == protocol])
+        _score_table(found, corpus, protocol, [each for each in own if each.protocol == protocol], order)
         for protocol in dict.fromkeys(each.protocol for each in own)
     ]
 
 
-def _score_table(found: Comparison, corpus: str, protocol: str, own: Sequence[Standing]) -> Table:
+def _score_table(
+    found: Comparison, corpus: str, protocol: str, own: Sequence[Standing], order: Sequence[Standing]
+) -> Table:
     requests = list(dict.fromkeys(each.request for each in own))
-    systems = list(dict.fromkeys(each.system for each in own))
-    cells = {(each.system, each.request): _standing(each, len(systems) > 1) for each in own}
+    systems = list(dict.fromkeys(each.system for each in [*order, *own]))
+    cells = {(each.system, each.request): standing_cell(each, len(systems) > 1) for each in own}
     averages = ", ".join(dict.fromkeys(request.average or "" for request in requests))
     where = f"{corpus}, {counted(found.documents[corpus], 'document')}, protocol {protocol}, average {averages}"
     heads = [Head(_short(request), request.subset) for request in requests]
@@ -111,11 +114,37 @@ def _short(request: Request) -> str:
     return f"{request.label}{options}"
 
 
-def _standing(each: Standing, several: bool) -> Cell:
+def standing_cell(each: Standing, several: bool) -> Cell:
+    """A system's value of a metric; the best of several is marked."""
     if each.value != each.value:
         return Cell("–")
     text = number(each.value) + (f" ± {number(each.sd)}" if each.seeds > 1 else "")
     return Cell(text, each.value, interval_words(each.interval), each.letters, each.best and several)
+
+
+def best_table(found: Comparison, corpus: str, first: Request | None) -> Table | None:
+    """How far the best system is ahead of each other one in one metric; None where there is no other."""
+    own = [each for each in found.standings if each.corpus == corpus and each.request == first]
+    known = ranked([each for each in own if each.protocol == own[0].protocol])
+    if len(known) < 2 or first is None:
+        return None
+    rows = []
+    for other in known[1:]:
+        pair = pair_of(found, known[0], other)
+        if pair is not None:
+            turned = 1 if pair.a == known[0].system else -1
+            low, high = sorted(turned * end for end in pair.interval)
+            difference = figure_cell(turned * pair.difference)
+            rows.append(
+                [
+                    name_cell(other.system),
+                    difference,
+                    name_cell(interval_words((low, high)) or "–"),
+                    *_tested(found, pair),
+                ]
+            )
+    heads = ["system", "behind by", Head(f"{percent(found.options.level)} interval", numeric=False), "p", "adjusted p"]
+    return table(f"Against the best, {known[0].system}: {metric_of(first)}", heads, rows) if rows else None
 
 
 MOST_PAIRS = 400  # rows; of more, those of one metric are shown
@@ -154,7 +183,7 @@ def pair_table(found: Comparison, corpus: str, first: Request | None) -> Table |
         f"detectable with {percent(POWER)} power",
         "documents needed",
     ]
-    rest = "; `karat compare` shows the other metrics" if many else ""
+    rest = f" in {metric_of(own[0].request)}; there are too many to list the other metrics" if many and own else ""
     return table(f"Differences on {corpus}{rest}", heads, rows) if rows else None
 
 

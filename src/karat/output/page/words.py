@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from unicodedata import bidirectional, category
+from unicodedata import bidirectional
 
 from karat.analyses.compare import NAMES, RESAMPLED, Comparison, Pair, Standing
 from karat.analyses.compare_tables import CORRECTION_NAMES, reach
+from karat.analyses.describe.result import Description
 from karat.analyses.report.result import Page, Part
 from karat.errors import counted
+from karat.inert import inert
 from karat.metrics.base import Request
 from karat.stats.tests import too_few
-from karat.table import number, p_value, short
+from karat.tabular import number, p_value, short
 
 SUBSETS = {
     "all": "all phrases",
@@ -26,13 +28,13 @@ PRMU = {"P": "present", "R": "reordered", "M": "mixed", "U": "unseen"}
 
 
 def said(name: str, longest: int = 60) -> str:
-    """A name in a sentence: shortened, and without what would turn the direction of the words around it.
+    """A name in a sentence: shortened, and set apart where it is written from right to left.
 
     >>> said("a\\u202eb" + "c" * 80, 8)
-    'abcc…ccc'
+    'a�bc…ccc'
     """
-    plain = "".join(letter for letter in " ".join(name.split()) if category(letter) not in ("Cf", "Cc"))
-    if any(bidirectional(letter) in ("R", "AL") for letter in plain):
+    plain = " ".join(inert(name).split())
+    if "`" not in plain and any(bidirectional(letter) in ("R", "AL") for letter in plain):  # code is cut out later
         return f"\u2068{short(plain, longest)}\u2069"
     return short(plain, longest)
 
@@ -97,37 +99,52 @@ def headline(page: Page, part: Part) -> Request | None:
 
 
 def summary(page: Page, part: Part) -> Iterator[str]:
-    """The sentences on one corpus."""
+    """The sentences on one corpus: what matters in plain words, then the figures behind it."""
     found, first = page.comparison, headline(page, part)
     if found is None or first is None or part.results is None:
         yield part.missing.get("score", "")
+        yield from _described(part)
         return
     protocol = next(each.protocol for each in found.standings if each.corpus == part.corpus)
     own = [each for each in found.standings if (each.corpus, each.protocol) == (part.corpus, protocol)]
-    yield from _verdict(found, [each for each in own if each.request == first], protocol, part)
+    yield from _verdict(found, ranked([each for each in own if each.request == first]), first, part)
     for subset in ("present", "absent"):
         others = [e for e in own if e.request.subset == subset and e.request.label == first.label]
         if others and first.subset == "all":
             yield _also(found, others)
 
 
-def _verdict(found: Comparison, own: Sequence[Standing], protocol: str, part: Part) -> Iterator[str]:
-    known = sorted((each for each in own if each.value == each.value), key=lambda each: each.value, reverse=True)
-    where = f"on the {counted(part.documents, 'document')} of {said(part.corpus)}, under the protocol {protocol}"
-    request = own[0].request
+def _described(part: Part) -> Iterator[str]:
+    """How many phrases each system gives, and how many of them the text has, where nothing can be scored."""
+    found = part.found.get("describe")
+    for row in found.rows() if isinstance(found, Description) else ():
+        if row["system"] and row["phrases"]:
+            within = "" if row["P"] is None else f", {100 * row['P']:.0f} % of them as they stand in the text"
+            yield f"{said(row['system'])} gives {about(row['phrases'])} phrases for a document{within}."
+
+
+def ranked(own: Sequence[Standing]) -> list[Standing]:
+    """The systems of one metric that have a value, the best first."""
+    known = [each for each in own if each.value == each.value]
+    return sorted(known, key=lambda each: each.value, reverse=_higher(known))
+
+
+def _higher(own: Sequence[Standing]) -> bool:
+    """Whether a higher value is better."""
+    return not own or own[0].request.spec.better != "lower"
+
+
+def _verdict(found: Comparison, known: Sequence[Standing], request: Request, part: Part) -> Iterator[str]:
+    where = f"on the {counted(part.documents, 'document')} of {said(part.corpus)}"
     if not known:
         yield f"{metric_of(request)} is undefined {where}."
         return
-    if request.spec.better == "lower":
-        known.reverse()
     best, *others = known
-    level = percent(found.options.level)
-    value = with_interval(best, level)
-    if not others:
-        yield f"{said(best.system)} has {value} in {metric_of(request)}, {where}."
-        return
-    yield f"{said(best.system)} is best in {metric_of(request)}: {value}, {where}."
-    pair = _pair(found, best, others[0])
+    yield f"{_opening(found, known)}{_outcome_of(part, best.system)}."
+    yield from _more_right(part, best.system)
+    figure, value = f"{metric_of(request)} {where}", with_interval(best, percent(found.options.level))
+    yield f"{'Best is meant by' if others else 'That is'} {figure} under the protocol {best.protocol}: {value}."
+    pair = pair_of(found, best, others[0]) if others else None
     if pair is not None:
         yield _lead(found, pair, best, others)
         could = reach(found, pair)
@@ -135,7 +152,60 @@ def _verdict(found: Comparison, own: Sequence[Standing], protocol: str, part: Pa
             yield could
 
 
-def _pair(found: Comparison, one: Standing, other: Standing) -> Pair | None:
+def _opening(found: Comparison, known: Sequence[Standing]) -> str:
+    """Who is best, where that is known; who is as good, where it is not."""
+    best, *others = known
+    name, request = said(best.system), best.request
+    by = "" if (request.label, request.subset) == ("f1@M", "all") else f" in {metric_of(request)}"
+    if not others:
+        return f"{name} has {number(best.value)}{by or ' in F1'}"
+    pair = pair_of(found, best, others[0])
+    p = None if pair is None else pair.adjusted.get(pair.used(found.options.test))
+    if p is not None and p <= found.options.alpha:
+        return f"{name} is best{by}"
+    alike = as_good(best, others) or [said(others[0].system)]
+    return f"{name} comes out first{by}, but is not shown to be better than {listed(alike)}"
+
+
+def as_good(best: Standing, others: Sequence[Standing]) -> list[str]:
+    """The systems that the best one cannot be told apart from."""
+    return [said(each.system) for each in others if set(each.letters) & set(best.letters)]
+
+
+def _outcome_of(part: Part, system: str) -> str:
+    """What becomes of the phrases of a system, where that is known."""
+    known = dict(zip(part.systems, part.outcomes, strict=False))
+    if system not in known or not known[system].predictions:
+        return ""
+    own = known[system]
+    given, right, near = (about(own.mean(count)) for count in (own.predictions, own.right, own.near))
+    return f": of the {given} phrases it gives for a document, {right} are right and {near} almost"
+
+
+def _more_right(part: Part, best: str) -> Iterator[str]:
+    """Which other system has more right phrases, if one does: the best by a score need not."""
+    known = dict(zip(part.systems, part.outcomes, strict=False))
+    if best in known:
+        most = max(known, key=lambda system: known[system].right)
+        own = known[most]
+        if about(own.mean(own.right)) != about(known[best].mean(known[best].right)) and own.right > known[best].right:
+            given, right = about(own.mean(own.predictions)), about(own.mean(own.right))
+            yield f"{said(most)} has more right ones, {right}, but of {given} that it gives."
+
+
+def about(value: float) -> str:
+    """A mean in a sentence: with one digit, where there is one.
+
+    >>> about(7.08), about(10.0), about(0.04)
+    ('7.1', '10', '.04')
+    """
+    if 0 < value < 0.1:
+        return f"{value:.2f}".removeprefix("0")
+    return f"{value:,.1f}".removesuffix(".0")
+
+
+def pair_of(found: Comparison, one: Standing, other: Standing) -> Pair | None:
+    """Two systems compared on a metric."""
     same = (one.corpus, one.protocol, one.request, {one.system, other.system})
     return next((p for p in found.pairs if (p.corpus, p.protocol, p.request, {p.a, p.b}) == same), None)
 
@@ -147,7 +217,7 @@ def _lead(found: Comparison, pair: Pair, best: Standing, others: Sequence[Standi
     low, high = sorted(turned * end for end in pair.interval)
     test = pair.used(options.test)
     p = pair.adjusted.get(test)
-    count = f"{len(found.pairs):,} comparison{'' if len(found.pairs) == 1 else 's'}"
+    count = counted(len(found.pairs), "comparison")
     ends = interval_words((low, high))
     facts = f"{percent(options.level)} interval {ends}; " if ends else ""
     facts += f"p {_equals(p_value(p, test in pair.adjusted_at_floor))}, {NAMES[test]}, "
@@ -158,8 +228,8 @@ def _lead(found: Comparison, pair: Pair, best: Standing, others: Sequence[Standi
         return f"{ahead}: a difference that chance hardly explains."
     few = too_few(options.drawn, options.alpha, len(found.pairs) if options.correction == "holm" else 1)
     if few is not None and test in RESAMPLED:
-        return f"{ahead}. Whether that is chance is open: {few} (--resamples)."
-    alike = [said(each.system) for each in others if set(each.letters) & set(best.letters)] or [other]
+        return f"{ahead}. Whether that is chance is open: {few}."
+    alike = as_good(best, others) or [other]
     return f"{ahead}: chance may explain it, so {said(best.system)} and {listed(alike)} cannot be told apart here."
 
 
@@ -169,17 +239,15 @@ def _equals(p: str) -> str:
 
 def _also(found: Comparison, own: Sequence[Standing]) -> str:
     """Who is best on a subset."""
-    request = own[0].request
-    known = [each for each in own if each.value == each.value]
+    request, known = own[0].request, ranked(own)
     if not known:
         return f"{metric_of(request)} is undefined."
-    turned = -1 if request.spec.better == "lower" else 1
-    best, *others = sorted(known, key=lambda each: -turned * each.value)
+    best, *others = known
     value = with_interval(best)
     if not others:
         return f"{metric_of(request)}: {value}."
     if too_few(found.options.drawn, found.options.alpha, len(found.pairs)) is not None:
         return f"In {metric_of(request)}: {said(best.system)}, {value}."
-    alike = [said(each.system) for each in others if set(each.letters) & set(best.letters)]
+    alike = as_good(best, others)
     tail = f"; {listed(alike)} cannot be told apart from it" if alike else ", and no other is as good"
     return f"In {metric_of(request)}: {said(best.system)}, {value}{tail}."

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import ceil, isfinite, isnan
+from operator import itemgetter
 from typing import Any, Literal
 
 Style = Literal["bold", "code", "struck", "raised", "underlined"]
 Better = Literal["higher", "lower"]
 NONE = "–"  # what stands for a value that is undefined
+MARKS = 32  # characters that one column can hold: letters with marks, and emoji of several parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +53,63 @@ def plain(words: Words) -> str:
     return "".join(part if isinstance(part, str) else part.before + part.text + part.mark for part in parts)
 
 
+def size(text: str) -> int:
+    """How many columns a text takes on a terminal.
+
+    >>> size("bee"), size("蜂蜜"), size("e\u0301")
+    (3, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def prefix(text: str, room: int, start: int = 0) -> str:
+    """The longest beginning of a text, from a place on, that takes so many columns; marks stay with their letters.
+
+    >>> prefix("蜂蜜", 3), prefix("e\u0301e\u0301", 1) == "e\u0301", prefix("abc", 2, 1)
+    ('蜂', True, 'bc')
+    """
+    if text.isascii():
+        return text[start : start + max(room, 0)]
+    end, most = start, min(len(text), start + MARKS * (room + 1))
+    while end < most and size(text[start : end + 1]) <= room:
+        end += 1
+    while end < most and size(text[end]) == 0:  # marks of a letter
+        end += 1
+    return text[start:end]
+
+
 def short(name: str, width: int) -> str:
     """A name cut to a width in its middle: names that begin alike mostly end differently.
 
-    >>> short("model", 8), short("model-large-1", 8)
-    ('model', 'mode…e-1')
+    >>> short("model", 8), short("model-large-1", 8), short("蜂蜜" * 4, 8)
+    ('model', 'mode…e-1', '蜂蜜…蜜')
     """
-    return name if len(name) <= width else name[: width // 2] + "…" + name[len(name) - (width - 1) // 2 :]
+    if size(name) <= width:
+        return name
+    end, least = len(name), max(0, len(name) - MARKS * width)
+    while end > least and size(name[end - 1 :]) <= (width - 1) // 2:
+        end -= 1
+    while end < len(name) and size(name[end]) == 0:  # marks of a letter that is cut off
+        end += 1
+    return f"{prefix(name, width // 2)}…{name[end:]}"
 
 
 # ---------------------------------------------------------------------------------------------- kinds of columns
 
 
-def number(value: float | None) -> str:
+def number(value: float | None, digits: int = 4) -> str:
     """A score with four decimals, without the zero before the point; – where it is undefined.
 
-    >>> number(0.34173), number(1.0), number(3.2), number(float("nan")), number(-0.5), number(None)
-    ('.3417', '1.0000', '3.2000', '–', '-.5000', '–')
+    >>> number(0.34173), number(1.0), number(3.2), number(float("nan")), number(-0.5), number(None), number(0.34173, 2)
+    ('.3417', '1.0000', '3.2000', '–', '-.5000', '–', '.34')
     """
     if value is None or isnan(value):
         return NONE
-    text = f"{value:.4f}"
+    text = f"{value:.{digits}f}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
@@ -165,6 +204,7 @@ class Kind:
 
     write: Callable[[Any], str]
     side: Literal["left", "right"] = "right"
+    hang: bool = False  # whether marks after values hang over, so that the values stand below each other
 
 
 NUMBER, SIGNED, P_VALUE, COUNT = Kind(number), Kind(signed), Kind(p_value), Kind(count)
@@ -185,7 +225,7 @@ class Column:
 
     name: str
     kind: Kind = NUMBER
-    above: str = ""  # neighbours with the same text share it, as present | absent
+    above: str | tuple[str, ...] = ""  # of one level or several, the outermost first; neighbours share equal ones
     below: str = ""
     better: Better | None = None
     help: str = ""
@@ -231,6 +271,7 @@ class Table:
     items: Sequence[Words] = ()  # a list after these
     caption: str = ""  # in a paper, in place of title, about and notes
     level: int = 0  # of its title as a heading, where the tables are a document of their own
+    shrink: bool = False  # whether it is made smaller in a paper where it is wider than the page
 
 
 def rows_of(rows: Iterable[tuple[str, Sequence[Any]]]) -> tuple[Group, ...]:
@@ -264,14 +305,40 @@ def _words(kind: Kind, cell: Any) -> Words:
     return (first, *((cell.after,) if isinstance(cell.after, str) else cell.after))
 
 
+Spans = Sequence[tuple[str, int]]  # texts that stand above columns, and above how many each
+
+
+def levels_of(column: Column) -> tuple[str, ...]:
+    """What stands above the name of a column, the outermost first; nothing where nothing does."""
+    given = (column.above,) if isinstance(column.above, str) else column.above
+    return given if any(given) else ()
+
+
+def spans_of(columns: Sequence[Column]) -> list[Spans]:
+    """For each level above the names of columns, the outermost first: its texts, and above how many columns each is.
+
+    Neighbours share a text where they share all above it; a column of fewer levels has none in the outer ones.
+
+    >>> spans_of([Column("f", above=("a", "x")), Column("g", above=("a", "x")), Column("f", above=("b", "x"))])
+    [[('a', 2), ('b', 1)], [('x', 2), ('x', 1)]]
+    """
+    levels = list(map(levels_of, columns))
+    deepest = max(map(len, levels), default=0)
+    padded = [("",) * (deepest - len(own)) + own for own in levels]
+    return [
+        [(path[-1], len(list(same))) for path, same in groupby(padded, key=itemgetter(slice(to)))]
+        for to in range(1, deepest + 1)
+    ]
+
+
 def heads_of(table: Table) -> list[str]:
     """What stands above each column in one line.
 
-    >>> heads_of(Table(columns=[Column("f1@5", above="present", below="micro"), Column("p")]))
-    ['present f1@5 (micro)', 'p']
+    >>> heads_of(Table(columns=[Column("f1@5", above="present", below="micro"), Column("p", above=("bees", "all"))]))
+    ['present f1@5 (micro)', 'bees all p']
     """
     return [
-        f"{f'{column.above} ' if column.above else ''}{column.name}{f' ({column.below})' if column.below else ''}"
+        f"{' '.join([*filter(None, levels_of(column)), column.name])}{f' ({column.below})' if column.below else ''}"
         for column in table.columns
     ]
 

@@ -1,0 +1,138 @@
+"""The columns of a table: which value is best, which differ significantly, and the mean ranks over columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from karat.analyses.compare import CompareOptions, Family, Measured, Pair
+from karat.analyses.table.options import TableOptions
+from karat.analyses.table.result import MeanRanks, Names, Value
+from karat.metrics.base import Request
+from karat.stats.ranks import row_ranks
+
+APART, WORSE = "†", "‡"  # of a value that differs significantly; that is worse than the baseline
+ALIKE = 1e-12  # values that are less apart are equal
+
+
+def values_of(family: Family, table: str, tests: Tests | None, options: TableOptions) -> Iterator[Value]:
+    """The values of a metric on a corpus: which is best, and which differ from that or from the baseline."""
+    values = {name: float(np.mean([score.value for score in seeds])) for name, seeds in family.systems.items()}
+    best, second = best_and_second(values, family.request)
+    baseline = (options.baseline,) if options.baseline in values else ()
+    against = [name for name in (best if options.baseline is None else baseline) if name is not None]
+    ranks, where = _ranks(values, family.request), (family.corpus, family.protocol, family.request)
+    for name, seeds in family.systems.items():
+        found = Value(
+            table,
+            family.protocol,
+            family.corpus,
+            family.request,
+            name,
+            values[name],
+            family.documents,
+            max(score.undefined for score in seeds),
+            len(seeds),
+            tests.intervals[(*where, name)] if tests and options.intervals else None,
+            ranks.get(name),
+            name in best,
+            name in second,
+        )
+        tested = tests is not None and options.significance and against and name not in against
+        yield _marked(found, against, tests, values) if tests is not None and tested else found
+
+
+def best_and_second(values: Mapping[str, float], request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(the systems with the best value, those with the next one); ties share, and undefined values are left out.
+
+    The worst value that a metric can have is neither; nor is any of a metric of which no way is better, or of a system
+    alone.
+
+    >>> from karat.metrics.base import parse_request
+    >>> best_and_second({"a": 0.5, "b": 0.2, "c": 0.5, "d": 0.0}, parse_request("f1@5"))
+    (('a', 'c'), ('b',))
+    """
+    better = request.spec.better
+    defined = {name: value for name, value in values.items() if value == value}
+    if better is None or len(defined) < 2:
+        return (), ()
+    sign = 1 if better == "lower" else -1
+    worst = request.spec.bounds[0 if better == "higher" else 1]
+    rest = {name: sign * value for name, value in defined.items() if abs(value - worst) > ALIKE}
+    found = []
+    for _ in range(2):
+        top = min(rest.values(), default=0.0)
+        found.append(tuple(name for name, value in rest.items() if value - top < ALIKE))
+        rest = {name: value for name, value in rest.items() if name not in found[-1]}
+    return found[0], found[1]
+
+
+def _ranks(values: Mapping[str, float], request: Request) -> dict[str, float]:
+    """The rank of each system, 1 being best; none where no way is better or a value is undefined."""
+    column = np.array([list(values.values())])
+    if request.spec.better is None or np.isnan(column).any():
+        return {}
+    ranks = row_ranks(column if request.spec.better == "lower" else -column)
+    return dict(zip(values, ranks[0].tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """What was measured, to be looked up."""
+
+    options: CompareOptions
+    intervals: Mapping[tuple[str, str, Request, str], tuple[float, float]]
+    pairs: Mapping[tuple[str, str, Request, frozenset[str]], Pair]
+
+    @classmethod
+    def of(cls, measured: Measured) -> Tests:
+        """The same by corpus, protocol, metric and system, or both systems."""
+        return cls(
+            measured.options,
+            {(e.corpus, e.protocol, e.request, e.system): e.interval for e in measured.standings},
+            {(e.corpus, e.protocol, e.request, frozenset((e.a, e.b))): e for e in measured.pairs},
+        )
+
+
+def _marked(found: Value, against: Sequence[str], tests: Tests, values: Mapping[str, float]) -> Value:
+    """A value with its tests against other systems, and a mark if it differs from all of these."""
+    where = found.corpus, found.protocol, found.request
+    pairs = [tests.pairs[(*where, frozenset((found.system, other)))] for other in against]
+    used = [pair.used(tests.options.test) for pair in pairs]
+    adjusted = [pair.adjusted[test] for pair, test in zip(pairs, used, strict=True)]
+    largest = int(np.argmax(adjusted))
+    better = found.request.spec.better
+    apart = found.value - values[against[0]]
+    worse = (apart > 0 if better == "lower" else apart < 0) and better is not None
+    return replace(
+        found,
+        against=tuple(against),
+        test=used[largest],
+        p=pairs[largest].tests[used[largest]],
+        p_adjusted=adjusted[largest],
+        p_at_floor=used[largest] in pairs[largest].adjusted_at_floor,
+        mark=(WORSE if worse and tests.options.baseline else APART) if max(adjusted) <= tests.options.alpha else "",
+    )
+
+
+# ---------------------------------------------------------------------------------------------- mean ranks
+
+
+def mean_ranks(values: Sequence[Value], names: Names) -> Iterator[MeanRanks]:
+    """For each table the mean ranks of its systems: each column of the corpora that all of them have counts once."""
+    for protocol in dict.fromkeys(value.table for value in values):
+        own = [value for value in values if value.table == protocol]
+        systems = [name for name in names.systems if any(value.system == name for value in own)]
+        there = {(value.corpus, value.system) for value in own}
+        corpora = tuple(name for name in names.corpora if all((name, system) in there for system in systems))
+        columns: dict[tuple[str, Request], dict[str, float]] = {}
+        for value in own:
+            if value.corpus in corpora and value.rank is not None:
+                columns.setdefault((value.corpus, value.request), {})[value.system] = value.rank
+        whole = [column for column in columns.values() if len(column) == len(systems)]
+        if len(systems) < 2:
+            continue
+        means = {name: float(np.mean([column[name] for column in whole])) for name in systems} if whole else {}
+        yield MeanRanks(protocol, means, corpora, len(whole))
