@@ -152,6 +152,11 @@ class LookAhead(Generic[R]):
         rest, self._rest = self._rest, None
         return self._read() if rest is None else chain(list(self._kept), rest)
 
+    @property
+    def source(self) -> Batches[R]:
+        """What the batches are read by."""
+        return self._read
+
     def __reduce__(self) -> tuple[Any, ...]:
         return LookAhead, (self._read, self._origin)
 

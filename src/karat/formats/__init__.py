@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.corpus import Corpus, Run
+from karat.engines import engine
 from karat.errors import InputError, unknown
 from karat.formats import (
     ake,
@@ -84,6 +85,10 @@ def split_name(argument: str, name: str | None = None) -> tuple[str, str]:
 
 
 def _batches(path: str, role: Role, format: str | None, given: str | Sequence[str]) -> Any:
+    if format is None and not given and (found := engine()) is not None:
+        own = found.batches(path, role)
+        if own is not None:
+            return own
     head = Head(path, role)
     lacking = _lacking(head)
     if lacking is not None:

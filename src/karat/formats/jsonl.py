@@ -80,7 +80,7 @@ def run(path: str) -> Batches[Prediction]:
 
 def _batches(path: str, kind: type[R]) -> Iterator[Batch[R]]:
     """Batches of undecoded lines: only the ids are read here, the rest where the batch is used."""
-    decode = partial(_decode, path, kind)
+    decoding = partial(decode, path, kind)
     empty = True
     plain = as_plain(path)
     for first, offset, content in blocks(path):
@@ -93,10 +93,10 @@ def _batches(path: str, kind: type[R]) -> Iterator[Batch[R]]:
         if len(ids) != len(starts) or not _all_objects(content, starts):  # take the lines one by one
             places = [n for n, line in zip(places, raw, strict=True) if line and not line.isspace()]
             raw = [raw[n - first] for n in places]
-            ids = [record.id for record in decode(raw, places)]
+            ids = [record.id for record in decoding(raw, places)]
         if raw:
             empty = False
-            yield Batch(_as_text(ids), raw, places, decode)
+            yield Batch(_as_text(ids), raw, places, decoding)
     if empty:
         raise InputError(f"{path}: the file is empty")
 
@@ -113,11 +113,21 @@ def _ids(content: bytes) -> list[str | int | None]:
         return []
 
 
+def ids_of(path: str, kind: type[R], raw: Sequence[bytes], places: Sequence[int]) -> list[str | None]:
+    """The ids of lines, of which none is blank. Raises InputError if a line is no record, with its place."""
+    content = b"\n".join(raw)
+    ids = _ids(content)
+    if len(ids) != len(raw) or not _all_objects(content, line_starts(content)):
+        ids = [record.id for record in decode(path, kind, raw, places)]
+    return _as_text(ids)
+
+
 def _as_text(ids: list[str | int | None]) -> list[str | None]:
     return ids if set(map(type, ids)) == {str} else list(map(text_of_id, ids))  # type: ignore[return-value]
 
 
-def _decode(path: str, kind: type[T], raw: Sequence[bytes], places: Sequence[int]) -> list[T]:
+def decode(path: str, kind: type[T], raw: Sequence[bytes], places: Sequence[int]) -> list[T]:
+    """The records of lines. Raises InputError with the place of the first that is none."""
     if isinstance(raw, Block):
         try:
             records: list[T] = decoder(kind).decode_lines(raw.content)  # type: ignore[arg-type]
@@ -177,7 +187,7 @@ def records(path: str, kind: type[T]) -> Iterator[tuple[int, T]]:
             places = [n for n, line in zip(places, block, strict=True) if line and not line.isspace()]
             raw = [block[n - first] for n in places]
         empty = empty and not raw
-        yield from zip(places, _decode(path, kind, raw, places), strict=True)
+        yield from zip(places, decode(path, kind, raw, places), strict=True)
     if empty:
         raise InputError(f"{path}: the file is empty")
 

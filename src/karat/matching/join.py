@@ -60,6 +60,18 @@ class Join:
     extra: Extra = "error"
     distinct: bool = True  # whether it is an error if a document has no id, others having one, or that of another
 
+    def lacks(self, run: Run, identifier: str, corpus: Corpus, other: str | None) -> InputError:
+        """The error for a document that a run lacks; `other` is an id of the run where none of its ids is known."""
+        hint = "score it as empty with --missing empty, or leave it out with --missing skip"
+        if other is not None:
+            hint = f"its own ids are others, as {other!r}"
+        return InputError(f"{run.origin}: no predictions for document {identifier!r} of {corpus.origin}; {hint}")
+
+    def strange(self, run: Run, identifier: str, place: int, corpus: Corpus, count: int) -> InputError:
+        """The error for documents of a run that the corpus lacks: the first of them, and how many they are."""
+        some = f"{count:,} such; --extra ignore leaves them out" if self.extra == "error" else "nor is any other of it"
+        return InputError(f"{run.origin}:{place}: document {identifier!r} is not in {corpus.origin} ({some})")
+
 
 def matched_by(corpus: Corpus, run: Run, by: By | None) -> By:
     """How the run is matched: by the option, or by id if the first record of each has one."""
@@ -86,7 +98,7 @@ def chunks(corpus: Corpus, runs: Sequence[Run], join: Join, ignored: dict[str, i
 
     `ignored` gets the number of documents that each run has beyond the corpus, where that is no error.
     """
-    cursors = [_cursor(run, matched_by(corpus, run, join.by), join.missing) for run in runs]
+    cursors = [_cursor(run, matched_by(corpus, run, join.by), join) for run in runs]
     places: dict[str, int] = {}
     has_ids = has_id(corpus)
     start = 0  # of the batch, in the corpus
@@ -104,7 +116,7 @@ def chunks(corpus: Corpus, runs: Sequence[Run], join: Join, ignored: dict[str, i
             )
         start += len(ids)
     for cursor in cursors:
-        extra = cursor.finish(corpus, join.extra)
+        extra = cursor.finish(corpus)
         if extra and ignored is not None:
             ignored[cursor.run.name] = extra
 
@@ -174,9 +186,9 @@ class _ById:
     waits in a dict.
     """
 
-    def __init__(self, run: Run, missing: Missing) -> None:
+    def __init__(self, run: Run, join: Join) -> None:
         self.run = run
-        self.missing = missing
+        self.join = join
         self.batches = run.batches()
         self.decode: Any = None
         self.taken: list[tuple[list[str], Sequence[int]]] = []  # ids and places that were in order
@@ -233,19 +245,15 @@ class _ById:
         self.at.extend(batch.places)
         return True
 
-    def _decoder(self) -> _Decode:
-        return _Decode(self.decode)
+    def _decoder(self) -> Decode:
+        return Decode(self.decode)
 
     def _lacks(self, identifier: str, corpus: Corpus) -> None:
-        if self.missing == "error":
-            hint = "score it as empty with --missing empty, or leave it out with --missing skip"
-            if self.waiting and len(self.waiting) == len(self.places):  # none of its ids has been met
-                hint = f"its own ids are others, as {next(iter(self.waiting))!r}"
-            raise InputError(
-                f"{self.run.origin}: no predictions for document {identifier!r} of {corpus.origin}; {hint}"
-            )
+        if self.join.missing == "error":
+            unknown = bool(self.waiting) and len(self.waiting or ()) == len(self.places)  # none of its ids has been met
+            raise self.join.lacks(self.run, identifier, corpus, next(iter(self.waiting or ())) if unknown else None)
 
-    def finish(self, corpus: Corpus, extra: Extra = "error") -> int:
+    def finish(self, corpus: Corpus) -> int:
         """How many documents of the run are not in the corpus.
 
         Raises InputError if there are any and they are not to be ignored, or if the run has no others.
@@ -257,23 +265,18 @@ class _ById:
         if self.waiting is not None:
             self._enqueue()
         strangers = len(self.waiting or ())
-        if self.waiting and (extra == "error" or strangers == len(self.places)):
+        if self.waiting and (self.join.extra == "error" or strangers == len(self.places)):
             first = next(iter(self.waiting))
-            some = (
-                f"{strangers:,} such; --extra ignore leaves them out" if extra == "error" else "nor is any other of it"
-            )
-            raise InputError(
-                f"{self.run.origin}:{self.places[first]}: document {first!r} is not in {corpus.origin} ({some})"
-            )
+            raise self.join.strange(self.run, first, self.places[first], corpus, strangers)
         return strangers
 
 
 class _ByLine:
     """A run whose n-th record belongs to the n-th document."""
 
-    def __init__(self, run: Run, missing: Missing) -> None:
+    def __init__(self, run: Run, join: Join) -> None:
         self.run = run
-        self.missing = missing
+        self.join = join
         self.batches = run.batches()
         self.decode: Any = None
         self.raw: list[Any] = []
@@ -291,17 +294,17 @@ class _ByLine:
         del self.raw[:n], self.at[:n]
         self.read += len(raw)
         lacking = set(range(len(raw), n))
-        if lacking and self.missing == "error":
+        if lacking and self.join.missing == "error":
             raise InputError(
                 f"{self.run.origin}: ends after {self.read} lines, before {corpus.origin} does; "
                 "score the rest as empty with --missing empty, or leave it out with --missing skip"
             )
         padding = [None] * len(lacking)
-        return Batch(list[str | None](ids), raw + padding, at + [0] * len(lacking), _Decode(self.decode)), lacking
+        return Batch(list[str | None](ids), raw + padding, at + [0] * len(lacking), Decode(self.decode)), lacking
 
-    def finish(self, corpus: Corpus, extra: Extra = "error") -> int:
+    def finish(self, corpus: Corpus) -> int:
         """How many lines the run has after the corpus has ended. Raises InputError if these are not to be ignored."""
-        if extra == "ignore":
+        if self.join.extra == "ignore":
             return len(self.raw) + sum(len(batch.raw) for batch in self.batches)
         if self.raw or next(self.batches, None) is not None:
             raise InputError(
@@ -311,17 +314,18 @@ class _ByLine:
         return 0
 
 
-def _cursor(run: Run, by: By, missing: Missing) -> _ById | _ByLine:
-    return _ById(run, missing) if by == "id" else _ByLine(run, missing)
+def _cursor(run: Run, by: By, join: Join) -> _ById | _ByLine:
+    return _ById(run, join) if by == "id" else _ByLine(run, join)
 
 
 @dataclass(frozen=True, slots=True)
-class _Decode:
+class Decode:
     """Decodes raw predictions; None, where the run has none, is an empty one."""
 
     decode: Any
 
     def __call__(self, raw: Sequence[Any], places: Sequence[int]) -> list[Prediction]:
+        """The predictions of some raw ones, with their places."""
         if None not in raw:
             return list(raw) if self.decode is None else self.decode(raw, places)
         found = [(r, place) for r, place in zip(raw, places, strict=True) if r is not None]

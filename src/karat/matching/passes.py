@@ -16,6 +16,8 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from karat.corpus import NO_PREDICTIONS, Corpus, Document, Prediction, Run
+from karat.engines import Answers as Answered
+from karat.engines import engine
 from karat.errors import InputError, counted
 from karat.formats.reviews import NONE_ACCEPTED, Accepted
 from karat.matching.align import (
@@ -263,12 +265,18 @@ class Pass:
             for name, count in self.ignored.items()
         ]
 
+    def _found(self, function: Callable[[Chunk], Answered]) -> Iterator[Answered]:
+        """What a function gives for every chunk, in corpus order: on the engine in force, or on processes."""
+        if (found := engine()) is not None:
+            return found.answers(function, self.corpus, self.runs, self.join, self.ignored)
+        return ordered_map(function, chunks(self.corpus, self.runs, self.join, self.ignored), self.jobs)
+
     def run(self) -> None:
         """Reads the files once and answers all looks."""
         looks = [(function, optional) for function, optional, _ in self._looks]
-        joined = chunks(self.corpus, self.runs, self.join, self.ignored)
+        function = partial(_answers, self.setup, looks)
         with uncollected():
-            for ids, parts in ordered_map(partial(_answers, self.setup, looks), joined, self.jobs):
+            for ids, parts in self._found(function):
                 self.ids += ids
                 for (_, _, answers), part in zip(self._looks, parts, strict=True):
                     answers.add(part)

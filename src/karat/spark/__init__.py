@@ -1,0 +1,41 @@
+"""karat on Apache Spark: the same verbs and the same digits, on data frames or on any path that Spark reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from karat.corpus import Corpus, Document, Prediction, Run
+from karat.engines import in_force
+from karat.spark.engine import SparkEngine
+from karat.spark.records import Records, of_frame, with_ids
+from karat.spark.session import session as session
+
+
+@contextmanager
+def engine(master: str | None = None) -> Iterator[Any]:
+    """Runs every pass on Spark as long as it is open, as `with karat.spark.engine("local[2]"):`.
+
+    What is given is the session: the active one where there is one, which stays open, else a new one for the master.
+    """
+    from pyspark.sql import SparkSession
+
+    own = SparkSession.getActiveSession() is None
+    spark = session(master)
+    try:
+        with in_force(SparkEngine(spark)):
+            yield spark
+    finally:
+        if own:
+            spark.stop()
+
+
+def corpus(frame: Any, name: str = "corpus") -> Corpus:
+    """A corpus of the rows of a data frame, whose columns are the fields of documents."""
+    return Corpus(name, Records(with_ids(of_frame(frame), name, Document), Document, name), name)
+
+
+def run(frame: Any, name: str = "run") -> Run:
+    """A run of the rows of a data frame, whose columns are the fields of predictions."""
+    return Run(name, Records(with_ids(of_frame(frame), name, Prediction), Prediction, name), name)
