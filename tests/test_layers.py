@@ -11,10 +11,10 @@ ROOT = Path(karat.__file__).parent
 LAYERS = [
     [
         *("inert", "errors", "registry", "interrupts", "libraries", "limits"),
-        *("options", "protocol", "corpus", "tabular", "citations"),
+        *("options", "protocol", "corpus", "engines", "tabular", "citations"),
     ],
     ["formats", "text"],
-    ["matching", "embed", "similarity", "stats"],
+    ["matching", "spark", "embed", "similarity", "stats"],
     ["metrics", "results", "llm"],
     ["models", "pairs"],
     ["analyses"],

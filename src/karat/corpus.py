@@ -218,6 +218,12 @@ class _Records(Generic[R]):
         if not isinstance(self.batches, LookAhead):
             object.__setattr__(self, "batches", LookAhead(self.batches, self.origin))
 
+    @property
+    def source(self) -> Batches[R]:
+        """What reads the batches, without looking ahead."""
+        assert isinstance(self.batches, LookAhead)
+        return self.batches.source
+
     def ahead(self) -> Iterator[Batch[R]]:
         """The batches, each read when it is needed: to look at the first ones without reading them twice."""
         assert isinstance(self.batches, LookAhead)

@@ -6,32 +6,37 @@ one in force, set by `--engine` or by `karat.spark.engine`; without one, passes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from karat.corpus import Batches, Corpus, Run
-    from karat.matching.join import Chunk, Join
 
 Answers = tuple[list[str], list[Any]]  # the ids of a chunk, and the answer of each look
 
 
 class Engine(Protocol):
-    """What a pass needs of an engine."""
+    """What karat needs of an engine."""
 
     def batches(self, path: str, role: str) -> Batches[Any] | None:
         """The records of a path that the engine reads itself; None of one that is read here."""
 
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """What the function gives for every item, in the order of the items."""
+
     def answers(
         self,
-        function: Callable[[Chunk], Answers],
+        function: Callable[[Any], Answers],
         corpus: Corpus,
         runs: Sequence[Run],
-        join: Join,
+        join: Any,
         ignored: dict[str, int],
-    ) -> Iterator[Answers]:
-        """What the function gives for every chunk of the corpus, in its order."""
+    ) -> Iterator[Answers] | None:
+        """What the function of a chunk gives for a whole corpus, in its order; None where chunks are to be made here.
+
+        `join` and the chunks are those of karat.matching.join; `ignored` gets what runs have beyond the corpus.
+        """
 
 
 _current: Engine | None = None

@@ -12,6 +12,7 @@ EXTRAS = {
     "zstandard": "zst",
     "nltk": "ngram",
     "pyarrow": "parquet",
+    "pyspark": "spark",
     "datasets": "datasets",
     "torch": "neural",
     "transformers": "neural",

@@ -18,7 +18,7 @@ from karat import __version__, interrupts
 from karat.cli.flags import verbs
 from karat.cli.inputs import files_first
 from karat.cli.shared import say
-from karat.errors import KaratError
+from karat.errors import KaratError, unknown
 from karat.inert import one_line
 from karat.limits import parse_limits, set_limits
 
@@ -61,7 +61,7 @@ def _find_verbs() -> None:
         if isinstance(each, click.Command) and getattr(each.callback, "__module__", "") == module.__name__
     ]
     for each in _leaves(found):
-        each.params.append(_limit_flag())
+        each.params += [_limit_flag(), _engine_flag()]
         each.callback = files_first(each.callback) if each.callback is not None else None
     inner = {id(each) for group in found if isinstance(group, click.Group) for each in group.commands.values()}
     for each in found:
@@ -89,6 +89,29 @@ def _limit_flag() -> click.Option:
         callback=lambda _context, _parameter, given: set_limits(parse_limits(given)) if given else None,
         help="Raise or lower a limit of what is read, as line=128MB; see `karat list limits` (repeatable).",
     )
+
+
+def _engine_flag() -> click.Option:
+    """--engine, which every command that reads files has."""
+    return click.Option(
+        ["--engine"],
+        expose_value=False,
+        metavar="spark[:MASTER]",
+        callback=_start_engine,
+        help="Run passes and predictions on Apache Spark, as spark, spark:local[4] or spark:spark://HOST:7077.",
+    )
+
+
+def _start_engine(context: click.Context, _parameter: click.Parameter, given: str | None) -> None:
+    """Puts an engine in force until the command ends."""
+    if given is None or context.resilient_parsing:
+        return
+    name, _, master = given.partition(":")
+    if name != "spark":
+        raise unknown("engine", name, ["spark"])
+    from karat.spark import engine
+
+    context.with_resource(engine(master or None))
 
 
 _find_verbs()

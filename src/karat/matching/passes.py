@@ -267,8 +267,10 @@ class Pass:
 
     def _found(self, function: Callable[[Chunk], Answered]) -> Iterator[Answered]:
         """What a function gives for every chunk, in corpus order: on the engine in force, or on processes."""
-        if (found := engine()) is not None:
-            return found.answers(function, self.corpus, self.runs, self.join, self.ignored)
+        if (elsewhere := engine()) is not None:
+            found = elsewhere.answers(function, self.corpus, self.runs, self.join, self.ignored)
+            if found is not None:
+                return found
         return ordered_map(function, chunks(self.corpus, self.runs, self.join, self.ignored), self.jobs)
 
     def run(self) -> None:

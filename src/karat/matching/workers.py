@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from karat.engines import engine
 from karat.errors import KaratError
 from karat.limits import Limits, limits, set_limits
 
@@ -72,8 +73,11 @@ def capped(jobs: int) -> int:
 def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], jobs: int = 1) -> Iterator[Result]:
     """The function's results in order; `items` is read only as far as the processes keep up.
 
-    There are at most four processes for each core.
+    There are at most four processes for each core; with an engine in force, its workers do the work.
     """
+    if (elsewhere := engine()) is not None:
+        yield from elsewhere.map(function, items)
+        return
     jobs = capped(jobs)
     if jobs <= 1:
         yield from map(function, items)

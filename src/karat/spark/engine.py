@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from karat.corpus import Batch, Batches, Corpus, Run
@@ -12,12 +13,13 @@ from karat.engines import Answers
 from karat.errors import InputError, KaratError
 from karat.formats import jsonl
 from karat.limits import Limits, limits, set_limits
-from karat.matching.join import Chunk, Decode, Join, chunks, matched_by
+from karat.matching.join import Chunk, Decode, Join, matched_by
 from karat.spark.records import Records, decoding, of_path
 from karat.spark.workers import failing, raise_first
 
 ANSWERS = "first bigint, answers binary, error binary"
 CHUNK = 2000  # documents that are looked at together
+MOST_ITEMS = 64  # items that are sent to a worker at a time
 
 
 class SparkEngine:
@@ -37,17 +39,25 @@ class SparkEngine:
         runs: Sequence[Run],
         join: Join,
         ignored: dict[str, int],
-    ) -> Iterator[Answers]:
-        """What the function gives for every chunk, in corpus order, computed by the workers.
-
-        Records that are data frames are joined by Spark; others are joined here and sent to the workers.
-        """
-        sources = [_records_of(each) for each in (corpus, *runs)]
+    ) -> Iterator[Answers] | None:
+        """What the function gives for every chunk, in corpus order, if all records are data frames."""
+        sources = _frames(corpus, runs)
         by_id = all(matched_by(corpus, run, join.by) == "id" for run in runs)
-        if all(sources) and by_id and join.distinct and join.shard.count == 1:
-            yield from self._joined(function, [each for each in sources if each], corpus, runs, join, ignored)
-        else:
-            yield from self._sent(function, chunks(corpus, runs, join, ignored))
+        if sources and by_id and join.distinct and join.shard.count == 1:
+            return self._joined(function, sources, corpus, runs, join, ignored)
+        return None
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """What the function gives for every item, in their order; items are sent to the workers some at a time."""
+        work = partial(_mapped, function, limits())
+        workers = self.spark.sparkContext.defaultParallelism
+        coming = iter(items)
+        wave = workers  # grows, so that the first answers come soon and later ones cost little
+        while held := [(n, bytearray(pickle.dumps(item))) for n, item in enumerate(islice(coming, wave))]:
+            frame = self.spark.createDataFrame(held, "number bigint, item binary")
+            parts = frame.repartitionByRange(min(len(held), 2 * workers), "number").sortWithinPartitions("number")
+            yield from self._collected(parts.mapInArrow(work, ANSWERS))
+            wave = min(2 * wave, MOST_ITEMS * workers)
 
     def _joined(
         self,
@@ -78,24 +88,7 @@ class SparkEngine:
             for frame in frames:
                 frame.unpersist()
 
-    def _sent(self, function: Callable[[Chunk], Answers], joined: Iterator[Chunk]) -> Iterator[Answers]:
-        """Answers for chunks that are made here, some at a time."""
-        work = partial(_sent_answers, function, limits())
-        wave = 4 * self.spark.sparkContext.defaultParallelism
-        held: list[tuple[int, bytearray]] = []
-        for number, chunk in enumerate(joined):
-            held.append((number, bytearray(pickle.dumps(chunk))))
-            if len(held) == wave:
-                yield from self._wave(held, work)
-                held = []
-        if held:
-            yield from self._wave(held, work)
-
-    def _wave(self, held: list[tuple[int, bytearray]], work: Any) -> Iterator[Answers]:
-        frame = self.spark.createDataFrame(held, "number bigint, chunk binary").repartitionByRange(len(held), "number")
-        return self._collected(frame.mapInArrow(work, ANSWERS))
-
-    def _collected(self, frame: Any) -> Iterator[Answers]:
+    def _collected(self, frame: Any) -> Iterator[Any]:
         """The answers of all workers in the order of their chunks: computed at once, brought here part by part."""
         from pyspark.errors import PySparkException
 
@@ -117,9 +110,10 @@ def _storage() -> Any:
     return StorageLevel.MEMORY_AND_DISK
 
 
-def _records_of(given: Corpus | Run) -> Records | None:
-    found = given.batches.source  # type: ignore[attr-defined]
-    return found if isinstance(found, Records) else None
+def _frames(corpus: Corpus, runs: Sequence[Run]) -> list[Records]:
+    """The data frames of a corpus and its runs; none where one of them is no data frame."""
+    found: list[Any] = [corpus.source, *(run.source for run in runs)]
+    return found if all(isinstance(each, Records) for each in found) else []
 
 
 def _raise_errors(frame: Any) -> None:
@@ -175,14 +169,18 @@ def _looked(function: Callable[[Chunk], Answers], sources: list[Any], columns: d
     return function(_chunk(columns, sources))
 
 
-def _sent_answers(function: Callable[[Chunk], Answers], most: Limits, batches: Iterable[Any]) -> Iterator[Any]:
+def _mapped(function: Callable[[Any], Any], most: Limits, batches: Iterable[Any]) -> Iterator[Any]:
     set_limits(most)
     for batch in batches:
-        for number, chunk in zip(batch.column("number").to_pylist(), batch.column("chunk").to_pylist(), strict=True):
-            yield _answered(number, lambda chunk=chunk: function(pickle.loads(chunk)))
+        for number, item in zip(batch.column("number").to_pylist(), batch.column("item").to_pylist(), strict=True):
+            yield _answered(number, partial(_of_sent, function, item))
 
 
-def _answered(first: int, look: Callable[[], Answers]) -> Any:
+def _of_sent(function: Callable[[Any], Any], item: bytes) -> Any:
+    return function(pickle.loads(item))  # from the driver of this session, not a file
+
+
+def _answered(first: int, look: Callable[[], Any]) -> Any:
     """A row: where a chunk begins, and its answers, or the error of karat that they ended with."""
     import pyarrow as pa
 
