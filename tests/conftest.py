@@ -68,6 +68,12 @@ PARTS = {
         "apt install chromium chromium-driver; pip install '.[browser]'",
         asked=True,
     ),
+    "spark": Part(
+        "Apache Spark",
+        lambda: programs("java")() + modules("pyspark")(),
+        "apt install openjdk-17-jre-headless; pip install '.[spark]'",
+        asked=True,
+    ),
     "npm": Part("npm, which fetches axe-core", programs("npm"), "apt install npm"),
 }
 

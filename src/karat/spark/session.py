@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ JAVA = 17  # the first version that Spark 4 runs on
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
     "spark.sql.session.timeZone": "UTC",
 }
@@ -31,6 +32,7 @@ def session(master: str | None = None) -> Any:
     Raises KaratError if Java is missing or too old, or if the session cannot be started.
     """
     sql = library("pyspark.sql", "the engine spark")
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)  # it is not used
     active = sql.SparkSession.getActiveSession()
     if active is not None:
         return active
