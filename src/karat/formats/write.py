@@ -16,7 +16,18 @@ from karat.formats.base import Format
 from karat.formats.files import without_compression
 from karat.formats.output import claimed, put_in_place, working_folder, writing_errors
 
-_BY_SUFFIX = {".jsonl": "karat", ".ndjson": "karat", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
+_BY_SUFFIX = {
+    ".jsonl": "karat",
+    ".ndjson": "karat",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".xlsx": "xlsx",
+    ".bib": "bibtex",
+    ".bibtex": "bibtex",
+    ".ris": "ris",
+    ".jsonld": "jsonld",
+}
 
 
 def write(
