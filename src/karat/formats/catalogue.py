@@ -40,9 +40,8 @@ def catalogue(form: str, rows: Sequence[Row], source: str | None = None) -> tupl
         return _rewritten(form, rows, source)
     if form == "bib":
         return "\n".join(_entry(row) for row in rows).encode("utf-8", "replace"), []
-    return "\n".join(ris.record_text(row.id, row.title, None, row.keyphrases) for row in rows).encode(
-        "utf-8", "replace"
-    ), []
+    records = (ris.record_text(row.id, row.title, None, row.keyphrases) for row in rows)
+    return "\n".join(records).encode("utf-8", "replace"), []
 
 
 def _entry(row: Row) -> str:
@@ -58,11 +57,10 @@ def _rewritten(form: str, rows: Sequence[Row], source: str) -> tuple[bytes, list
     phrases = {row.id: row.keyphrases for row in rows}
     module = bibtex if form == "bib" else ris
     made, replaced = module.with_keywords(text, source, phrases)
-    there = {str(each.id) for batch in module.corpus(source)() for each in batch.records()}
-    lost = sorted(set(phrases) - there)
+    lost = sorted(set(phrases) - {each for batch in module.corpus(source)() for each in batch.ids if each is not None})
     if lost:
         raise InputError(f"{source}: no entry {lost[0]!r} there, for which there are keyphrases; was it changed?")
-    notes = [f"keywords of {counted(replaced, 'entry').replace('entrys', 'entries')} of {source} were replaced"]
+    notes = [f"{source}: the keywords of {counted(replaced, 'document')} were replaced"]
     return made.encode("utf-8", "replace"), notes if replaced else []
 
 

@@ -24,6 +24,7 @@ from karat.formats.output import writing
 SUFFIX = ".jsonld"
 CONTEXT = "https://schema.org"
 _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+$")
 _TEXTS = ("abstract", "description", "articleBody", "text")
 
 
@@ -157,9 +158,9 @@ def save_run(path: str, predictions: Iterable[Prediction]) -> None:
 
 
 def uris_of(prediction: Prediction) -> Sequence[str | None] | None:
-    """The URIs of the concepts that phrases stand for, where a prediction has any."""
-    found: Sequence[str | None] | None = getattr(prediction, "uris", None)
-    return found
+    """The URIs of the concepts that phrases stand for, where a prediction has `concepts`; a plain term is no URI."""
+    found: Sequence[str | None] | None = getattr(prediction, "concepts", None)
+    return None if found is None else [each if each and _URI.match(each) else None for each in found]
 
 
 def _fits(head: Head) -> bool:
