@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from statistics import fmean
+from typing import Any
 
-from karat.corpus import Batch, Batches, Document, Prediction
+import msgspec
+
+from karat.corpus import Batch, Batches, Document, Prediction, text_of_id
 from karat.errors import InputError
 from karat.formats.base import Format, Record
 from karat.formats.containers import container_at, rows
 from karat.formats.fields import COLUMNS, FIRST_ROWS, Fields, corpus_by, run_by
 from karat.formats.head import Head, Role
+from karat.inert import unguarded
 
 CONTAINERS = ("csv", "tsv", "xlsx")
 # Names of columns, as `plain_name` gives them, the likeliest first: English, French, German, Spanish, Portuguese,
@@ -54,6 +58,7 @@ NAMES = {
 }  # fmt: skip
 _PREFIX = re.compile(r"^(?:dc|dcterms|dct|prism|bibo|schema)[.:]", re.IGNORECASE)
 _NUMBERED = re.compile(r"(.+?) ?(\d{1,3})")
+OWN_VIEW = ["id", "title", "keyphrase 1"]  # how a table begins that `karat predict -o FILE.csv` wrote
 SEPARATORS = ("||", ";", "；", "|", "\n", "、")  # any of which settles it where a cell has it
 LEAST_PIECES, LONGEST_PIECE = 2.5, 5  # of cells that are parted at commas: pieces on average; words of one
 _WEB_OF_SCIENCE = {"PT", "AU", "TI", "SO"}  # among whose columns ID are keywords, and no id
@@ -77,6 +82,7 @@ class Guess:
 
     fields: Fields
     path: str
+    own: bool = False  # what `karat predict -o FILE.csv` wrote, in which formulas are guarded
 
     def option(self) -> str:
         """What `--fields` says to read the table in the same way."""
@@ -99,8 +105,15 @@ def guess(path: str, container: str, role: Role) -> Guess | None:
     enough = "keyphrases" in columns or (role == "corpus" and "text" in columns)
     if own or not enough or ("keyphrases" in there[0] and {"text", "title"} & {*there[0]} | {"run"} & {role}):
         return None
-    cells = [str(row[columns["keyphrases"]] or "") for row in there] if "keyphrases" in columns else []
-    return Guess(Fields(columns, separator_of(cells)), path)
+    fields = Fields(columns, _separator(there, columns))
+    return Guess(fields, path, own=list(there[0])[:3] == OWN_VIEW)
+
+
+def _separator(there: Sequence[Record], columns: dict[str, str]) -> str:
+    column = columns.get("keyphrases", "")
+    if column not in there[0]:
+        return "\n" if column else ";"  # several columns, which are joined by line breaks, or none
+    return separator_of([str(row[column] or "") for row in there])
 
 
 def _columns(there: Sequence[Record], role: Role) -> dict[str, str]:
@@ -118,7 +131,16 @@ def _columns(there: Sequence[Record], role: Role) -> dict[str, str]:
             candidates = [name for name in candidates if _distinct([row.get(name) for row in there])]
         if candidates:
             found[field] = candidates[0]
+        elif field == "keyphrases" and (numbered := _numbered(plain)):
+            found[field] = "+".join(numbered)
     return found
+
+
+def _numbered(plain: Mapping[str, str]) -> list[str]:
+    """The columns `keyword 1`, `keyword 2`, ..., in the order of their numbers."""
+    found = {name: _NUMBERED.fullmatch(each) for name, each in plain.items()}
+    named = {name: match for name, match in found.items() if match is not None and match[1] in NAMES["keyphrases"]}
+    return sorted(named, key=lambda name: int(named[name][2]))
 
 
 def _distinct(values: Sequence[object]) -> bool:
@@ -162,24 +184,36 @@ class _Guessed:
             raise InputError(f"{path}: no column sounds like what a {role} has ({known}); name them with --fields")
         self.found = found
 
-    def __call__(self) -> Iterator[Batch[Document]] | Iterator[Batch[Prediction]]:
+    def __call__(self) -> Iterator[Batch[Any]]:
         """The documents or predictions."""
-        by = corpus_by if self.role == "corpus" else run_by
-        return by(self.found.fields, self.path)()
+        by: Any = corpus_by if self.role == "corpus" else run_by
+        batches: Iterator[Batch[Any]] = by(self.found.fields, self.path)()
+        return map(_without_guards, batches) if self.found.own else batches
 
     def notes(self) -> list[str]:
         """The columns that were guessed."""
-        return [self.found.note()]
+        return [] if self.found.own else [self.found.note()]
+
+
+def _without_guards(batch: Batch[Any]) -> Batch[Any]:
+    """The records as they were before cells that look like formulas were guarded."""
+    held = []
+    for record in batch.records():
+        phrases = [unguarded(phrase or "") for phrase in record.keyphrases or ()]
+        title = {"title": unguarded(record.title or "")} if isinstance(record, Document) else {}
+        identifier = unguarded(record.id) if isinstance(record.id, str) else record.id
+        held.append(msgspec.structs.replace(record, id=identifier, keyphrases=phrases, **title))
+    return Batch([text_of_id(record.id) for record in held], held, batch.places)
 
 
 def corpus(path: str) -> Batches[Document]:
     """The documents of a table."""
-    return _Guessed(path, "corpus")  # type: ignore[return-value]
+    return _Guessed(path, "corpus")
 
 
 def run(path: str) -> Batches[Prediction]:
     """The predictions of a table."""
-    return _Guessed(path, "run")  # type: ignore[return-value]
+    return _Guessed(path, "run")
 
 
 _OF_THE_FIELD = ({"title", "abstract", "keywords"}, {"title", "abstract", "keyword"}, {"title", "question", "tags"})
