@@ -327,10 +327,13 @@ def save_run(path: str, predictions: Iterable[Prediction]) -> None:
 
 
 def with_keywords(text: str, path: str, phrases: Mapping[str, Sequence[Phrase]]) -> tuple[str, int]:
-    """(a file with the keywords of some entries added or replaced, how many were replaced); the rest stays as it is."""
+    """(a file with the keywords of some entries added or replaced, how many were replaced).
+
+    The rest stays as it is, and so does an entry for which there is no phrase.
+    """
     pieces, at, replaced = [], 0, 0
     for entry in entries_of(text, path):
-        if entry.key not in phrases:
+        if not phrases.get(entry.key):
             continue
         old = next((entry.fields[name] for name in KEYWORDS if name in entry.fields), None)
         mark = ";" if old is not None and ";" in old.text else ","
