@@ -16,10 +16,9 @@ from karat.analyses.consistency.vocabulary import read_vocabulary
 from karat.embed import embedder
 from karat.embed.cache import Cache
 from karat.embed.model import read_model
-from karat.formats import FORMATS
+from karat.formats import FORMATS, docx, html, pdf
 from karat.formats.human import read_judged
 from karat.formats.pairs import read_pairs
-from karat.formats.pdf import title_and_text
 from karat.formats.reported import read_reported
 from karat.formats.reviews import read_accepted
 from karat.llm.ask import read_prompt
@@ -115,15 +114,18 @@ def _read_run(path: str, how: dict[str, str]) -> None:
 
 
 def _documents(path: str, how: dict[str, str]) -> None:
-    list(documents_at(path).corpus)
+    list(documents_at(path))
 
 
 def _predicted(path: str, how: dict[str, str]) -> None:
     karat.predict(path, "multipartiterank", n=3)
 
 
-def _pdf(path: str, how: dict[str, str]) -> None:
-    title_and_text(Path(path).read_bytes() if Path(path).is_file() else b"")
+def _office(path: str, how: dict[str, str]) -> None:
+    content = Path(path).read_bytes() if Path(path).is_file() else b""
+    attempt(
+        *(lambda read=read: read(content) for read in (pdf.title_and_text, docx.title_and_text, html.title_and_text))
+    )
 
 
 # ---------------------------------------------------------------------------------------------- results
@@ -309,7 +311,7 @@ READERS = {
     "run": Reader("samples", _read_run, share=14),
     "documents": Reader("documents", _documents),
     "predict": Reader("documents", _predicted),
-    "pdf": Reader("documents", _pdf),
+    "pdf": Reader("documents", _office),
     "results": Reader("results", _results, share=10),
     "compare": Reader("results", _compared, share=4),
     "check": Reader("results", _checked, share=5),

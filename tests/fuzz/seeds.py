@@ -22,6 +22,7 @@ from karat.embed.cache import Cache
 from karat.llm.client import Answer, Usage
 from karat.llm.store import Question, Store
 from karat.models.train import train
+from tests.folders import docx_of, html_of
 from tests.formats.samples import gzipped, json_lines, json_list, parquet_table, zstandardised
 from tests.fuzz.case import Files
 from tests.models.papers import pdf_of
@@ -294,6 +295,16 @@ def documents() -> tuple[Files, ...]:
             "d.csv": b"id,text\n1,Neural networks learn.\n",
         },
         {"corpus.jsonl": CORPUS},
+        {"a.docx": docx_of("Libraries", [TEXT])},
+        {"a.html": html_of("Libraries", [TEXT])},
+        {
+            "a.docx": docx_of("Libraries", [TEXT]),
+            "a.key": b"libraries\n",
+            "b.html": html_of("Libraries", [TEXT]),
+            "b.tsv": b"<http://x.org/1>\tlibraries\n",
+            "c.pdf": pdfs()[0]["a.pdf"],
+            "sub/d.md": b"# Libraries\n" + text,
+        },
     )
 
 

@@ -279,7 +279,7 @@ def predicted(
     where that is to be no run; what is done so far is kept beside it all the same.
     """
     if not isinstance(corpus, Corpus):
-        corpus = documents_at(corpus)
+        corpus = documents_at(corpus, jobs=options.work.jobs)
     if model.asks_endpoint:
         return _by_endpoint(corpus, model, options, output, finish)
     common, notes = _common_options(corpus, model, options)
