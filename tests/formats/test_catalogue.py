@@ -134,6 +134,18 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     assert {cell.data_type for row in sheet.iter_rows() for cell in row} == {"s"}
 
 
+@pytest.mark.parametrize("form", ["bib", "ris", "jsonld"])
+def test_nothing_in_a_catalogue_acts_on_its_reader(form: str) -> None:
+    hostile = "\x1b[2J\x9b\u202e\n@article{x, title = {}} ER  - \\input{/etc/passwd}"
+    content, _ = catalogue.catalogue(form, [catalogue.Row(hostile, hostile, [hostile, "\nTY  - JOUR"])])
+    text = content.decode()
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+    assert text.count("\nTY  - ") == 0
+    if form == "bib":
+        assert len(bibtex.entries_of(text, "x")) == 1
+        assert "\\input" not in text
+
+
 def test_a_run_is_written_into_the_catalogue_of_its_corpus(tmp_path: Path) -> None:
     (tmp_path / "library.bib").write_text(LIBRARY)
     run = karat.Run.of([{"id": "smith20", "keyphrases": ["waggle dances"], "scores": [0.5]}])

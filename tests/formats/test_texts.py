@@ -118,6 +118,11 @@ def test_scripts_styles_and_menus_of_a_page_are_no_text() -> None:
         ("<p hidden>no</p><p>yes<template>no</template></p>", (None, "yes")),
         ("<table><tr><td>a</td><td>b</td></tr></table>", (None, "a\nb")),
         ("plain words", (None, "plain words")),
+        (
+            "<div>Press S</div><main><h1>Bees</h1><p>They dance in the hive.</p></main>",
+            ("Bees", "They dance in the hive."),
+        ),
+        ("<main>Loading</main><p>Bees dance in the hive.</p>", (None, "Loading\nBees dance in the hive.")),
     ],
 )
 def test_a_page_is_read_as_it_is_seen(page: str, found: tuple[str | None, str]) -> None:

@@ -44,6 +44,7 @@ ALONE = tuple(suffix for suffix in SUFFIXES if suffix not in TEXT.suffixes)  # a
 MARK = "#"  # between the path of a corpus in a folder and the id of a document
 BATCH = 100  # documents that are read at a time
 FIRST_DOCUMENTS = 10  # that are looked at to tell a corpus from a run
+MOST_TRIED = 20  # files of records that are opened to see whether a folder holds corpora
 MOST_NAMED = 20  # files of a note
 _OWN = "~$"  # how the names of files begin by which Word marks what is open
 
@@ -423,9 +424,10 @@ def _fits(head: Head) -> bool:
         return os.path.isfile(head.path) and suffix_of(head.path) in ALONE
     if holds(head, ".abstr", ".final"):
         return False
-    return any(suffix_of(name) in (*SUFFIXES, KEYS) for name in head.names) or any(
-        suffix_of(name) in RECORDS and _holds_documents(os.path.join(head.path, name)) for name in head.names
-    )
+    if any(suffix_of(name) in (*SUFFIXES, KEYS) for name in head.names):
+        return True
+    records = (os.path.join(head.path, name) for name in head.names if suffix_of(name) in RECORDS)
+    return any(map(_holds_documents, islice(records, MOST_TRIED)))
 
 
 FORMAT = Format(
