@@ -227,14 +227,28 @@ def test_texts_and_keys_apart_may_be_of_any_kind(tmp_path: Path) -> None:
 
 
 def test_texts_without_references_among_texts_with_them_are_counted(tmp_path: Path) -> None:
-    for name in ("a.txt", "README.txt"):
+    for name in ("a.txt", "info.txt", "README.md"):
         (tmp_path / name).write_text("bees")
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-")  # a paper, of which a.txt is the text
     (tmp_path / "a.key").write_text("bees\n")
     corpus = karat.read(tmp_path)
     assert corpus.ids == ["a"]
-    assert corpus.notes == ("left out 1 text without references, as others have some",)
+    assert corpus.notes == (
+        "left out what tells of the folder itself: README",
+        "left out 1 text without references, as others have some",
+        "left out 1 file of documents that are there in another form: a.pdf",
+    )
     (tmp_path / "b.md").write_text("ants")
-    assert karat.read(tmp_path).ids == ["README", "a", "b"]
+    assert karat.read(tmp_path).ids == ["a", "b", "info"]
+
+
+def test_a_readme_is_a_document_only_where_it_is_alone_or_has_references(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Bees\nThey dance.")
+    assert karat.read(tmp_path).ids == ["README"]
+    (tmp_path / "a.md").write_text("ants")
+    assert karat.read(tmp_path).ids == ["a"]
+    (tmp_path / "README.key").write_text("bees\n")
+    assert karat.read(tmp_path).ids == ["README", "a"]
 
 
 def test_what_is_written_into_the_folder_is_no_document(tmp_path: Path) -> None:
