@@ -30,7 +30,7 @@ def parse(path: str, handler: Handler) -> None:
     parser.StartElementHandler = handler.start
     parser.EndElementHandler = handler.end
     parser.CharacterDataHandler = handler.characters
-    parser.EntityDeclHandler = _refuse_entities
+    parser.EntityDeclHandler = refuse_entities
     try:
         for piece in pieces(path):
             parser.Parse(piece)
@@ -44,5 +44,6 @@ def parse(path: str, handler: Handler) -> None:
         raise InputError(f"{path}:{parser.CurrentLineNumber}: {brief(str(error))}") from None
 
 
-def _refuse_entities(*_: object) -> None:
+def refuse_entities(*_: object) -> None:
+    """Takes the declaration of an entity. Raises ValueError, always."""
     raise ValueError("an entity is declared (<!ENTITY), which is not read; write the text itself")
