@@ -23,6 +23,7 @@ EXTRAS = {
     "xlsxwriter": "xlsx",
     "pandas": "pandas",
     "polars": "polars",
+    "rdflib": "vocabulary",
 }
 
 

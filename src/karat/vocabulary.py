@@ -91,7 +91,7 @@ class Vocabulary:
 
     name: str
     concepts: tuple[Concept, ...]
-    origin: str = "memory"
+    origin: str = field(default="memory", compare=False)
     options: VocabularyOptions = field(default_factory=VocabularyOptions)
     cut: tuple[tuple[str, str], ...] = ()  # links (narrower, broader) that were left out, since they close a cycle
     loose: int = 0  # links to concepts that are not there
@@ -126,6 +126,9 @@ class Vocabulary:
 
     def __contains__(self, uri: object) -> bool:
         return uri in self.numbers
+
+    def __hash__(self) -> int:
+        return hash((self.hash, self.options))
 
     def __reduce__(self) -> tuple[Any, ...]:  # what is computed of it is not sent to other processes
         return Vocabulary, (self.name, self.concepts, self.origin, self.options, self.cut, self.loose)

@@ -12,7 +12,7 @@ from typing import Any
 
 import karat
 import karat.models.all  # before any model by itself: models are listed in the order of their registration
-from karat.analyses.consistency.vocabulary import read_vocabulary
+from karat.formats.vocabulary import read_vocabulary
 from karat.embed import embedder
 from karat.embed.cache import Cache
 from karat.embed.model import read_model

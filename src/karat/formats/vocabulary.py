@@ -25,7 +25,7 @@ from karat.formats.output import writing
 from karat.formats.xml import refuse_entities
 from karat.libraries import library
 from karat.options import options_from, public
-from karat.text.unicode import composed
+from karat.text.unicode import key_of
 from karat.vocabulary import (
     KINDS,
     Concept,
@@ -125,11 +125,6 @@ def _name(path: str) -> str:
 
 
 # ---------------------------------------------------------------------------------------------- lists of terms
-
-
-def key_of(name: str) -> str:
-    """A name as it is compared with others: in lower case, and in one spelling of its characters."""
-    return " ".join(composed(name.lower()).split())
 
 
 def _terms(path: str) -> Vocabulary:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
-from karat.embed import embedder
+from karat.embed import Embedder, Vectors, embedder
 from karat.protocol import Matching
 from karat.similarity.nearest import ROUNDING, Near, nearest_by_cosine, nearest_by_letters, of_length_1
 from karat.text.normalise import normaliser_of
@@ -101,32 +101,15 @@ class Concepts:
         return self._owners[place]
 
     @cached_property
-    def _embedder(self):  # type: ignore[no-untyped-def]
+    def _embedder(self) -> Embedder:
         return embedder(self.vocabulary.options.model or "hash")
 
     @cached_property
-    def _vectors(self):  # type: ignore[no-untyped-def]
+    def _vectors(self) -> Vectors:
         return of_length_1(self._embedder, self._keys)
 
 
+@lru_cache(maxsize=8)
 def concepts_for(vocabulary: Vocabulary, matching: Matching) -> Concepts:
     """The concepts of a vocabulary for a way of matching, made once in a process."""
-    return _made(vocabulary.signature(), matching, _Held(vocabulary))
-
-
-class _Held:
-    """A vocabulary that is equal to any other, so that a cache goes by its signature."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.vocabulary = vocabulary
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Held)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-@lru_cache(maxsize=8)
-def _made(_signature: str, matching: Matching, held: _Held) -> Concepts:
-    return Concepts(held.vocabulary, normaliser_of(matching).many)
+    return Concepts(vocabulary, normaliser_of(matching).many)
