@@ -208,6 +208,15 @@ class Vocabulary:
         tops = [n for n, up in enumerate(self.broader) if not up]
         return tops[0] if len(tops) == 1 and len(self) > 1 else None
 
+    @cached_property
+    def above_all(self) -> tuple[Any, Any]:
+        """The ancestors of all concepts in one array, without the root, and where those of each begin in it."""
+        import numpy as np
+
+        lists = [[up for up in each if up != self.root] for each in self.ancestors]
+        starts = np.cumsum([0, *map(len, lists)])
+        return starts, np.array([up for each in lists for up in each], dtype=np.int64)
+
     # ------------------------------------------------------------------------------------------ signature
 
     @cached_property

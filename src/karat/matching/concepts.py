@@ -8,10 +8,14 @@ others in the place of the phrase's own stems; no two concepts have the same.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Literal, NamedTuple
+from itertools import compress
+from typing import Any, Literal, NamedTuple
 
+import msgspec
+
+from karat.corpus import PER_PHRASE, Prediction
 from karat.embed import Embedder, Vectors, embedder
 from karat.protocol import Matching
 from karat.similarity.nearest import ROUNDING, Near, nearest_by_cosine, nearest_by_letters, of_length_1
@@ -21,9 +25,9 @@ from karat.vocabulary import Vocabulary
 
 How = Literal["exact", "stem", "similar"]
 HOW: dict[How, str] = {
-    "exact": "a label as it is written, whatever its case",
-    "stem": "by the stems of a label",
-    "similar": "by the label that is most like",
+    "exact": "a label, whatever its case",
+    "stem": "a label by its stems",
+    "similar": "most like a label",
 }
 REMEMBERED = 1 << 18  # phrases whose nearest label is kept
 
@@ -70,6 +74,10 @@ class Concepts:
                 found[n] = near
         return found
 
+    def of_form(self, form: str) -> int:
+        """The concept of a form: its own, or the stems of a label; -1 where there is none."""
+        return self.numbers.get(form, self._by_form.get(form, -1))
+
     def _same(self, surface: str, form: str) -> Found:
         number = self._by_key.get(key_of(surface))
         if number is not None:
@@ -113,3 +121,37 @@ class Concepts:
 def concepts_for(vocabulary: Vocabulary, matching: Matching) -> Concepts:
     """The concepts of a vocabulary for a way of matching, made once in a process."""
     return Concepts(vocabulary, normaliser_of(matching).many)
+
+
+def with_concepts(
+    predictions: Sequence[Prediction], concepts: Concepts, matching: Matching, preferred: bool = False
+) -> list[Prediction]:
+    """Predictions with the concepts of their phrases and how these were found.
+
+    Phrases that are none are left out where the vocabulary's options say so; with `preferred`, those that are one are
+    written as its preferred label.
+    """
+    surfaces = list(dict.fromkeys(phrase or "" for each in predictions for phrase in each.keyphrases or ()))
+    forms = normaliser_of(matching).many(surfaces)
+    known = dict(zip(surfaces, concepts.find(surfaces, forms), strict=True))
+    return [_with_concepts(each, known, concepts, preferred) for each in predictions]
+
+
+def _with_concepts(
+    prediction: Prediction, known: Mapping[str, Found], concepts: Concepts, preferred: bool
+) -> Prediction:
+    phrases = prediction.keyphrases or []
+    found = [known[phrase or ""] for phrase in phrases]
+    vocabulary = concepts.vocabulary
+    lists: dict[str, Sequence[Any] | None] = {name: getattr(prediction, name) for name in PER_PHRASE}
+    lists["concepts"] = [vocabulary.concepts[each.concept].uri if each.how else None for each in found]
+    lists["concepts_by"] = [each.how for each in found]
+    lists["keyphrases"] = [
+        vocabulary.shown(each.concept) if preferred and each.how else phrase
+        for phrase, each in zip(phrases, found, strict=True)
+    ]
+    kept = [bool(each.how) or not concepts.drops for each in found]
+    changed: dict[str, Any] = {
+        name: None if values is None else list(compress(values, kept)) for name, values in lists.items()
+    }
+    return msgspec.structs.replace(prediction, **changed)
