@@ -163,9 +163,9 @@ class ConceptScores(Displayed):
             for each in self.systems()
         )
         about = (
-            "references, assigned: concepts that are so in some document, of "
-            f"{len(self.vocabulary):,}; missed: references that the system assigns to no document. macro: mean over the "
-            "concepts that are a reference or assigned, 0 where there is nothing to divide by."
+            f"references, assigned: concepts that are so in some document, of {len(self.vocabulary):,}; missed: "
+            "references that the system assigns to no document. macro: mean over the concepts that are a reference or "
+            "assigned, 0 where there is nothing to divide by."
         )
         yield Table(head, "system", columns, rows, notes=[about])
         for each in self.counts:
@@ -242,7 +242,7 @@ def in_pass(reading: Pass, options: ConceptsOptions) -> Callable[[], ConceptScor
 
     def finish() -> ConceptScores:
         counts = [
-            ConceptCounts(system, *(sum(part.counts[s][column] for part in answers.parts) for column in range(3)))
+            ConceptCounts(system, *(np.sum([part.counts[s][k] for part in answers.parts], axis=0) for k in range(3)))
             for s, system in enumerate(reading.setup.systems)
         ]
         facts = {

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from karat import __version__
+from karat.analyses.vocabulary.show import vocabulary_notes
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, counted
 from karat.formats.reviews import NONE_ACCEPTED, Accepted, read_accepted
@@ -77,7 +78,7 @@ class ScoreOptions:
         metavar="FILE",
         complete="paths",
     )
-    join: MatchOptions = group(MatchOptions)
+    join: JoinOptions = group(MatchOptions)
     development: Development | None = development_option()
     work: WorkOptions = group(WorkOptions)
     shard: str | None = option(None, "Score every N-th document from the I-th on; then `results merge`.", metavar="I/N")
@@ -298,10 +299,15 @@ def _extra_notes(extra: Accepted, review: str | Path | None, signed: str | None)
 
 
 def _vocabulary_notes(vocabulary: Vocabulary | None, signed: str | None) -> list[str]:
-    own = None if vocabulary is None else vocabulary.signature()
-    if signed is not None and signed != own:
-        return [f"the signature is of other concepts (vocabulary={signed}); --vocabulary gives them"]
-    return []
+    notes = []
+    if vocabulary is not None:
+        others = "are left out" if vocabulary.options.unmapped == "drop" else "stay strings"
+        count = counted(len(vocabulary), "concept")
+        notes = [f"phrases are compared as concepts of {vocabulary.name} ({count}); those that are none {others}"]
+        notes += vocabulary_notes(vocabulary)
+    if signed is not None and (vocabulary is None or signed != vocabulary.signature()):
+        notes.append(f"the signature is of other concepts (vocabulary={signed}); --vocabulary gives them")
+    return notes
 
 
 # ---------------------------------------------------------------------------------------------- one chunk

@@ -191,7 +191,7 @@ def _quiet() -> Iterator[None]:
 def _store(rdflib: Any) -> Any:
     """Where rdflib puts triples: those of SKOS are kept, by predicate and subject, and all others dropped."""
 
-    class Store(rdflib.store.Store):  # type: ignore[misc, name-defined]
+    class Store(rdflib.store.Store):  # type: ignore[misc]
         """Triples by predicate and subject."""
 
         def __init__(self) -> None:

@@ -150,15 +150,8 @@ FAMILIES = (
     *("exact", "ranking", "approximate", "hierarchy", "soft", "semantic"),
     *("counts", "diversity", "confidence", "profile"),
 )
-_LIGHT = (
-    "exact",
-    "ranking",
-    "approximate",
-    "hierarchy",
-    "counts",
-    "profile",
-    "confidence",
-)  # these import nothing that is large
+# These import nothing that is large.
+_LIGHT = ("exact", "ranking", "approximate", "hierarchy", "counts", "profile", "confidence")
 
 
 class Metrics(Registry[Metric]):

@@ -101,10 +101,10 @@ class Mapped(Displayed):
         }
 
     def tables(self) -> Iterator[Table]:
-        """How many phrases are concepts; those that were found by similarity; the most frequent of those that are none."""
+        """How many phrases are concepts, which were found by similarity, and the most frequent that are none."""
         counts, total = self.counts(), sum(each.count for each in self.phrases)
         share = {how: each["count"] / total if total else None for how, each in counts.items()}
-        meanings = {**HOW, UNMAPPED: "no concept"}
+        meanings: dict[str, str] = {**HOW, UNMAPPED: "no concept"}
         rows = rows_of(
             (meanings[how], [each["phrases"], each["count"], Cell(share[how])]) for how, each in counts.items()
         )
