@@ -12,10 +12,10 @@ import pytest
 from scipy.stats import entropy
 
 import karat
-from karat.formats.vocabulary import read_vocabulary
 from karat.cli import karat as command
 from karat.embed import Vectors
 from karat.errors import InputError
+from karat.formats.vocabulary import read_vocabulary
 from karat.output import render
 from karat.text.abbreviations import abbreviates, explanations
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import karat
 import karat.models.all  # before any model by itself: models are listed in the order of their registration
-from karat.formats.vocabulary import read_vocabulary
 from karat.embed import embedder
 from karat.embed.cache import Cache
 from karat.embed.model import read_model
@@ -22,6 +21,7 @@ from karat.formats.pairs import read_pairs
 from karat.formats.pdf import title_and_text
 from karat.formats.reported import read_reported
 from karat.formats.reviews import read_accepted
+from karat.formats.vocabulary import read_vocabulary
 from karat.llm.ask import read_prompt
 from karat.llm.client import Usage, read_key
 from karat.llm.store import Store

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -167,7 +168,7 @@ def _triples(path: str, syntax: str) -> Triples:
     graph = rdflib.Graph(store=store, bind_namespaces="none")
     try:
         with _quiet():
-            graph.parse(data=content, format=syntax, publicID="about:vocabulary")
+            graph.parse(data=content, format=syntax, publicID="file:///")
     except RecursionError:
         raise InputError(f"{path}: not {_SHOWN[syntax]}: nested too deeply") from None
     except Exception as error:  # its errors are of many kinds
@@ -183,7 +184,9 @@ def _quiet() -> Iterator[None]:
     before = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         logger.setLevel(before)
 
@@ -193,6 +196,8 @@ def _store(rdflib: Any) -> Any:
 
     class Store(rdflib.store.Store):  # type: ignore[misc]
         """Triples by predicate and subject."""
+
+        context_aware = True  # which JSON-LD wants; the triples of all graphs are kept alike
 
         def __init__(self) -> None:
             super().__init__()
