@@ -115,6 +115,18 @@ def test_hierarchical_scores_on_ten_documents() -> None:
     assert f["value"] == pytest.approx(2 * 24 / (28 + 31))
 
 
+def test_the_example_of_kiritchenko_an_instance_of_g_is_taken_for_f() -> None:
+    # A is the root; B and C are below it, E is below both, G below E, F below C. The augmented sets are {C, F} and
+    # {B, C, E, G}: hP = 1/2, hR = 1/4.
+    links = {"a": "", "b": "a", "c": "a", "e": "b c", "f": "c", "g": "e"}
+    made = Vocabulary.of(
+        Concept(f"x:{name}", (Label(name),), tuple(f"x:{up}" for up in above.split())) for name, above in links.items()
+    )
+    corpus, run = [{"id": "1", "keyphrases": ["g"]}], [{"id": "1", "keyphrases": ["f"]}]
+    scores = karat.score(corpus, run, metrics=["hier_p@M", "hier_r@M", "hier_f@M"], vocabulary=made)
+    assert [row["value"] for row in scores.rows()] == pytest.approx([1 / 2, 1 / 4, 1 / 3])
+
+
 def test_hierarchical_scores_go_by_the_cutoff() -> None:
     # 5: bee alone, {b i a} of {B b i a}; 7: wind alone; 9: animals alone, {a} of {i a}.
     found = per_document("hier_f@1")
