@@ -111,6 +111,11 @@ CASES: dict[str, tuple[str, tuple[str, ...], Callable[[Path], Any]]] = {
         ("train", "copyrnn", "corpus.jsonl", "-o", "{folder}/new"),
         lambda folder: karat.train(folder / "corpus.jsonl", "copyrnn", output=folder / "new"),
     ),
+    "rdflib": (
+        "a SKOS thesaurus",
+        (*SCORE, "--vocabulary", "{folder}/thesaurus.ttl"),
+        lambda folder: karat.read_vocabulary(folder / "thesaurus.ttl"),
+    ),
     "pandas": ("to_pandas()", (), lambda folder: scored(folder).to_pandas()),
     "polars": ("to_polars()", (), lambda folder: scored(folder).to_polars()),
 }
@@ -127,6 +132,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "run.jsonl").write_text('{"id": "d1", "keyphrases": ["finch"]}\n')
     (tmp_path / "corpus.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd\x00")
     (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.4\n")
+    (tmp_path / "thesaurus.ttl").write_text("@prefix a: <http://a.org/> .\n")
     for name, kind in (("encoder", "bert"), ("marian", "marian")):
         (tmp_path / name).mkdir()
         for file in (*NEEDED, "model.safetensors"):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn import metrics
 
 import karat
 from benchmarks.made_corpus import write_corpus
@@ -239,7 +240,6 @@ def test_a_vocabulary_has_to_be_named() -> None:
 
 
 def test_the_figures_are_those_of_scikit_learn_on_a_made_corpus(tmp_path: Path) -> None:
-    metrics = pytest.importorskip("sklearn.metrics")
     made = write_corpus(tmp_path, 300, seed=5)
     vocabulary = made_thesaurus(200, seed=5, corpus=made.corpus)
     dropped = vocabulary.configured(VocabularyOptions(unmapped="drop"))

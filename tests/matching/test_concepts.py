@@ -163,8 +163,6 @@ def test_of_variants_one_that_is_a_concept_stands_for_the_reference() -> None:
 
 @pytest.mark.parametrize("protocol", sorted(PRESETS))
 def test_every_protocol_finds_labels_of_one_concept(protocol: str) -> None:
-    if PRESETS[protocol].matching.tokenizer == "spacy":
-        pytest.importorskip("spacy")
     corpus = [{"id": "1", "text": "decision trees", "keyphrases": ["decision trees", "support vector machines"]}]
     run = [{"id": "1", "keyphrases": ["decision tree", "svm"]}]
     found = values(corpus, run, "r@M", "r@M:present", "r@M:absent", protocol=protocol, vocabulary=SMALL)

@@ -52,7 +52,7 @@ class VocabularyDescription(Displayed):
                 labels[label.language][label.kind] += 1
             concepts.update({label.language for label in concept.labels})
         return [
-            {"language": language or None, "concepts": concepts[language]}
+            {"vocabulary": self.vocabulary.name, "language": language or None, "concepts": concepts[language]}
             | {kind: labels[language][kind] for kind in KINDS}
             for language in self.vocabulary.languages
         ]
