@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from karat.errors import InputError, unknown
+from karat.errors import InputError, counted, unknown
 from karat.options import option, options_from
 
 LabelKind = Literal["preferred", "alternative", "hidden"]
@@ -85,7 +85,7 @@ class VocabularyOptions:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Vocabulary:
     """Concepts in their order, and the options by which phrases are mapped to them."""
 
@@ -93,8 +93,8 @@ class Vocabulary:
     concepts: tuple[Concept, ...]
     origin: str = field(default="memory", compare=False)
     options: VocabularyOptions = field(default_factory=VocabularyOptions)
-    cut: tuple[tuple[str, str], ...] = ()  # links (narrower, broader) that were left out, since they close a cycle
-    loose: int = 0  # links to concepts that are not there
+    cut: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # (narrower, broader): links that close a cycle
+    loose: int = field(default=0, compare=False)  # how many links lead to concepts that are not there
 
     @classmethod
     def of(cls, concepts: Iterable[Concept], name: str = "vocabulary", origin: str = "memory") -> Vocabulary:
@@ -117,6 +117,9 @@ class Vocabulary:
             replace(each, broader=tuple(u for u in links[each.uri] if (each.uri, u) not in cut)) for each in given
         )
         return cls(name, kept, origin, cut=tuple(cut), loose=loose)
+
+    def __repr__(self) -> str:
+        return f"<Vocabulary {self.name!r}: {counted(len(self), 'concept')}>"
 
     def __len__(self) -> int:
         return len(self.concepts)

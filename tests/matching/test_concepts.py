@@ -49,6 +49,17 @@ def test_a_phrase_is_found_as_it_is_written_then_by_its_stems() -> None:
     ]
 
 
+def test_a_hyphen_may_part_the_words_of_a_phrase_or_of_a_label() -> None:
+    made = Vocabulary.of([Concept("x:1", (Label("decision making"),)), Concept("x:2", (Label("out-of-print books"),))])
+    assert found(mapping(made), "decision-making", "Decision-Makings", "out of print book", "decisionmaking", "-") == [
+        ("x:1", "stem"),
+        ("x:1", "stem"),
+        ("x:2", "stem"),
+        (None, None),
+        (None, None),
+    ]
+
+
 def test_only_labels_of_the_language_count_and_those_without_one() -> None:
     assert found(mapping(language="de"), "machine learning", "Maschinelles Lernen", "decision tree") == [
         (None, None),

@@ -276,10 +276,11 @@ def _concepts_first(
 ) -> tuple[list[str], list[tuple[int, str]]]:
     """The same variants, with one that is a concept in the first place of each reference that has such."""
     assert forms.concepts is not None
-    known = forms.concepts.numbers
+    texts = list(dict.fromkeys([*(first[reference] for reference, _ in further), *(text for _, text in further)]))
+    known = {text: form in forms.concepts.numbers for text, form in zip(texts, forms.of(texts), strict=True)}
     first, rest = list(first), []
-    for (reference, text), form in zip(further, forms.of([text for _, text in further]), strict=True):
-        if form in known and forms.of([first[reference]])[0] not in known:
+    for reference, text in further:
+        if known[text] and not known[first[reference]]:
             first[reference], text = text, first[reference]
         rest.append((reference, text))
     return first, rest

@@ -48,6 +48,7 @@ class Concepts:
 
     def __init__(self, vocabulary: Vocabulary, stems: Callable[[Sequence[str]], list[str]]) -> None:
         self.vocabulary = vocabulary
+        self._stems = stems
         self.drops = vocabulary.options.unmapped == "drop"
         listed = [(number, label.text) for number, label in vocabulary.labels()]
         self._owners = [number for number, _ in listed]
@@ -56,9 +57,13 @@ class Concepts:
         self._by_form: dict[str, int] = {}
         own: dict[int, list[str]] = defaultdict(list)
         for number, key, form in zip(self._owners, self._keys, stems([text for _, text in listed]), strict=True):
-            self._by_key.setdefault(key, number)
+            if key:
+                self._by_key.setdefault(key, number)
             if form and self._by_form.setdefault(form, number) == number:
                 own[number].append(form)
+        hyphened = [(number, text) for number, text in listed if "-" in text]
+        for (number, _), form in zip(hyphened, self._parted([text for _, text in hyphened]), strict=True):
+            self._by_form.setdefault(form, number)
         uris = [each.uri for each in vocabulary.concepts]
         self.forms = [own[number][0] if own[number] else key_of(uri) for number, uri in enumerate(uris)]
         self.numbers = {form: number for number, form in enumerate(self.forms)}  # by form
@@ -68,11 +73,19 @@ class Concepts:
     def find(self, surfaces: Sequence[str], forms: Sequence[str]) -> list[Found]:
         """What each phrase is, given as it is written and by its stems."""
         found = [self._same(surface, form) for surface, form in zip(surfaces, forms, strict=True)]
+        hyphened = [n for n, each in enumerate(found) if each is NOTHING and "-" in surfaces[n]]
+        for n, form in zip(hyphened, self._parted([surfaces[n] for n in hyphened]), strict=True):
+            if form in self._by_form:
+                found[n] = Found(self._by_form[form], "stem")
         if self.vocabulary.options.similar is not None:
             rest = [n for n, each in enumerate(found) if each is NOTHING and forms[n]]
             for n, near in zip(rest, self._similar([key_of(surfaces[n]) for n in rest]), strict=True):
                 found[n] = near
         return found
+
+    def _parted(self, surfaces: Sequence[str]) -> list[str]:
+        """The stems of phrases in which a hyphen parts words."""
+        return self._stems([surface.replace("-", " ") for surface in surfaces])
 
     def of_form(self, form: str) -> int:
         """The concept of a form: its own, or the stems of a label; -1 where there is none."""
