@@ -234,7 +234,7 @@ class Vocabulary:
 
         >>> bees = Vocabulary.of([Concept("bees", (Label("bees"),))], "bees")
         >>> bees.configured(VocabularyOptions(unmapped="drop")).signature()
-        'bees:1fee9adcbc4a08ba:unmapped=drop'
+        'bees:f74d29e3830aa31d:unmapped=drop'
         """
         plain = "".join("_" if c in ",:=" or c.isspace() else c for c in self.name)
         own = [(each.name, getattr(self.options, each.name), each.default) for each in fields(self.options)]

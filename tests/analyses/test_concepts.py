@@ -65,7 +65,7 @@ def rows(*metrics: str, **options: Any) -> list[dict[str, Any]]:
 
 def per_document(metric: str, **options: Any) -> list[float]:
     [score] = karat.score(CORPUS, RUN, metrics=[metric], vocabulary=NATURE, **options).scores
-    return score.per_document().tolist()
+    return [float(value) for value in score.per_document()]
 
 
 def test_precision_and_recall_of_concepts_on_ten_documents() -> None:

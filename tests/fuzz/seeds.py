@@ -316,7 +316,7 @@ def vocabulary() -> tuple[Files, ...]:
 
     graph = rdflib.Graph().parse(data=TURTLE, format="turtle")
     others = {"nt": "nt", "rdf": "xml", "jsonld": "json-ld"}
-    made = {f"vocabulary.{suffix}": graph.serialize(format=syntax).encode() for suffix, syntax in others.items()}
+    made: Files = {f"vocabulary.{suffix}": graph.serialize(format=syntax).encode() for suffix, syntax in others.items()}
     return (
         {"vocabulary.txt": head(GOLDEN / "vocabulary.txt", 8)},
         {"vocabulary.ttl": TURTLE.encode()},

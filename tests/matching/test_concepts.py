@@ -229,7 +229,7 @@ def test_several_processes_and_several_verbs_see_the_concepts() -> None:
 
 # ---------------------------------------------------------------------------------------------- runs with concepts
 
-RUN = [
+RUN: list[dict[str, Any]] = [
     {"id": "1", "keyphrases": ["SVMs", "kernel", "Machine Learning"], "scores": [0.9, 0.5, 0.1]},
     {"id": "2", "keyphrases": [], "kinds": []},
     {"id": "3", "keyphrases": ["kernel", None, "svm"], "kinds": ["present", "absent", "absent"]},

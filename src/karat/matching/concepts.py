@@ -63,7 +63,8 @@ class Concepts:
                 own[number].append(form)
         hyphened = [(number, text) for number, text in listed if "-" in text]
         for (number, _), form in zip(hyphened, self._parted([text for _, text in hyphened]), strict=True):
-            self._by_form.setdefault(form, number)
+            if form:
+                self._by_form.setdefault(form, number)
         uris = [each.uri for each in vocabulary.concepts]
         self.forms = [own[number][0] if own[number] else key_of(uri) for number, uri in enumerate(uris)]
         self.numbers = {form: number for number, form in enumerate(self.forms)}  # by form

@@ -104,7 +104,7 @@ class Mapped(Displayed):
         """How many phrases are concepts, which were found by similarity, and the most frequent that are none."""
         counts, total = self.counts(), sum(each.count for each in self.phrases)
         share = {how: each["count"] / total if total else None for how, each in counts.items()}
-        meanings: dict[str, str] = {**HOW, UNMAPPED: "no concept"}
+        meanings = {str(how): what for how, what in HOW.items()} | {UNMAPPED: "no concept"}
         rows = rows_of(
             (meanings[how], [each["phrases"], each["count"], Cell(share[how])]) for how, each in counts.items()
         )
