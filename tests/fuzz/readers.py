@@ -12,7 +12,6 @@ from typing import Any
 
 import karat
 import karat.models.all  # before any model by itself: models are listed in the order of their registration
-from karat.analyses.consistency.vocabulary import read_vocabulary
 from karat.embed import embedder
 from karat.embed.cache import Cache
 from karat.embed.model import read_model
@@ -21,6 +20,7 @@ from karat.formats.human import read_judged
 from karat.formats.pairs import read_pairs
 from karat.formats.reported import read_reported
 from karat.formats.reviews import read_accepted
+from karat.formats.vocabulary import read_vocabulary
 from karat.llm.ask import read_prompt
 from karat.llm.client import Usage, read_key
 from karat.llm.store import Store
@@ -294,7 +294,13 @@ def _reformulations(path: str, how: dict[str, str]) -> None:
 
 def _vocabulary(path: str, how: dict[str, str]) -> None:
     read_vocabulary(path)
-    karat.render(karat.consistency(run(), vocabulary=path), "md")
+    attempt(
+        lambda: karat.render(karat.consistency(run(), vocabulary=path), "md"),
+        lambda: karat.render(karat.show_vocabulary(path), "latex"),
+        lambda: karat.render(karat.map_concepts(run(), vocabulary=f"{path},similar=0.8"), "html"),
+        lambda: karat.render(karat.concepts(corpus(), run(), vocabulary=path, missing="empty"), "typst"),
+        lambda: karat.score(corpus(), run(), metrics=["f1@5", "hier_f@5"], vocabulary=path, missing="empty"),
+    )
 
 
 def _prompt(path: str, how: dict[str, str]) -> None:
@@ -332,7 +338,7 @@ READERS = {
     "pairs": Reader("pairs", _pairs, share=4),
     "reviews": Reader("reviews", _reviews, share=4),
     "reformulations": Reader("reformulations", _reformulations, share=3),
-    "vocabulary": Reader("vocabulary", _vocabulary),
+    "vocabulary": Reader("vocabulary", _vocabulary, share=6),
     "prompt": Reader("prompt", _prompt),
     "key": Reader("key", lambda path, how: read_key(path), share=1),
 }

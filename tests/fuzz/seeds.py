@@ -313,6 +313,29 @@ def key_of(texts: tuple[str, ...]) -> str:
     return blake2b("\0".join(texts).encode(), digest_size=4).hexdigest()
 
 
+TURTLE = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix : <http://example.org/> .
+:index a skos:Concept ; skos:prefLabel "index"@en, "Index"@de ; skos:altLabel "indexing"@en ; skos:narrower :model .
+:model a skos:Concept ; skos:prefLabel "wavelet models"@en ; skos:hiddenLabel "model"@en ; skos:notation "1.2" .
+:robot a skos:Concept ; skos:prefLabel "robots"@en ; skos:broader :model, :robot ; skos:altLabel "index"@en .
+"""
+
+
+def vocabulary() -> tuple[Files, ...]:
+    """A list of terms, and a thesaurus in every syntax."""
+    import rdflib
+
+    graph = rdflib.Graph().parse(data=TURTLE, format="turtle")
+    others = {"nt": "nt", "rdf": "xml", "jsonld": "json-ld"}
+    made: Files = {f"vocabulary.{suffix}": graph.serialize(format=syntax).encode() for suffix, syntax in others.items()}
+    return (
+        {"vocabulary.txt": head(GOLDEN / "vocabulary.txt", 8)},
+        {"vocabulary.ttl": TURTLE.encode()},
+        {"vocabulary.ttl.gz": gzipped(TURTLE.encode())},
+        *({name: content} for name, content in made.items()),
+    )
+
+
 _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     "results": results,
     "kea": kea,
@@ -332,7 +355,7 @@ _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     "judged": cache(lambda: records("human", _golden("human.pairs.jsonl"))),
     "pairs": cache(lambda: records("pairs", PAIRS)),
     "reformulations": cache(lambda: records("made", REFORMULATED)[:1] + records("made", REFORMULATED)[5:6]),
-    "vocabulary": lambda: ({"vocabulary.txt": head(GOLDEN / "vocabulary.txt", 8)},),
+    "vocabulary": cache(vocabulary),
     "vectors": lambda: (
         {"vectors.txt": WORD_VECTORS.encode()},
         {"vectors.txt": WORD_VECTORS.partition("\n")[2].encode()},

@@ -233,7 +233,7 @@ def _options(
         concurrency=min(options["jobs"] or 4, MOST_REQUESTS),
         tell=tell,
     )
-    return PredictOptions(n=options["n"], language=options["language"], asking=asking)
+    return PredictOptions(n=options["n"], language=options["language"], vocabulary=options["vocabulary"], asking=asking)
 
 
 def _forecast(chosen: ModelSpec, given: Corpus, options: PredictOptions) -> None:
