@@ -22,11 +22,13 @@ from karat.formats.base import quoted
 from karat.formats.files import STDIN, check_compression, first_line, open_bytes, read_whole, without_compression
 from karat.formats.folders import whole_text
 from karat.formats.head import Head
+from karat.text.languages import guess, named
 
 TEXTS = (".txt", ".text", ".md", ".markdown")
 RECORDS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 PDF = ".pdf"
 FIRST_DOCUMENTS = 10  # that are looked at to tell a corpus from a run
+GUESSED, OPENING = 30, 600  # documents by which the language is guessed, about, and characters of each
 MARK = "#"  # between the path of a corpus in a folder and the id of a document
 
 
@@ -296,3 +298,29 @@ def files_of(corpus: Corpus) -> tuple[_File, ...] | None:
 def shown_id(document: Document, place: int) -> str:
     """A document as a message names it: by its id, or by its place."""
     return f"document {place}" if document.id is None else f"document {quoted(str(document.id))}"
+
+
+# ---------------------------------------------------------------------------------------------- languages
+
+
+def document_language(corpus: Corpus, given: str | None) -> tuple[str, list[str]]:
+    """(the language that is given, else the one that the first documents seem to be in; what is to be said of it).
+
+    Nothing is said of English, which is also what is taken where the texts do not settle it.
+    """
+    if given is not None:
+        return named(given), []
+    batch = next(corpus.ahead(), None)
+    if batch is None:
+        return "english", []
+    places = range(0, len(batch), max(len(batch) // GUESSED, 1))
+    language = guess(_opening(each) for each in batch.pick(places).records())
+    if language == "english":
+        return language, []
+    return language, [f"the texts look {language.capitalize()}, and are read as such; --language {language} pins it"]
+
+
+def _opening(document: Document) -> str:
+    """The beginning of a document's title and text, or of its words."""
+    text = document.text or " ".join(word for sentence in document.sentences or () for word, _ in sentence)
+    return f"{document.title or ''} {text}"[:OPENING]

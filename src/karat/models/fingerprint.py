@@ -19,8 +19,10 @@ from karat.formats.content import file_hash, folder_hash
 from karat.models.base import CommonOptions
 from karat.models.documents import files_of
 from karat.models.find import ModelSpec, PlugIn
+from karat.text.languages import named
+from karat.text.tags import own_tagger
 
-_APART = ("frequencies", "threads")  # the one is looked at apart, the other changes nothing
+_APART = ("frequencies", "threads", "guessed")  # the first is looked at apart, the others change nothing
 _MODELS = ("vectors:", "package:")  # before the path or the package of an embedder
 
 
@@ -35,7 +37,8 @@ def fingerprint(spec: ModelSpec, common: CommonOptions, corpus: Corpus) -> str:
     options = {name: _of_value(value) for name, value in spec.options.items()}
     function = spec.plug_in()
     source = None if function is None else _of_source(function)
-    parts = (spec.name, options, values, counts, _of_tagger(common.tagger), source, _of_documents(corpus))
+    tagger = _of_tagger(common.tagger or own_tagger(named(common.language)))
+    parts = (spec.name, options, values, counts, tagger, source, _of_documents(corpus))
     return blake2b(msgspec.msgpack.encode(parts), digest_size=16).hexdigest()
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from karat.text.segments import segmented
+
 _NUMBER = r"\d+(?:[.,:]\d+)+"
 _INITIALS = r"(?:[^\W\d_]\.){2,}"  # e.g. U.S.
 _WORD = r"\w+(?:-\w+)*"
@@ -21,8 +23,9 @@ _CLITICS = {
     "italian": r"\w+['’](?=\w)",
 }
 
-_ENDS = frozenset(".!?")
-_CLOSING = "\"')]}”’»"
+_ENDS = frozenset(".!?。！？؟।")
+_ALWAYS = frozenset("。！？")  # no space follows them
+_CLOSING = "\"')]}”’»」』）"
 _ABBREVIATIONS = frozenset(
     """
     al approx art bd bzw ca cf ch chap co cp dept dr ed eds eq eqs etc ex fig figs inc jr ltd m max min mme mr mrs ms no
@@ -49,6 +52,7 @@ def sentences_of(text: str, language: str = "english") -> list[list[str]]:
     found: list[list[str]] = []
     sentence: list[str] = []
     ended = False
+    text = segmented(text, language)
     for match in _tokens(language).finditer(text):
         token = match.group()
         if ended and token not in _CLOSING:
@@ -64,7 +68,7 @@ def sentences_of(text: str, language: str = "english") -> list[list[str]]:
 
 def _ends(text: str, start: int, end: int, sentence: list[str]) -> bool:
     """Whether the mark at a place ends the sentence so far."""
-    if end == len(text) or not start or text[start - 1].isspace():
+    if end == len(text) or not start or text[start - 1].isspace() or text[start] in _ALWAYS:
         return True
     after = text[end : end + 4].lstrip(_CLOSING)
     if after and not after[0].isspace():

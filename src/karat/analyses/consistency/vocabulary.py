@@ -16,7 +16,7 @@ from karat.embed import Embedder
 from karat.errors import InputError
 from karat.formats.files import lines
 from karat.matching.inputs import as_protocols
-from karat.text.normalise import normaliser
+from karat.text.normalise import normaliser_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def read_vocabulary(path: str | Path) -> Vocabulary:
 
 def listed_in(names: Names, vocabulary: Vocabulary, options: ConsistencyOptions, vectors: Embedder | None) -> Listed:
     """How much of a run's names is in the vocabulary, and the entries nearest to the most frequent of the rest."""
-    stems = normaliser("marks", as_protocols(["karat"], options.language)[0].matching.stemmer, "lower")
+    stems = normaliser_of(as_protocols(["karat"], options.language)[0].matching)
     entries = vocabulary.entries()
     forms = stems.many([key_of(written).replace("-", " ") for written, _ in entries])
     ways = {
