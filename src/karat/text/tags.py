@@ -202,6 +202,4 @@ def remark(name: str) -> str | None:
     made_for, own = _loaded(model).meta.get("spacy_version", ""), _loaded(model).meta.get("version", "")
     if not made_for or util.is_compatible_version(__version__, made_for) is not False:
         return None
-    return (
-        f"{model} {own} was made for spaCy {made_for} and is run by {__version__}: its tags may be worse than its own"
-    )
+    return f"{model} {own} was made for spaCy {made_for} and is run by {__version__}: its tags may be worse"
