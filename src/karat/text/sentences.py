@@ -17,7 +17,7 @@ _INITIALS = r"(?:[^\W\d_]\.){2,}"  # e.g. U.S.
 _WORD = r"\w+(?:-\w+)*"
 _MARK = r"\.{2,}|[^\w\s]"
 # In English a clitic follows its word, in French and Italian it precedes it: don't, l'idée.
-_CLITICS = {
+CLITICS = {
     "english": r"\w+?(?=n['’]t\b)|n['’]t\b|['’](?:s|re|ve|ll|d|m)\b",
     "french": r"aujourd['’]hui\b|\w+['’](?=\w)",
     "italian": r"\w+['’](?=\w)",
@@ -37,7 +37,7 @@ _ABBREVIATIONS = frozenset(
 @cache
 def _tokens(language: str) -> re.Pattern[str]:
     """What a token is in a language."""
-    kinds = [_NUMBER, _INITIALS, *filter(None, [_CLITICS.get(language)]), _WORD, _MARK]
+    kinds = [_NUMBER, _INITIALS, *filter(None, [CLITICS.get(language)]), _WORD, _MARK]
     return re.compile("|".join(kinds), re.IGNORECASE)
 
 
