@@ -117,7 +117,9 @@ def _sudachi() -> Pairs:
     """The shortest units of Sudachi's core dictionary (mode A)."""
     use = "cutting Japanese into words"
     sudachi, _ = library("sudachipy", use), library("sudachidict_core", use)
-    own, mode = sudachi.Dictionary(dict="core").create(), sudachi.SplitMode.A
+    dictionary, mode = sudachi.Dictionary(dict="core"), sudachi.SplitMode.A
+    make = getattr(dictionary, "tokenizer", None) or dictionary.create  # as older versions call it
+    own = make()
     return lambda run: [(each.surface(), _tag(each.part_of_speech())) for each in own.tokenize(run, mode)]
 
 
