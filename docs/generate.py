@@ -25,6 +25,7 @@ from karat.options import about
 from karat.options import option_fields as option_fields_of
 from karat.protocol import PRESETS, option_fields
 from karat.similarity import SIMILARITIES, Similarity
+from karat.text.resources import resources
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -101,6 +102,25 @@ def limits() -> str:
     """A table of the limits: how much each is, and of what."""
     rows = ([f"`{name}`", each["default"], each["about"]] for name, each in listed().items())
     return "\n".join(_table(["limit", "default", "of what"], rows)) + "\n"
+
+
+def languages() -> str:
+    """A table of the languages: what there is for each, and how it was checked."""
+    rows = (
+        [
+            each.name,
+            f"`{each.code}`",
+            each.stemmer,
+            str(each.stop_words or "–"),
+            each.tagger if each.tagger == "–" else f"`{each.tagger}`",
+            each.sentences,
+            each.words,
+            each.checked,
+        ]
+        for each in resources()
+    )
+    heads = ["language", "code", "stemmer", "stop words", "tagger", "sentences", "words", "checked"]
+    return "\n".join(_table(heads, rows)) + "\n"
 
 
 def _roles(corpus: object, run: object) -> str:
@@ -305,6 +325,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "options": options,
     "formats": formats,
     "limits": limits,
+    "languages": languages,
     "metrics": metrics,
     "similarities": similarities,
     "models": models,

@@ -266,8 +266,8 @@ def predicted(
         read = documents_at(corpus)
         found = predicted(read.corpus, model, options, output=output, shown=shown)
         return replace(found, notes=(*read.notes, *found.notes))
-    language, said = document_language(corpus, options.language)
-    options, said = replace(options, language=language), [] if model.foreign else said
+    language, said = document_language(corpus, options.language or ("english" if model.foreign else None))
+    options = replace(options, language=language)
     if model.asks_endpoint:
         found = _by_endpoint(corpus, model, options, output)
         return replace(found, notes=(*said, *found.notes))
