@@ -34,7 +34,10 @@ BESIDE = {
     "Stemmer": "PyStemmer",
     "vl_convert": "vl-convert-python",
 }
-ASKED_FIRST = {"torch": "transformers", "sudachidict_core": "sudachipy"}  # what has to seem to be there, where it is not
+ASKED_FIRST = {
+    "torch": "transformers",
+    "sudachidict_core": "sudachipy",
+}  # what has to seem to be there, where it is not
 SCORE = ("score", "corpus.jsonl", "run.jsonl")
 MARIAN = ("pairs", "reformulate", "corpus.jsonl", "--via", "marian")
 

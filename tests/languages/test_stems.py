@@ -6,6 +6,8 @@ same descriptions, say the same of each.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from nltk.stem.snowball import SnowballStemmer
 
@@ -73,7 +75,7 @@ def test_phrases_match_by_the_stems_of_their_language(language: str) -> None:
     run = [{"id": "d", "keyphrases": predictions}]
     metrics = ["f1@M", "f1@M:present", "r@M:absent"]
 
-    def values(protocol: str = "karat", **options: str) -> list[float]:
+    def values(protocol: str = "karat", **options: Any) -> list[float]:
         return [row["value"] for row in karat.score(corpus, run, metrics=metrics, protocol=protocol, **options).rows()]
 
     # One hit of two predictions and two references; of present ones one of two predictions and one reference.

@@ -289,7 +289,7 @@ def predicted(
 
 
 def _common_options(
-    corpus: Corpus, model: ModelSpec, options: PredictOptions, guessed: bool
+    corpus: Corpus, model: ModelSpec, options: PredictOptions, guessed: bool = False
 ) -> tuple[CommonOptions, list[str]]:
     """(the common options for the model, notes for the reader)."""
     found = model.find()
