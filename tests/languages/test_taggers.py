@@ -141,10 +141,15 @@ def test_an_unknown_language_is_refused_with_near_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("nothing")
-def test_a_corpus_in_several_languages_is_read_as_english_unless_one_has_most() -> None:
-    assert notes(MIXED, "firstphrases") == ()
+def test_a_corpus_in_several_languages_is_read_as_one_of_them_and_a_note_says_so() -> None:
+    assert notes(MIXED, "firstphrases") == (
+        "of 4 sampled texts 2 French and 2 English: all are read as English; predict for each language by itself, with "
+        "--language",
+    )
     most = [*MIXED, *({"id": f"g{n}", "text": FRENCH} for n in range(3))]
-    assert notes(most, "firstphrases")[0] == "the texts look French, and are read as such; --language french pins it"
+    assert notes(most, "firstphrases")[0].startswith(
+        "of 7 sampled texts 5 French and 2 English: all are read as French"
+    )
 
 
 # ---------------------------------------------------------------------------------------------- the list

@@ -22,13 +22,14 @@ from karat.formats.base import quoted
 from karat.formats.files import STDIN, check_compression, first_line, open_bytes, read_whole, without_compression
 from karat.formats.folders import whole_text
 from karat.formats.head import Head
-from karat.text.languages import guess, named
+from karat.text.languages import guess, language_of, named
 
 TEXTS = (".txt", ".text", ".md", ".markdown")
 RECORDS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 PDF = ".pdf"
 FIRST_DOCUMENTS = 10  # that are looked at to tell a corpus from a run
 GUESSED, OPENING = 30, 600  # documents by which the language is guessed, about, and characters of each
+SEVERAL = 0.2  # share of the texts that makes another language worth a word
 MARK = "#"  # between the path of a corpus in a folder and the id of a document
 
 
@@ -314,7 +315,13 @@ def document_language(corpus: Corpus, given: str | None) -> tuple[str, list[str]
     if batch is None:
         return "english", []
     places = range(0, len(batch), max(len(batch) // GUESSED, 1))
-    language = guess(_opening(each) for each in batch.pick(places).records())
+    texts = [_opening(each) for each in batch.pick(places).records()]
+    language = guess(texts)
+    found = Counter(each for each in map(language_of, texts) if each != "unknown").most_common(2)
+    if len(found) > 1 and found[1][1] >= SEVERAL * len(texts):
+        several = " and ".join(f"{count} {each.capitalize()}" for each, count in found)
+        so = f"all are read as {language.capitalize()}; predict for each language by itself, with --language"
+        return language, [f"of {len(texts)} sampled texts {several}: {so}"]
     if language == "english":
         return language, []
     return language, [f"the texts look {language.capitalize()}, and are read as such; --language {language} pins it"]

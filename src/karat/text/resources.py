@@ -63,7 +63,7 @@ def resources() -> Iterator[Resources]:
             name,
             codes[name],
             "Porter" if stemmer_of(name) == "porter" else "Snowball",
-            len(stop_words(name)),
+            len(stop_words(name) - stop_words("english")) if own else len(stop_words(name)),
             f"spacy:{model}" if model else TAGGERS.get(name, NONE),
             f"pip install 'karat[{name}]'" if own else how_to_tag(name) or NONE,
             "at 。！？" if own else "at marks; clitics apart" if name in CLITICS else "at marks",

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from karat.text.segments import SEGMENTERS
+
 _CONTRACTED = "n't 'd 'll 'm 're 's 've"
 
 _WORDS = {
@@ -147,6 +149,8 @@ def stop_words(language: str) -> frozenset[str]:
     (True, True, 326, frozenset())
     """
     words = _WORDS.get(language, "").split()
+    if language in SEGMENTERS:  # whose foreign words are English ones mostly
+        words += stop_words("english")
     if language == "english":
         words += [each.replace("'", mark) for each in _CONTRACTED.split() for mark in "'‘’"]
     return frozenset(words)
