@@ -66,7 +66,7 @@ def test_after_a_comma_come_the_values_that_would_change_the_protocol() -> None:
 def test_languages_are_offered_once_a_stemmer_is_asked_for() -> None:
     assert offered(completion.protocols, "karat,stem") == ["karat,stemmer=none"]
     assert offered(completion.protocols, "karat,stemmer=fr") == ["karat,stemmer=french"]
-    assert offered(completion.languages, "") == LANGUAGES
+    assert offered(completion.languages, "") == list(LANGUAGES)
     assert offered(completion.languages, "ger") == ["german"]
 
 

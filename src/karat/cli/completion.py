@@ -118,8 +118,8 @@ def formats(_context: click.Context, _parameter: click.Parameter, incomplete: st
 
 
 def languages(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Languages that there is a stemmer for."""
-    from karat.protocol import LANGUAGES
+    """Languages that can be named."""
+    from karat.text.languages import LANGUAGES
 
     return _starting(incomplete, dict.fromkeys(LANGUAGES, ""))
 

@@ -313,7 +313,7 @@ def _progress(quiet: bool, corpus: Corpus, chosen: ModelSpec) -> Iterator[Showin
 class _Counting:
     """How phrases are counted."""
 
-    language: str = document_language_option()
+    language: str | None = document_language_option()
 
 
 @click.command("df", epilog=DF_EPILOG)
@@ -329,21 +329,25 @@ class _Counting:
 )
 @reading_flags
 @quiet_option
-def df(corpus: str, language: str, output: str, quiet: bool, **options: Any) -> None:
+def df(corpus: str, language: str | None, output: str, quiet: bool, **options: Any) -> None:
     """Count in how many documents each phrase occurs.
 
     The counts are of stemmed phrases of one to three words; `karat predict
     --df FILE` reads them, so that a large corpus is counted once.
     """
     check_file(output)
+    from karat.models.documents import document_language
     from karat.models.extractors.frequencies import frequencies_of, save_frequencies
 
     given = _documents(corpus, output, options, quiet)
     with progress(quiet) as done:
-        found = frequencies_of(given, language=language, progress=done)
+        tongue, said = document_language(given, language)
+        found = frequencies_of(given, language=tongue, progress=done)
     save_frequencies(output, found)
     if not quiet:
-        echo_notes([*given.notes, f"{counted(len(found.counts), 'phrase')} of {counted(found.documents, 'document')}"])
+        echo_notes(
+            [*given.notes, *said, f"{counted(len(found.counts), 'phrase')} of {counted(found.documents, 'document')}"]
+        )
 
 
 corpus_group.add_command(df)
