@@ -25,7 +25,7 @@ from karat.similarity.patterns import Labels, by_pattern, table
 EQUAL = "equal"
 KIND, VERSION = "weights by place", 1
 PLACES = ("head", "second", "third", "fourth and further")  # from the head on
-SHRINK = 0.02  # how much weights that are not 1 have to gain
+SHRINK = 0.005  # how much weights that are not 1 have to gain
 _MOST = 20.0  # the largest weight, and 1 over the smallest
 
 

@@ -76,7 +76,8 @@ def _measured(judged: Judged, given: Given, options: HumanOptions) -> Human:
     """The result; with both combinations, that of the mean, with that of the majority beside it."""
     if options.combine != "both":
         return measure(Task.of(judged, given, options))
-    mean, majority = (measure(Task.of(judged, given, replace(options, combine=how))) for how in ("mean", "majority"))
+    mean = measure(Task.of(judged, given, replace(options, combine="mean")))
+    majority = measure(Task.of(judged, given, replace(options, combine="majority")), by_relation=False)
     further = [note for note in majority.notes if note not in mean.notes]
     notes = (*mean.notes, *(f"majority: {note}" for note in further))
     signatures = {**mean.signatures, "human": options.signature()}

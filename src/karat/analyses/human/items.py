@@ -64,6 +64,7 @@ PAIR_METRICS = (
 )
 FEW_WORDS = (4, 3)  # of the reference: the subsets words<=4 and words<=3
 MOST_RESAMPLES = 100_000
+ENOUGH_DOCUMENTS = 10  # from so many on, pairs are resampled by the documents that they are of
 _BY_DOCUMENT = ("mean", "mean-of-f")  # averages of values that documents have by themselves
 
 
@@ -340,7 +341,16 @@ def of_pairs(
         columns.append(Column(name, found.name, {s: found.options[s] for s in settings}, None, values))
         notes += _similarity_notes(name, found, judged)
     classes = classify([(prediction, reference) for prediction, reference, _ in judged.items])
-    return Given(columns, _pair_subsets(judged, classes), np.arange(len(judged.items)), {}, notes, classes)
+    return Given(columns, _pair_subsets(judged, classes), _pair_units(judged), {}, notes, classes)
+
+
+def _pair_units(judged: Judged) -> Ints:
+    """What is drawn with each pair: its document with all its pairs, where enough are named; else the pair alone."""
+    names = [item[2] for item in judged.items]
+    number = {name: n for n, name in enumerate(dict.fromkeys(names))}
+    if "" in number or len(number) < ENOUGH_DOCUMENTS:
+        return np.arange(len(names))
+    return np.array([number[name] for name in names], dtype=np.int64)
 
 
 class _NoCorpusError(InputError):

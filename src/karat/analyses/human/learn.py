@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.analyses.human.items import Column, HumanOptions
 from karat.errors import InputError
@@ -23,12 +24,12 @@ _LEAST_PAIRS = 10
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Weights learned from all pairs, those of each fold, and of how many groups of pairs that hang together."""
+    """Weights learned from all pairs, those of each fold, and from how many pairs."""
 
     weights: Weights
     folds: tuple[Weights, ...]
-    groups: int
     pairs: int
+    fewest: int  # pairs that any of the folds learned from
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict a place: the weight learned from all pairs, and the lowest and highest of the folds."""
@@ -48,7 +49,8 @@ def _listed(weights: Weights) -> list[float]:
 def learned_column(judged: Judged, options: HumanOptions) -> tuple[Column, Learned]:
     """The scores of pairs by weights that were learned on the other folds; and the weights.
 
-    Raises InputError if there are too few pairs, or if they hang together so that there are no two folds.
+    Folds are of whole documents, or of whole references where no documents are named; and no weights learn from a pair
+    with a reference that they are judged on. Raises InputError if too few pairs are left to learn from.
     """
     people = combined(judged.values)
     if len(judged.items) < _LEAST_PAIRS or np.ptp(people) < ALIKE:
@@ -58,55 +60,48 @@ def learned_column(judged: Judged, options: HumanOptions) -> tuple[Column, Learn
             "different scores"
         )
     stems = [(words_of(item[0], "stems"), words_of(item[1], "stems")) for item in judged.items]
-    groups = groups_of(judged.items, stems)
-    fold = folds_of(groups, options.folds, options.seed)
-    if len(np.unique(fold)) < 2:
-        raise InputError(
-            f"{judged.origin}: all pairs hang together by their documents and references, so that no weights can be "
-            "judged on pairs that they did not learn from"
-        )
-    places, values, by_fold = places_of(stems), np.zeros(len(stems)), []
+    fold = folds_of([item[2] or reference for item, (_, reference) in zip(judged.items, stems, strict=True)], options)
+    places, values, by_fold, sizes = places_of(stems), np.zeros(len(stems)), [], []
     for each in range(int(fold.max()) + 1):
-        weights = learn(places.take(fold != each), people[fold != each])
+        others = unrelated(stems, fold, each)
+        if others.sum() < _LEAST_PAIRS or np.ptp(people[others]) < ALIKE:
+            raise InputError(
+                f"{judged.origin}: too few pairs are left that share neither document nor reference with those of a "
+                f"fold; there are {len(np.unique(fold))} folds"
+            )
+        weights = learn(places.take(others), people[others])
         values[fold == each] = places.take(fold == each).scores(_logs(weights))
         by_fold.append(weights)
-    whole = learn(places, people)
+        sizes.append(int(others.sum()))
     column = Column(LEARNED, "placed", {"weights": "cross-validated"}, None, values)
-    return column, Learned(whole, tuple(by_fold), int(groups.max()) + 1, len(stems))
+    return column, Learned(learn(places, people), tuple(by_fold), len(stems), min(sizes))
 
 
 def _logs(weights: Weights) -> Floats:
     return np.log([*weights.places[1:], weights.first])
 
 
-def groups_of(items: Sequence[Item], stems: Sequence[tuple[Words, Words]]) -> Ints:
-    """Which pairs belong together: those of one document or with one reference, and all that hang together so."""
-    first: dict[object, int] = {}
-    parent = list(range(len(items)))
-
-    def root(item: int) -> int:
-        while parent[item] != item:
-            parent[item] = parent[parent[item]]
-            item = parent[item]
-        return item
-
-    for i, (item, (_, reference)) in enumerate(zip(items, stems, strict=True)):
-        for key in (("reference", reference), *([("document", item[2])] if item[2] else [])):
-            parent[root(i)] = root(first.setdefault(key, i))
-    roots = [root(i) for i in range(len(items))]
-    number = {own: n for n, own in enumerate(dict.fromkeys(roots))}
-    return np.array([number[own] for own in roots], dtype=np.int64)
-
-
-def folds_of(groups: Ints, folds: int, seed: int) -> Ints:
+def folds_of(groups: Sequence[object], options: HumanOptions) -> Ints:
     """The fold of each item: whole groups, in the order of the seed, each to the fold with the fewest items."""
-    sizes = np.bincount(groups)
-    count = min(folds, len(sizes))
-    held, fold = np.zeros(count, dtype=np.int64), np.zeros(len(sizes), dtype=np.int64)
-    for group in np.random.default_rng(seed).permutation(len(sizes)).tolist():
-        fold[group] = int(held.argmin())
-        held[fold[group]] += sizes[group]
-    return np.asarray(fold[groups])
+    number = {group: n for n, group in enumerate(dict.fromkeys(groups))}
+    group = np.array([number[each] for each in groups], dtype=np.int64)
+    sizes = np.bincount(group)
+    held, fold = np.zeros(min(options.folds, len(sizes)), dtype=np.int64), np.zeros(len(sizes), dtype=np.int64)
+    for each in np.random.default_rng(options.seed).permutation(len(sizes)).tolist():
+        fold[each] = int(held.argmin())
+        held[fold[each]] += sizes[each]
+    return np.asarray(fold[group])
+
+
+def unrelated(stems: Sequence[tuple[Words, Words]], fold: Ints, each: int) -> NDArray[np.bool_]:
+    """The pairs that a fold may learn from: of other folds, with other references, and not the same two phrases."""
+    judged = [pair for pair, own in zip(stems, fold.tolist(), strict=True) if own == each]
+    references, phrases = {reference for _, reference in judged}, {frozenset(pair) for pair in judged}
+    free = [
+        reference not in references and frozenset((prediction, reference)) not in phrases
+        for prediction, reference in stems
+    ]
+    return np.asarray(np.array(free, dtype=bool) & (fold != each))
 
 
 # ---------------------------------------------------------------------------------------------- files
@@ -118,8 +113,8 @@ def with_origin(learned: Learned, judged: Judged, options: HumanOptions, figures
         "from": judged.origin,
         "pairs": learned.pairs,
         "annotators": len(judged.annotators),
-        "groups": learned.groups,
         "folds": len(learned.folds),
+        "fewest_pairs": learned.fewest,
         "seed": options.seed,
         "cross_validated": figures,
         "digests": sorted(set(digests(judged.items))),

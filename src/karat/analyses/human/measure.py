@@ -75,8 +75,8 @@ def _to_twelve_digits(values: Floats) -> Floats:
     return np.array([float(f"{value:.12g}") for value in values.tolist()], dtype=np.float64)
 
 
-def measure(work: Task) -> Human:
-    """The whole result on the items, subset by subset."""
+def measure(work: Task, by_relation: bool = True) -> Human:
+    """The whole result on the items, subset by subset; agreement by relation, which no combination changes, or not."""
     judged, given, options = work.judged, work.given, work.options
     coefficient = options.coefficient or ("spearman" if judged.kind == "pairs" else "pearson")
     whole = work.resampled("all")
@@ -94,11 +94,12 @@ def measure(work: Task) -> Human:
         best=tuple(column.name for column in best),
         correlations=tuple(rows),
         people=tuple(people),
-        agreement=_agreement(work, [ceiling for _, ceilings in by_subset for ceiling in ceilings]),
+        agreement=_agreement(work, [each for _, ceilings in by_subset for each in ceilings], by_relation),
         means=tuple(_means(given.classes, work.combined())),
         compared=tuple(compare(work, whole, opponent(given.columns, best, options.against))),
         signatures={**given.signatures, "human": options.signature()},
         notes=tuple(notes_of(work, people, rows)),
+        by_document=len(np.unique(given.units)) < len(judged.items),
     )
 
 
@@ -143,14 +144,14 @@ def _people(work: Task, found: Resampled) -> list[Correlation]:
     ]
 
 
-def _agreement(work: Task, ceilings: Sequence[Ceiling]) -> Agreement:
+def _agreement(work: Task, ceilings: Sequence[Ceiling], by_relation: bool) -> Agreement:
     values, scale = work.judged.values, work.options.level_of_scale
     return Agreement(
         krippendorff(values, scale),
         scale,
         tuple(Share(*share) for share in equal_shares(values)),
         tuple(ceilings),
-        tuple(_by_relation(work)) if work.others else (),
+        tuple(_by_relation(work)) if work.others and by_relation else (),
     )
 
 
@@ -159,25 +160,27 @@ def _by_relation(work: Task) -> Iterator[RelationAgreement]:
     relations = np.array([each.relation for each in work.given.classes])
     names = ["all", *(name for name in CLASSES["relation"] if (relations == name).any())]
     for name in names if len(relations) else ():
-        values = work.judged.values[np.ones(len(relations), dtype=bool) if name == "all" else relations == name]
-        values = values[(~np.isnan(values)).sum(axis=1) > 1]
+        some = np.ones(len(relations), dtype=bool) if name == "all" else relations == name
+        some &= (~np.isnan(work.judged.values)).sum(axis=1) > 1
+        values, units = work.judged.values[some], work.given.units[some]
         if len(values):
-            alpha, shares = _alpha(values, work.options), tuple(Share(*share) for share in equal_shares(values))
-            yield RelationAgreement(name, len(values), *alpha, equal_pairs(values), shares)
+            alpha, shares = _alpha(values, units, work.options), (Share(*share) for share in equal_shares(values))
+            yield RelationAgreement(name, len(values), *alpha, equal_pairs(values), tuple(shares))
 
 
-def _alpha(values: Floats, options: HumanOptions) -> tuple[float, tuple[float, float]]:
-    """Krippendorff's alpha with its interval, from resamples of the items."""
+def _alpha(values: Floats, units: Ints, options: HumanOptions) -> tuple[float, tuple[float, float]]:
+    """Krippendorff's alpha with its interval, from resamples of the units that the items are of."""
     scale = options.level_of_scale
+    distinct, unit = np.unique(units, return_inverse=True)
 
     def statistic(weights: Floats) -> Floats:
-        counts = weights.astype(np.int64)
+        counts = weights.astype(np.int64)[:, unit]
         return np.array([krippendorff(np.repeat(values, own, axis=0), scale) for own in counts])
 
     alpha = krippendorff(values, scale)
     if alpha != alpha:
         return alpha, (np.nan, np.nan)
-    return alpha, interval(bootstrap_of(statistic, len(values), options.resamples, options.seed), options.level)
+    return alpha, interval(bootstrap_of(statistic, len(distinct), options.resamples, options.seed), options.level)
 
 
 def _ceiling(work: Task, found: Resampled, subset: str) -> Ceiling:

@@ -170,6 +170,7 @@ class Human(Displayed):
     notes: tuple[str, ...]
     further: tuple[Human, ...] = ()  # with both combinations, that of the majority beside this one of the mean
     learned: Learned | None = None
+    by_document: bool = False  # whether documents are resampled with all that was scored of them
 
     def halves(self) -> list[tuple[str, Human]]:
         """The result by each combination of scores, with its name; nameless where there is but one."""

@@ -79,7 +79,8 @@ def _legend(found: Human) -> Iterator[str]:
     """What the brackets, the mark and the last row are."""
     options = found.options
     level = f"{100 * options.level:.4g} %"
-    yield f"In brackets: {level} intervals of {options.resamples:,} resamples, seed {options.seed}."
+    drawn = " of documents" if found.by_document and found.kind == "pairs" else ""
+    yield f"In brackets: {level} intervals of {options.resamples:,} resamples{drawn}, seed {options.seed}."
     if found.best:
         yield f"* goes best with people, by {found.coefficient}."
     if found.agreement.ceilings:
@@ -201,8 +202,8 @@ def _weights_part(learned: Learned) -> Part:
     rows = [(row["place"], [row["weight"], row["low"], row["high"]]) for row in learned.rows()]
     what = f"Weights by place, learned from {learned.pairs:,} pairs; lowest and highest of {len(learned.folds)} folds"
     said = (
-        f"placed (learned): each pair by weights learned without its fold; pairs of one document or one reference are "
-        f"in one fold ({learned.groups:,} such groups)."
+        "placed (learned): each pair by weights learned on other documents and other references, "
+        f"{learned.fewest:,} pairs or more."
     )
     return Part(
         what, "place", [Column(name, FIXED2) for name in ("weight", "lowest", "highest")], rows_of(rows), [said]
