@@ -158,14 +158,17 @@ def _twice(origin: str, before: _Entry, entry: _Entry) -> InputError:
 
 def _entries(records: Iterable[tuple[int, Any]], reading: _Reading, seen: _Seen) -> Iterator[_Entry]:
     """All scores; of a wide table those of each row, from left to right."""
-    columns: Sequence[str] | None = None
-    for number, (place, record) in enumerate(records):
+    known: dict[tuple[str, ...], Sequence[str] | None] = {}  # by the fields of a record, which in memory may differ
+    for place, record in records:
         try:
             if not isinstance(record, Mapping):
                 raise ValueError(FORMS)
-            if number == 0:
-                columns = _columns(record, reading)
-                seen.annotators.update(dict.fromkeys(columns or (), 0))
+            names = tuple(map(str, record))
+            if names not in known:
+                columns = _columns(names, reading, wide=any(each is not None for each in known.values()))
+                seen.annotators |= dict.fromkeys(columns or (), 0) | seen.annotators
+                known[names] = columns
+            columns = known[names]
             if columns is None:
                 yield from _long(place, record, reading, seen)
             else:
@@ -178,20 +181,20 @@ def _entries(records: Iterable[tuple[int, Any]], reading: _Reading, seen: _Seen)
             raise InputError(f"{reading.origin}:{place}: {error}") from None
 
 
-def _columns(record: Mapping[str, Any], reading: _Reading) -> Sequence[str] | None:
-    """The columns of a wide table that hold scores; None where a line is one score."""
-    names = [str(name) for name in record if str(name).strip()]
+def _columns(fields: Sequence[str], reading: _Reading, wide: bool) -> Sequence[str] | None:
+    """The columns of a wide table that hold scores; None where a line is one score. Others before may be `wide`."""
+    names = [name for name in fields if name.strip()]
     chosen = reading.annotators
     if not reading.table or (any(name in names for name in _LONG) and not set(chosen or ()) & set(names)):
         return None
     own = [name for name in names if name not in (*_ITEM, *ABOUT)]
     if chosen is not None:
         for name in chosen:
-            if name not in own:
+            if name not in own and not wide:
                 raise unknown("annotator", name, own)
         return list(dict.fromkeys(chosen))
     if not own:
-        return None
+        return [] if wide else None
     for name in own:
         if get_close_matches(name.lower(), _LONG, cutoff=0.8):
             raise InputError(
