@@ -91,7 +91,7 @@ class HumanOptions:
     protocol: ProtocolLike = protocol_option("Convention to score sets under.", once=True)
     combine: Combine | None = option(
         None,
-        "How the annotators' scores of an item become one; both prints one beside the other.",
+        "How the annotators' scores of an item become one; both prints one below the other.",
         values=("mean", "majority", "both"),
         otherwise="mean, and both with -m kim2010",
     )
