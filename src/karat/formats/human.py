@@ -190,7 +190,7 @@ def _columns(fields: Sequence[str], reading: _Reading, wide: bool) -> Sequence[s
     own = [name for name in names if name not in (*_ITEM, *ABOUT)]
     if chosen is not None:
         for name in chosen:
-            if name not in own and not wide:
+            if not wide and (name not in names or name in _ITEM):
                 raise unknown("annotator", name, own)
         return list(dict.fromkeys(chosen))
     if not own:
