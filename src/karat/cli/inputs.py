@@ -2,7 +2,8 @@
 
 Which of its arguments and flags name files is seen from what the shell offers for them: `completion.paths` for files
 that are read, `completion.new_paths` for those that are written, `completion.embedders` for embedders. Metrics,
-similarities and models carry paths in their text: `file:PATH`, `vectors:PATH`, `placed:PATH`, `model=PATH`, `baseline=FILE`.
+similarities and models carry paths in their text: `file:PATH`, `vectors:PATH`, `placed:PATH`, `model=PATH`,
+`baseline=FILE`.
 """
 
 from __future__ import annotations
