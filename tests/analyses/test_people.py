@@ -252,7 +252,8 @@ def test_subsets_that_beat_the_whole_are_marked() -> None:
     whole = rows_of(found, subset="all")[0]["spearman"]
     marks = {}
     for row in found.rows()[1:]:
-        expected = "no" if row["spearman"] <= whole else "clearly" if row["ci"]["spearman"][0] > whole else "yes"
+        clear = row["ci"]["spearman"][0] > whole and row["n"] >= 10
+        expected = "no" if row["spearman"] <= whole else "clearly" if clear else "yes"
         assert row["above_all"] == expected, row["subset"]
         marks[row["subset"]] = {"no": "", "yes": "+", "clearly": "++"}[expected]
     assert {"", "+"} <= set(marks.values())
@@ -262,8 +263,18 @@ def test_subsets_that_beat_the_whole_are_marked() -> None:
         if name in marks:
             cell = line.split()[2]
             assert cell.lstrip(".0123456789") == marks[name], line
-    assert "+ higher than on all items" in shown
+    assert "+ (or bold): higher than on all items" in shown
     assert "**" in render(found, "md")
+
+
+def test_few_items_are_never_clearly_above() -> None:
+    """Of three items the resamples that are defined have rank correlations of 1: no interval to rely on."""
+    few = [("a", "a b", 1), ("a b", "a b c", 2), ("a b c", "a b c d", 3)]
+    many = [(f"x{n}", f"x{n} y{n}", n % 3) for n in range(30)]
+    scores = [{"prediction": p, "reference": r, "x": s} for p, r, s in (*few, *many)]
+    found = karat.human(scores, metrics=["overlap"], resamples=200)
+    rows = {row["subset"]: row for row in found.rows()}
+    assert {row["above_all"] for name, row in rows.items() if name != "all" and row["n"] < 10} <= {"no", "yes", None}
 
 
 # ---------------------------------------------------------------------------------------------- agreement

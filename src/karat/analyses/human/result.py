@@ -17,6 +17,8 @@ from karat.tabular import Table
 Row = dict[str, Any]
 Above = Literal["no", "yes", "clearly"]
 
+ENOUGH_ITEMS = 10  # of which an interval can tell that a subset is clearly above the whole
+
 TESTS = (*COEFFICIENTS, "williams")
 
 
@@ -268,11 +270,17 @@ def _combine(name: str) -> Row:
 
 
 def above(row: Correlation, whole: Correlation, which: int) -> Above | None:
-    """Whether a coefficient is higher in a subset than on all items: no, yes, or clearly, with the whole interval."""
+    """Whether a coefficient is higher in a subset than on all items: no, yes, or clearly, with its whole interval.
+
+    The interval of few items, or of which some resamples are undefined, is not to be relied on.
+    """
     value, limit = row.values[which], whole.values[which]
     if value != value or limit != limit:
         return None
-    return "no" if value <= limit + ALIKE else "clearly" if row.intervals[which][0] > limit else "yes"
+    if value <= limit + ALIKE:
+        return "no"
+    reliable = row.n >= ENOUGH_ITEMS and not row.undefined
+    return "clearly" if reliable and row.intervals[which][0] > limit else "yes"
 
 
 def _or_none(value: float) -> float | None:

@@ -43,14 +43,19 @@ class Part:
     notes: Sequence[str] = ()
 
 
+LEGEND = "+ (or bold): higher than on all items; ++ (or bold with +): of ten items or more, by its whole interval."
+
+
 def tables_of(found: Human) -> Iterator[Table]:
     """The metrics on all items with the ceiling, the other tables, and how far annotators agree."""
     head = _heading(found)
     groups = [group for name, half in found.halves() for group in _metrics(half, name)]
     yield Table(head, "metric", COLUMNS, groups, notes=list(_legend(found)))
     for part in _others(found):
-        about = [f"{part.what}:"]
-        yield Table("", part.corner, part.columns, part.groups, about, part.notes, caption=f"{head}: {part.what}.")
+        about, said = [f"{part.what}:"], "".join(f" {note}" for note in part.notes)
+        yield Table(
+            "", part.corner, part.columns, part.groups, about, part.notes, caption=f"{head}: {part.what}.{said}"
+        )
     if found.people:
         yield Table(notes=[_agreement(found)])
 
@@ -146,7 +151,7 @@ def _subset_part(found: Human) -> Part:
     groups = [Group([Row(*row) for row in _subset_rows(half)], name) for name, half in found.halves()]
     columns = [Column("n", COUNT), *map(Column, [*names, *ceiling])]
     marked = any(isinstance(cell, Cell) for group in groups for row in group.rows for cell in row.cells)
-    notes = ["+ higher than on all items; ++ even the low end of its interval is."] if marked else []
+    notes = [LEGEND] if marked else []
     return Part(f"{found.coefficient} in each subset", "subset", columns, groups, notes)
 
 
@@ -162,13 +167,11 @@ def _subset_rows(half: Human) -> Iterator[tuple[str, list[Any]]]:
         yield subset, [*cells, *people]
 
 
-MARKS = {"yes": "+", "clearly": "++"}
-
-
 def _marked(value: float, above_all: Above | None) -> Any:
     """The value, in bold and with a mark where it is higher than on all items."""
-    mark = MARKS.get(above_all or "")
-    return value if mark is None else Cell(value, style="bold", mark=mark)
+    if above_all in (None, "no"):
+        return value
+    return Cell(value, after="+" if above_all == "clearly" else "", style="bold", mark="+")
 
 
 def _class_part(found: Human) -> Part:
