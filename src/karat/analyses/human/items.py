@@ -193,6 +193,10 @@ def of_sets(
             f"{judged.origin} has scores of what systems predict for documents: "
             "say which with --corpus CORPUS and --run RUN (in Python: corpus=..., runs=[...])"
         )
+    for name in metrics or ():
+        if name in GROUPS:
+            said = f"{name} is a group of similarities of two phrases; take a metric of sets, as soft_f,score=overlap"
+            raise InputError(f"{judged.origin} has scores of sets, and {said}")
     documents, systems = as_corpus(corpus), runs
     system = _systems(judged, [run.name for run in systems])
     names = metrics or list(SET_METRICS)
