@@ -355,6 +355,24 @@ def test_pairs_of_named_documents_are_drawn_with_their_document() -> None:
     assert not loose.by_document
 
 
+def test_a_subset_in_few_documents_is_resampled_by_pairs() -> None:
+    """All pairs with a preposition are of one document: drawn with it, their interval would be a point."""
+    scores = [
+        {"id": f"d{n}", "prediction": f"x{n}", "reference": f"x{n} y{n}" + " z" * (n % 2), "a": n % 5}
+        for n in range(20)
+    ]
+    words = "abcdefghijkl"
+    scores += [
+        {"id": "d0", "prediction": words[n], "reference": f"{words[n]} of" + " v" * (1 + n % 3), "a": n % 4}
+        for n in range(12)
+    ]
+    found = karat.human(scores, metrics=["overlap"], resamples=200)
+    assert found.by_document
+    [row] = rows_of(found, subset="complexity=preposition")
+    assert row["n"] == 12
+    assert row["ci"]["spearman"][1] - row["ci"]["spearman"][0] > 0.2
+
+
 # ---------------------------------------------------------------------------------------------- learned weights
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.analyses.human.compare import best_of, compare, opponent
-from karat.analyses.human.items import Column, Given, HumanOptions
+from karat.analyses.human.items import ENOUGH_DOCUMENTS, Column, Given, HumanOptions
 from karat.analyses.human.notes import notes_of
 from karat.analyses.human.result import Agreement, Ceiling, Correlation, Human, Mean, RelationAgreement, Share
 from karat.formats.human import Judged
@@ -64,7 +65,13 @@ class Task:
         """The coefficients on a subset: first those of the metrics, then those of the annotators."""
         pairs = [*((column.values, self.people) for column in self.given.columns), *self.others]
         some = self.given.subsets[subset]
-        return self.resample([(x[some], y[some]) for x, y in pairs], self.given.units[some])
+        return self.resample([(x[some], y[some]) for x, y in pairs], self.units(some))
+
+    def units(self, some: NDArray[np.bool_]) -> Ints:
+        """What is drawn with each of some items; of pairs in few documents the pair alone."""
+        units = self.given.units[some]
+        few = self.judged.kind == "pairs" and len(np.unique(units)) < ENOUGH_DOCUMENTS
+        return np.arange(len(units)) if few else units
 
     def resample(self, pairs: list[Pair], units: Ints) -> Resampled:
         """The coefficients of pairs of columns, on as many resamples as the options say."""
@@ -162,7 +169,7 @@ def _by_relation(work: Task) -> Iterator[RelationAgreement]:
     for name in names if len(relations) else ():
         some = np.ones(len(relations), dtype=bool) if name == "all" else relations == name
         some &= (~np.isnan(work.judged.values)).sum(axis=1) > 1
-        values, units = work.judged.values[some], work.given.units[some]
+        values, units = work.judged.values[some], work.units(some)
         if len(values):
             alpha, shares = _alpha(values, units, work.options), (Share(*share) for share in equal_shares(values))
             yield RelationAgreement(name, len(values), *alpha, equal_pairs(values), tuple(shares))
