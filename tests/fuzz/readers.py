@@ -274,6 +274,24 @@ def _human(path: str, how: dict[str, str]) -> None:
     attempt(found.as_dict, lambda: karat.render(found, "md"))
 
 
+def _wide(path: str, how: dict[str, str]) -> None:
+    read_judged(path, scale=(0.0, 4.0))
+    found = karat.human(path, metrics=["overlap"], combine="both", learn=True, **SMALL)  # type: ignore[arg-type]
+    attempt(found.as_dict, lambda: karat.render(found, "md"))
+
+
+def _weights(path: str, how: dict[str, str]) -> None:
+    find(f"placed:{path}")
+    attempt(
+        lambda: karat.score(corpus(), run(), metrics=[f"soft_f,score=placed:{path}"]),
+        lambda: karat.human(
+            [{"prediction": "a", "reference": "a b", "x": 1}, {"prediction": "b", "reference": "a b", "x": 2}],
+            metrics=[f"placed:{path}"],
+            **SMALL,  # type: ignore[arg-type]
+        ),
+    )
+
+
 def _pairs(path: str, how: dict[str, str]) -> None:
     read_pairs(path)
     found = karat.homogeneity(corpus(), path, run(), **SMALL)  # type: ignore[arg-type]
@@ -335,6 +353,8 @@ READERS = {
     "figures": Reader("figures", _figures, share=4),
     "sets": Reader("sets", _human, share=4),
     "judged": Reader("judged", _human, share=3),
+    "wide": Reader("wide", _wide, share=3),
+    "weights": Reader("weights", _weights, share=3),
     "pairs": Reader("pairs", _pairs, share=4),
     "reviews": Reader("reviews", _reviews, share=4),
     "reformulations": Reader("reformulations", _reformulations, share=3),

@@ -22,6 +22,7 @@ from karat.embed.cache import Cache
 from karat.llm.client import Answer, Usage
 from karat.llm.store import Question, Store
 from karat.models.train import train
+from karat.similarity.placed import Weights
 from tests.folders import docx_of, html_of
 from tests.formats.samples import gzipped, json_lines, json_list, parquet_table, zstandardised
 from tests.fuzz.case import Files
@@ -353,6 +354,11 @@ _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     "reviews": cache(lambda: records("review", REVIEWS)),
     "sets": cache(lambda: records("human", SETS)),
     "judged": cache(lambda: records("human", _golden("human.pairs.jsonl"))),
+    "wide": lambda: (
+        {"wide.csv": head(GOLDEN / "human.wide.csv", 40)},
+        {"wide.tsv": head(GOLDEN / "human.wide.csv", 40).replace(b",", b"\t")},
+    ),
+    "weights": lambda: ({"weights.json": json.dumps(Weights((1.0, 0.5), first=2.0).as_dict()).encode()},),
     "pairs": cache(lambda: records("pairs", PAIRS)),
     "reformulations": cache(lambda: records("made", REFORMULATED)[:1] + records("made", REFORMULATED)[5:6]),
     "vocabulary": cache(vocabulary),

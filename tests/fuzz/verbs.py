@@ -42,9 +42,11 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "human": (
         "{sets} --corpus {corpus} --run {run} --run {beta} --missing empty --resamples 20",
         "{judged} --corpus {corpus} --resamples 20",
+        "{wide} -m overlap --learn out.json --resamples 20",
+        "{wide} -m placed:{weights} --scale 0:4 --resamples 20",
     ),
     "list": ("protocols", "metrics f1", "similarities", "formats", "limits", "models yake"),
-    "nearmiss": ("{corpus} {run}", "{corpus} {run} --score file:{given}", "{corpus} {run} --all-pairs out.jsonl"),
+    "nearmiss": ("{corpus} {run}", "{corpus} {run} --score file:{given}", "{corpus} {run} --all-pairs out.csv"),
     "overlap": ("{corpus} {run} {beta}", "{corpus} {run} {beta} --review out.csv"),
     "pairs filter": ("{corpus} {reformulations} -o out.jsonl --pairs out2.jsonl",),
     "pairs mine": ("{corpus} -o out.jsonl --min 0.1", "{sample} -o out.csv"),

@@ -114,6 +114,7 @@ def _metrics() -> dict[str, Any]:
 def _similarities() -> dict[str, Any]:
     from karat.similarity import SIMILARITIES
     from karat.similarity.base import FILE
+    from karat.similarity.groups import GROUPS
 
     listed = {
         name: {
@@ -124,7 +125,8 @@ def _similarities() -> dict[str, Any]:
         for name, found in SIMILARITIES.items()
     }
     theirs = "Scores that were computed elsewhere: lines of prediction, reference and score, JSON or separated by tabs."
-    return {**listed, f"{FILE}PATH": {"summary": theirs, "form": "surface", "options": {}}}
+    groups = {name: {"summary": f"For `karat human`: {', '.join(members)}."} for name, members in GROUPS.items()}
+    return {**listed, f"{FILE}PATH": {"summary": theirs, "form": "surface", "options": {}}, **groups}
 
 
 def _formats() -> dict[str, Any]:
