@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from karat.analyses.homogeneity import homogeneity
+from karat.analyses.homogeneity.flat import with_low_and_high
 from karat.analyses.homogeneity.result import Figure, Homogeneity, Row
-from karat.analyses.homogeneity.tables import CEILINGS, MARKED, agreement, intervals, with_low_and_high
+from karat.analyses.homogeneity.tables import CEILINGS, MARKED, agreement, intervals
 from karat.analyses.score import prmu_shares, reference_classes
 from karat.corpus import Batch, Corpus, Prediction, Run
 from karat.errors import InputError, counted

@@ -228,7 +228,7 @@ class Homogeneity(Displayed):
 
     def flat_rows(self) -> list[dict[str, Any]]:
         """The rows of the CSV output: the systems, then the ceilings."""
-        from karat.analyses.homogeneity.tables import flat_rows_of
+        from karat.analyses.homogeneity.flat import flat_rows_of
 
         return list(flat_rows_of(self))
 
