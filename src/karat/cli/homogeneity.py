@@ -9,6 +9,7 @@ import click
 import karat
 from karat.cli import completion
 from karat.cli.flags import verb
+from karat.cli.pairs import pairs_out_option
 from karat.cli.shared import Files, Output, check_file, corpus_argument, output_flags, reading_flags, runs_argument
 
 EPILOG = """\b
@@ -29,12 +30,7 @@ tests draw documents, not pairs.
 @corpus_argument
 @click.argument("pairs", shell_complete=completion.paths)
 @runs_argument
-@click.option(
-    "--pairs-out",
-    metavar="FILE",
-    help="Write what each system has on each pair: .jsonl, .csv, .tsv or .parquet.",
-    shell_complete=completion.new_paths,
-)
+@pairs_out_option
 @reading_flags
 @output_flags
 def homogeneity(

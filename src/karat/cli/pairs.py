@@ -24,6 +24,14 @@ reads.
 """
 
 
+pairs_out_option = click.option(
+    "--pairs-out",
+    metavar="FILE",
+    help="Write what each system has on each pair: .jsonl, .csv, .tsv or .parquet.",
+    shell_complete=completion.new_paths,
+)
+
+
 @click.group("pairs", commands=verbs())
 def pairs_group() -> None:
     """Work on pairs of alike documents."""

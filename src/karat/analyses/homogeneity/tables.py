@@ -12,6 +12,7 @@ from karat.analyses.homogeneity.regression import MODELS, Regression
 from karat.analyses.homogeneity.result import Difference, Figure, Homogeneity, Row
 from karat.analyses.homogeneity.subsets import Class, OfMethod
 from karat.errors import counted
+from karat.matching.columns import PRMU
 from karat.tabular import (
     COUNT,
     FIGURE,
@@ -123,6 +124,8 @@ def _parts(found: Homogeneity, protocol: str, brackets: str) -> Iterator[_Parts]
 def _by_class(classes: list[Class]) -> tuple[Group, ...]:
     groups: dict[str, list[Line]] = {}
     for each in classes:
+        if not each.predictions and each.subset in PRMU:
+            continue
         cells = [each.predictions, Cell(each.share), with_interval(each.again), with_interval(each.hooper)]
         groups.setdefault(each.system, []).append(Line(each.subset, cells))
     return tuple(Group(rows, system) for system, rows in groups.items())
