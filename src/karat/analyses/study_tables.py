@@ -42,7 +42,8 @@ MEASURED = (
 CORRELATED = f"ROUGE: Pearson's r of hooper with ROUGE-1 of the two texts; * p < {ALPHA:g} by the bootstrap."
 COMPARED = (
     "p: two-sided, by randomisation of documents that hang together by pairs; adjusted over all comparisons of two "
-    "systems on these pairs (Holm); (generators) − (extractors): means over the systems of each kind, not adjusted."
+    "systems on these pairs, by rodgers too (Holm); (generators) − (extractors): means over the systems of each kind, "
+    "not adjusted."
 )
 MEASURES = ("hooper", "rodgers")
 NAMES = {"generates": "generators", "extracts": "extractors", None: ""}
@@ -147,9 +148,9 @@ def _figures(row: Row, correlated: bool, ceiling: bool = False) -> list[Any]:
 
 
 def _with_interval(figure: Figure) -> Cell:
-    """A number with its interval, unless that is nothing but the number."""
-    low, high = figure.interval
-    return Cell(figure.value, "" if low == high == figure.value else with_ends(figure.interval))
+    """A number with its interval, unless its ends are written alike."""
+    low, high = (number(end, 3) for end in figure.interval)
+    return Cell(figure.value, "" if low == high else with_ends(figure.interval))
 
 
 def _starred(figure: Figure | None) -> Cell:

@@ -1,4 +1,4 @@
-"""karat pairs mine: pairs of documents that are alike."""
+"""karat pairs mine, describe, gather: pairs of documents that are alike, and homogeneity on several corpora."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ import click
 import karat
 from karat.cli import completion
 from karat.cli.flags import verb, verbs
-from karat.cli.shared import Files, check_file, corpus_argument, echo_notes, quiet_option, reading_flags, write_out
+from karat.cli.shared import (
+    Files,
+    Output,
+    check_file,
+    corpus_argument,
+    echo_notes,
+    output_flags,
+    quiet_option,
+    reading_flags,
+    write_out,
+)
 
 MINE_EPILOG = """\b
 Examples:
@@ -73,4 +83,59 @@ def mine(corpus: str, output: str | None, quiet: bool, **options: Any) -> None:
         echo_notes(found.notes)
 
 
-pairs_group.add_command(mine)
+DESCRIBE_EPILOG = """\b
+Examples:
+  karat pairs describe corpus.jsonl pairs.jsonl
+  karat pairs describe corpus.jsonl pairs.jsonl --no-stem -f json
+  karat pairs describe corpus.jsonl sources.csv \\
+      --reformulations paraphrases.jsonl
+
+df is the number of documents of the corpus that have a reference: a reference
+that many have is generic.
+"""
+
+GATHER_EPILOG = """\b
+Examples:
+  karat homogeneity inspec.jsonl pairs.jsonl runs/*.jsonl -o inspec.json
+  karat homogeneity termith.jsonl paires.jsonl fr/*.jsonl \\
+      --language french -o termith.json
+  karat pairs gather inspec.json termith.json -f latex
+"""
+
+
+@verb("describe_pairs", name="describe", epilog=DESCRIBE_EPILOG)
+@corpus_argument
+@click.argument("pairs", shell_complete=completion.paths)
+@reading_flags
+@output_flags
+def describe(corpus: str, pairs: str, reformulations: str | None, **options: Any) -> None:
+    """Describe pairs of documents, without any run.
+
+    How alike their texts are (ROUGE-1, WER) and their references (Hooper and
+    Rodgers, of all and of those that their document holds), the classes of
+    the references (PRMU), and how generic those are that a pair shares.
+    """
+    output, files = Output.of(options), Files.of(options)
+    others = None if reformulations is None else files.corpus(reformulations)
+    documents = files.corpus(corpus)
+    files.check()
+    with files.work(options, output.quiet) as chosen:
+        found = karat.describe_pairs(documents, pairs, reformulations=others, **chosen)
+    output.deliver(found)
+
+
+@click.command("gather", epilog=GATHER_EPILOG)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=completion.paths)
+@output_flags
+def gather(files: tuple[str, ...], **options: Any) -> None:
+    """Put homogeneity on several corpora into one table.
+
+    FILEs are what `karat homogeneity -o FILE.json` wrote, each of another
+    corpus: in another language, with other pairs, under another protocol.
+    """
+    output = Output.of(options)
+    output.deliver(karat.gather_homogeneity(*files))
+
+
+for command in (mine, describe, gather):
+    pairs_group.add_command(command)

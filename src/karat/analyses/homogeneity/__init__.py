@@ -40,7 +40,7 @@ from karat.analyses.homogeneity.result import (
 )
 from karat.analyses.homogeneity.samples import Units, mean_of, pearson_of, spearman_of
 from karat.analyses.homogeneity.subsets import Class, Counted, OfMethod, classes_of, counted_by_subset, methods_of
-from karat.corpus import Run
+from karat.corpus import Corpus, Run
 from karat.errors import InputError, counted
 from karat.formats.pairs import PairsLike, read_pairs
 from karat.matching.columns import Bools
@@ -132,42 +132,52 @@ def homogeneity(
     given, systems = as_corpus(corpus), as_runs(runs)
     if not systems:
         raise InputError("homogeneity is of one run or more; give at least one")
-    chosen_set(given, references)
-    if similarity is not None:
-        find(similarity)  # says at once if there is none of that name
-    other = None if reformulations is None else as_corpus(reformulations)
+    return measured(given, pairs, systems, options)[0]
+
+
+def measured(
+    given: Corpus, pairs: PairsLike, systems: Sequence[Run], options: HomogeneityOptions
+) -> tuple[Homogeneity, Data, list[Columns]]:
+    """(how homogeneous systems are, what that was computed of: the data of all protocols, the columns of each).
+
+    Without systems there are the ceilings, and what pairs and references are like.
+    """
+    join = options.join
+    chosen_set(given, join.references)
+    if options.similarity is not None:
+        find(options.similarity)  # says at once if there is none of that name
+    other = None if options.reformulations is None else as_corpus(options.reformulations)
     paired = read_pairs(pairs)
-    protocols = as_protocols(as_list(protocol), language)
-    if not stem:
+    protocols = as_protocols(as_list(options.protocol), join.language)
+    if not options.stem:
         protocols = tuple(change(each, stemmer="none") for each in protocols)
-    documents = read_documents(given, other, paired, references, sentences=_split(protocols, options), jobs=jobs)
+    split = _split(protocols, options)
+    documents = read_documents(given, other, paired, join.references, sentences=split, jobs=options.work.jobs)
     data, columns = _read(documents, systems, protocols, options)
     parts = [_under(data, each, convention) for convention, each in zip(protocols, columns, strict=True)]
     as_written = pairs.options.stemmer == "none" if isinstance(pairs, Pairs) else True
     unlike = paired.mined and as_written and any(each.matching.stemmer != "none" for each in protocols)
-    facts = {"set": references or "keyphrases", "hash": documents.hash}
-    texts = _of_texts(data)
+    facts = {"set": join.references or "keyphrases", "hash": documents.hash}
+    notes = [*_notes(data), *([STEMMED] if unlike else []), *(note for part in parts for note in part.notes)]
+    rouge_1, error_rate = _of_texts(data)
     further: dict[str, Any] = {name: tuple(each for part in parts for each in getattr(part, name)) for name in PARTS}
-    return Homogeneity(
+    found = Homogeneity(
         given.name,
         len(documents.a),
         len(documents.in_pairs),
-        texts[0],
+        rouge_1,
         options,
         tuple(row for part in parts for row in part.systems),
         tuple(row for part in parts for row in part.ceilings),
-        tuple(corrected([each for part in parts for each in part.differences], correction)),
+        tuple(corrected([each for part in parts for each in part.differences], options.correction)),
         tuple(each for part in parts for each in part.genericness),
         {str(each): each.signature(**facts, karat=__version__) for each in protocols},
-        tuple(
-            dict.fromkeys(
-                [*_notes(data), *([STEMMED] if unlike else []), *(note for part in parts for note in part.notes)]
-            )
-        ),
-        texts[1],
+        tuple(dict.fromkeys(notes)),
+        error_rate,
         **further,
         per_pair=_pair_table(data, parts),
     )
+    return found, data, columns
 
 
 def _split(protocols: Sequence[Protocol], options: HomogeneityOptions) -> list[Matching]:

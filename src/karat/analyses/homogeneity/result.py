@@ -203,7 +203,7 @@ class Homogeneity(Displayed):
             "signatures": dict(self.signatures),
             "rows": self.rows(),
             "notes": list(self.notes),
-            "options": {name: getattr(self.options, name) for name in names},
+            "options": {name: getattr(self.options, name) for name in names} | {"language": self.options.join.language},
             **figure_values("rouge", self.rouge),
             "ceilings": [{"corpus": self.corpus} | _of_ceiling(row) for row in self.ceilings],
             "differences": [{"corpus": self.corpus} | each.as_dict() for each in self.differences],
