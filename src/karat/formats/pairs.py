@@ -59,7 +59,7 @@ def _paired(records: Iterable[tuple[int, Any]], origin: str) -> Paired:
     mined = False
     for place, a, b, record in _entries(records, origin):
         mined = mined or not record.keys().isdisjoint(SCORES)
-        methods.append(_method(record, a, b))
+        methods.append(method_of(record, a, b))
         before = known.get((a, b)) or known.get((b, a))
         if before is not None:
             raise InputError(
@@ -72,10 +72,10 @@ def _paired(records: Iterable[tuple[int, Any]], origin: str) -> Paired:
     return Paired(ids_a, ids_b, tuple(known.values()), origin, mined, tuple(methods))
 
 
-def _method(record: Mapping[str, Any], a: str, b: str) -> str | None:
+def method_of(record: Mapping[str, Any], a: str, b: str) -> str | None:
     """How a reformulation was made: by its own field, else by its id; None where neither tells.
 
-    >>> _method({}, "d1", "d1~paraphrase"), _method({"method": "by hand"}, "d1", "x"), _method({}, "d1", "d2")
+    >>> method_of({}, "d1", "d1~paraphrase"), method_of({"method": "by hand"}, "d1", "x"), method_of({}, "d1", "d2")
     ('paraphrase', 'by hand', None)
     """
     given = record.get("method")
