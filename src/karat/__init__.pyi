@@ -27,6 +27,8 @@ from karat.analyses.homogeneity.corpora import Gathered as Gathered
 from karat.analyses.homogeneity.corpora import gather_homogeneity as gather_homogeneity
 from karat.analyses.homogeneity.describe import PairsDescription as PairsDescription
 from karat.analyses.homogeneity.describe import describe_pairs as describe_pairs
+from karat.analyses.homogeneity.repeats import Repeats as Repeats
+from karat.analyses.homogeneity.repeats import repeats as repeats
 from karat.analyses.homogeneity.result import Homogeneity as Homogeneity
 from karat.analyses.human import human as human
 from karat.analyses.human.result import Human as Human

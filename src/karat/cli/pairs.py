@@ -1,4 +1,4 @@
-"""karat pairs mine, describe, gather: pairs of documents that are alike, and homogeneity on several corpora."""
+"""karat pairs mine, describe, repeats, gather: pairs of alike documents, repeated runs, several corpora."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from karat.cli.shared import (
     Output,
     check_file,
     corpus_argument,
+    corpus_verb,
     echo_notes,
     output_flags,
     quiet_option,
@@ -124,6 +125,25 @@ def describe(corpus: str, pairs: str, reformulations: str | None, **options: Any
     output.deliver(found)
 
 
+REPEATS_EPILOG = """\b
+Examples:
+  karat predict llm:qwen corpus.jsonl --repeat 3 --temperature 0.7 -o run.jsonl
+  karat pairs repeats corpus.jsonl run.jsonl run.2.jsonl run.3.jsonl
+  karat pairs repeats corpus.jsonl seed1.jsonl seed2.jsonl --cutoff 5 -f csv
+"""
+
+
+@corpus_verb("repeats", epilog=REPEATS_EPILOG)
+def repeats() -> None:
+    """Show whether runs of one system give documents the same.
+
+    RUNs are of one system on the same documents: of a language model that was
+    asked several times, of a generator trained with other seeds. Of every two
+    of them, Hooper and Rodgers on each document, and the share of phrases that
+    all runs give.
+    """
+
+
 @click.command("gather", epilog=GATHER_EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=completion.paths)
 @output_flags
@@ -137,5 +157,5 @@ def gather(files: tuple[str, ...], **options: Any) -> None:
     output.deliver(karat.gather_homogeneity(*files))
 
 
-for command in (mine, describe, gather):
+for command in (mine, describe, repeats, gather):
     pairs_group.add_command(command)

@@ -15,7 +15,7 @@ MOST = 20  # candidates of a document
 
 
 def candidates_of(
-    corpus: Corpus, documents: Mapping[str, Document], source: str, language: str = "english"
+    origin: str, documents: Mapping[str, Document], source: str, language: str = "english"
 ) -> dict[str, list[str]]:
     """The candidates of each document, by its id.
 
@@ -28,7 +28,7 @@ def candidates_of(
     else:
         found = _of_model(documents, source, language)
     if not any(found.get(name) for name in documents):
-        raise InputError(f"--candidates {source}: has no phrase for any document of {corpus.origin}")
+        raise InputError(f"--candidates {source}: has no phrase for any document of {origin}")
     return {name: found.get(name, [])[:MOST] for name in documents}
 
 

@@ -303,7 +303,7 @@ def _candidates(corpus: Corpus, documents: Mapping[str, Document], options: Refo
         )
     from karat.models.candidates_of import candidates_of
 
-    return candidates_of(corpus, documents, str(options.candidates), options.language)
+    return candidates_of(corpus.origin, documents, str(options.candidates), options.language)
 
 
 def _by_synonyms(work: _Work, options: ReformulateOptions) -> Reformulated:
