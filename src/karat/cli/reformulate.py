@@ -165,7 +165,8 @@ def reformulate(corpus: str, via: Any, output: str, pairs: str | None, quiet: bo
     """Say the documents of a corpus in other words.
 
     The outcome is a corpus whose ids are new (d1~paraphrase; of a second
-    version d1~paraphrase~2) and which keeps the references. What cannot be reformulated is named, the rest is written.
+    version d1~paraphrase~2) and which keeps the references. What cannot be
+    reformulated is named, the rest is written.
     """
     _check_options(click.get_current_context(), via)
     _check_files(output, pairs)
