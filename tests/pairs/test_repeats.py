@@ -198,6 +198,21 @@ def test_synonyms_differ_by_version_and_a_name_stands_in_ids() -> None:
     assert {each.method for each in found} == {"words"}
 
 
+def test_sentences_change_their_order_and_nothing_else() -> None:
+    text = "Bees fly. They dance, e.g. in a hive. Then they sleep. So do wasps."
+    documents = [{"id": "d1", "title": "On bees", "text": text}, {"id": "d2", "text": "One sentence."}]
+    found = reformulate(Corpus.of(documents), "order", repeat=2)
+    first, second = (each for each in found if each.source == "d1")
+    for each in (first, second):
+        assert each.title == "On bees"
+        assert each.text != text
+        assert sorted(str(each.text).split()) == sorted(text.split())
+        assert "They dance, e.g. in a hive." in str(each.text)
+    assert first.text != second.text
+    assert reformulate(Corpus.of(documents), "order", repeat=2).records == found.records
+    assert "1 document of fewer than two sentences as they are" in found.notes
+
+
 def test_an_id_that_is_taken_by_a_later_version_is_refused(server: Endpoint) -> None:
     taken = Corpus.of([*DOCUMENTS, {"id": "d1~paraphrase~2", "text": "x"}])
     with pytest.raises(InputError, match="has a document 'd1~paraphrase~2' already"):

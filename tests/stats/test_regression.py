@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from statsmodels.stats.outliers_influence import variance_inflation_factor
 
 from karat.stats.regression import independent, least_squares, resampled
 
@@ -40,6 +41,16 @@ def test_a_regression_is_that_of_statsmodels_with_errors_by_clusters(own: bool, 
     assert (found.rows, found.clusters) == (60, 15)
     if not own:
         assert found.r2 == pytest.approx(expected.rsquared)
+
+
+def test_how_much_columns_go_together_is_that_of_statsmodels() -> None:
+    y, x, _, cluster = data()
+    x[:, 2] = x[:, 0] + 0.05 * x[:, 2]
+    found = least_squares(y, x, ["a", "b", "c"], np.zeros(60, dtype=np.int64), cluster)
+    assert found is not None
+    expected = [variance_inflation_factor(sm.add_constant(x), j) for j in (1, 2, 3)]
+    assert [each.inflation for each in found.coefficients] == pytest.approx(expected)
+    assert found.coefficients[0].inflation > 100
 
 
 def test_where_every_row_is_its_own_cluster_the_errors_are_hc1() -> None:

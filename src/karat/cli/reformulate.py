@@ -123,6 +123,7 @@ _OWN = {
     "back-translation": (*_CHAT, "pivot"),
     "marian": ("forward", "backward"),
     "synonyms": ("share", "seed", "language", "repeat"),
+    "order": ("seed", "repeat"),
 }
 
 
@@ -204,7 +205,7 @@ def _check_files(output: str, pairs: str | None) -> None:
 def _chosen(via: str, output: str, options: dict[str, Any]) -> dict[str, Any]:
     """The options of a method as the library takes them."""
     own = {name: options[name] for name in ("name", *_OWN[via]) if name in _FIELDS}
-    if via == "synonyms":
+    if via in ("synonyms", "order"):
         return own
     own["store"] = f"{output}.answers.sqlite"
     if via == "marian":

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
+from random import Random
 from typing import Literal
 
 import msgspec
@@ -36,13 +37,15 @@ from karat.matching.inputs import CorpusLike, as_corpus
 from karat.matching.passes import Pass, View
 from karat.matching.sanity import no_texts
 from karat.options import Progress, option, options_from, path_option, progress_option, public
+from karat.text.segtok import split as split_sentences
 
-Method = Literal["paraphrase", "back-translation", "marian", "synonyms"]
+Method = Literal["paraphrase", "back-translation", "marian", "synonyms", "order"]
 METHODS = {
     "paraphrase": "other words, by a chat endpoint",
     "back-translation": "into another language and back, by a chat endpoint",
     "marian": "into another language and back, by two translation models on disk (extra neural)",
     "synonyms": "some words replaced by synonyms from WordNet; no model needed",
+    "order": "the sentences in another order; nothing needed",
 }
 
 
@@ -67,7 +70,7 @@ class ReformulateOptions:
 
     via: Method = option(
         "synonyms",
-        "By a chat endpoint (the first two), by translation models on disk, or with WordNet.",
+        "By a chat endpoint (the first two), by translation models on disk, with WordNet, or its sentences reordered.",
         values=METHODS,
     )
     prompt: str | Path | None = path_option(
@@ -321,6 +324,34 @@ def _by_synonyms(work: _Work, options: ReformulateOptions) -> Reformulated:
     return Reformulated("", work.method, tuple(records))
 
 
+def _by_order(work: _Work, options: ReformulateOptions) -> Reformulated:
+    records: list[Reformulation] = []
+    few = 0
+    for name, document in work.documents.items():
+        order = reordered(document.text or "", Random(f"{options.seed + work.version - 1}:{name}"))
+        few += order is None
+        records.append(work.record(name, document.title, document.text if order is None else order))
+        if options.progress is not None:
+            options.progress(1)
+    notes = (f"{counted(few, 'document')} of fewer than two sentences as they are",) if few else ()
+    return Reformulated("", work.method, tuple(records), notes=notes)
+
+
+def reordered(text: str, chance: Random) -> str | None:
+    """The sentences of a text in another order; None where there are fewer than two different ones.
+
+    >>> reordered("Bees fly. They dance.", Random(0)), reordered("Bees fly.", Random(0))
+    ('They dance. Bees fly.', None)
+    """
+    sentences = [" ".join(each.split()) for each in split_sentences(text)]
+    if len(set(sentences)) < 2:
+        return None
+    moved = list(sentences)
+    while moved == sentences:
+        chance.shuffle(moved)
+    return " ".join(moved)
+
+
 def _by_marian(work: _Work, options: ReformulateOptions) -> Reformulated:
     from karat.pairs.marian import name_of, translator
 
@@ -394,6 +425,7 @@ _MAKERS: dict[str, Callable[[_Work, ReformulateOptions], Reformulated]] = {
     "back-translation": _by_chat,
     "marian": _by_marian,
     "synonyms": _by_synonyms,
+    "order": _by_order,
 }
 
 

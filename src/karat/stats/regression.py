@@ -28,6 +28,7 @@ class Coefficient:
     t: float
     p: float  # two-sided
     interval: tuple[float, float]
+    inflation: float  # how many times its variance is that of a column that goes with no other
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +107,13 @@ def least_squares(
     r2 = 1 - float(residuals @ residuals) / total if total > 0 else np.nan
     reach = float(stdtrit(clusters - 1, (1 + level) / 2))
     found = []
-    for name, value, error in zip(names, values.tolist(), errors.tolist(), strict=True):
+    inflations = np.diag(inverse) * (moved_x * moved_x).sum(axis=0)
+    columns = zip(names, values.tolist(), errors.tolist(), inflations.tolist(), strict=True)
+    for name, value, error, inflation in columns:
         t = value / error if error > 0 else np.nan
         p = float(2 * stdtr(clusters - 1, -abs(t))) if error > 0 else np.nan
-        found.append(Coefficient(name, value, error, t, p, (value - reach * error, value + reach * error)))
+        ends = (value - reach * error, value + reach * error)
+        found.append(Coefficient(name, value, error, t, p, ends, inflation))
     return Fit(tuple(found), n, clusters, r2)
 
 

@@ -15,6 +15,7 @@ from karat.stats.resampling import estimate, interval_of
 
 COLUMNS = ("ROUGE-1", "WER", "generated")
 MODELS = {"pooled": "one intercept for all systems", "within": "an intercept for each system"}
+INFLATED = 10  # variance inflation above which columns cannot be told apart
 FEW_CLUSTERS = 30  # below which errors by clusters are too small
 
 
@@ -34,6 +35,13 @@ class Regression:
         for name, why in self.dropped:
             among = " within each system" if self.model == "within" else ""
             yield f"{name} is not in the regression ({self.model}): it {why}{among}"
+        inflated = [] if self.fit is None else [each for each in self.fit.coefficients if each.inflation > INFLATED]
+        if inflated:
+            most = max(each.inflation for each in inflated)
+            yield (
+                f"{' and '.join(each.name for each in inflated)} go together so closely (variance inflation "
+                f"{most:,.0f}) that the regression ({self.model}) cannot tell which of them hooper goes with"
+            )
         if self.fit is not None and self.fit.clusters < FEW_CLUSTERS:
             yield (
                 f"the errors of the regression are by {self.fit.clusters:,} groups of pairs that hang together, which "
@@ -65,6 +73,7 @@ def _coefficient(each: Coefficient, drawn: tuple[float, float]) -> dict[str, Any
         "p": or_none(each.p),
         "ci": [or_none(end) for end in each.interval],
         "bootstrap_ci": [or_none(end) for end in drawn],
+        "variance_inflation": or_none(each.inflation),
     }
 
 
