@@ -210,7 +210,7 @@ def test_sentences_change_their_order_and_nothing_else() -> None:
         assert "They dance, e.g. in a hive." in str(each.text)
     assert first.text != second.text
     assert reformulate(Corpus.of(documents), "order", repeat=2).records == found.records
-    assert "1 document of fewer than two sentences as they are" in found.notes
+    assert "1 document of fewer than two sentences left out" in found.notes
 
 
 def test_an_id_that_is_taken_by_a_later_version_is_refused(server: Endpoint) -> None:

@@ -330,10 +330,10 @@ def _by_order(work: _Work, options: ReformulateOptions) -> Reformulated:
     for name, document in work.documents.items():
         order = reordered(document.text or "", Random(f"{options.seed + work.version - 1}:{name}"))
         few += order is None
-        records.append(work.record(name, document.title, document.text if order is None else order))
+        records += [] if order is None else [work.record(name, document.title, order)]
         if options.progress is not None:
             options.progress(1)
-    notes = (f"{counted(few, 'document')} of fewer than two sentences as they are",) if few else ()
+    notes = (f"{counted(few, 'document')} of fewer than two sentences left out",) if few else ()
     return Reformulated("", work.method, tuple(records), notes=notes)
 
 

@@ -109,7 +109,7 @@ def powers(data: Data, systems: Sequence[Measured]) -> Iterator[Power]:
     """The power of a comparison of every two systems by Hooper, two-sided at .05 and with power .8.
 
     The variance is that of clusters of pairs that hang together by documents; its ratio to that of independent pairs
-    says how many pairs are worth one.
+    says how many pairs are worth one. Fewer than ten pairs tell too little of how systems differ.
     """
     clusters = data.clusters()
     for one, other in combinations(systems, 2):
@@ -119,7 +119,7 @@ def powers(data: Data, systems: Sequence[Measured]) -> Iterator[Power]:
         sd, effect = spread(apart[there], clusters[there])
         worth = sd * sqrt(effect)
         value = float(apart[there].mean()) if n else np.nan
-        usable = n > 1 and isfinite(worth)
+        usable = n >= TOO_FEW and isfinite(worth)
         least = detectable(worth, n, ALPHA, POWER) if usable else np.nan
         needed = tuple(float(documents_needed(worth, each, ALPHA, POWER)) if usable else np.nan for each in APART)
         own = float(documents_needed(worth, value, ALPHA, POWER)) if usable else np.nan

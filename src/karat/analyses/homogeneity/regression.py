@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from karat.analyses.homogeneity.data import Data, Measured
+from karat.analyses.homogeneity.data import TOO_FEW, Data, Measured
 from karat.analyses.homogeneity.result import or_none
+from karat.errors import counted
 from karat.stats.regression import Coefficient, Fit, independent, least_squares, resampled, within
 from karat.stats.resampling import estimate, interval_of
 
@@ -98,11 +99,13 @@ def _regression(data: Data, systems: Sequence[Measured], model: str) -> Regressi
     y, x = y[there], x[there]
     kept, dropped = independent(within(x, group), COLUMNS)
     names, x = [COLUMNS[j] for j in kept], x[:, kept]
-    few = f"{len(np.unique(cluster)):,} groups of pairs and {len(y):,} values"
+    clusters = len(np.unique(cluster))
     reason = "" if kept else "no column varies"
-    fit = least_squares(y, x, names, group, cluster, data.options.level) if kept else None
+    if clusters < TOO_FEW:
+        reason = f"{counted(clusters, 'group')} of pairs that hang together {'is' if clusters == 1 else 'are'} too few"
+    fit = None if reason else least_squares(y, x, names, group, cluster, data.options.level)
     if fit is None:
-        return Regression(protocol, model, None, (), tuple(dropped), reason or f"{few} are too few")
+        return Regression(protocol, model, None, (), tuple(dropped) if clusters >= TOO_FEW else (), reason)
     options = data.options
     drawn = estimate(resampled(y, x, group, units, data.units.count), options.resamples, options.seed)
     ends = tuple(interval_of(each, options.level, options.interval) for each in drawn)

@@ -93,7 +93,7 @@ def _of_protocol(found: Homogeneity, protocol: str) -> Iterator[_Parts]:
         yield "Systems compared", "a − b", [Column("difference", SIGNED), *tests], rows, [_tested(found), brackets]
     if apart := [each for each in found.kinds if each.protocol == protocol]:
         yield kinds_table(apart, brackets)
-    if powers := [each for each in found.powers if each.protocol == protocol]:
+    if powers := [each for each in found.powers if each.protocol == protocol and not isnan(each.detectable)]:
         yield power_table(powers)
     yield from generic_tables([each for each in found.genericness if each.protocol == protocol])
 
