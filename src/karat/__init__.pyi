@@ -25,6 +25,12 @@ from karat.analyses.describe import describe as describe
 from karat.analyses.describe.result import Description as Description
 from karat.analyses.ensemble import ensemble as ensemble
 from karat.analyses.homogeneity import homogeneity as homogeneity
+from karat.analyses.homogeneity.corpora import Gathered as Gathered
+from karat.analyses.homogeneity.corpora import gather_homogeneity as gather_homogeneity
+from karat.analyses.homogeneity.describe import PairsDescription as PairsDescription
+from karat.analyses.homogeneity.describe import describe_pairs as describe_pairs
+from karat.analyses.homogeneity.repeats import Repeats as Repeats
+from karat.analyses.homogeneity.repeats import repeats as repeats
 from karat.analyses.homogeneity.result import Homogeneity as Homogeneity
 from karat.analyses.human import human as human
 from karat.analyses.human.result import Human as Human

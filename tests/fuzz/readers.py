@@ -305,6 +305,11 @@ def _reviews(path: str, how: dict[str, str]) -> None:
     )
 
 
+def _gathered(path: str, how: dict[str, str]) -> None:
+    found = karat.gather_homogeneity(path)
+    attempt(found.as_dict, lambda: karat.render(found, "table"), lambda: karat.render(found, "csv"))
+
+
 def _reformulations(path: str, how: dict[str, str]) -> None:
     found = karat.filter_reformulations(corpus(), path)
     attempt(found.as_dict, lambda: karat.render(found, "table"))
@@ -357,6 +362,7 @@ READERS = {
     "weights": Reader("weights", _weights, share=3),
     "pairs": Reader("pairs", _pairs, share=4),
     "reviews": Reader("reviews", _reviews, share=4),
+    "homogeneity": Reader("homogeneity", _gathered, share=3),
     "reformulations": Reader("reformulations", _reformulations, share=3),
     "vocabulary": Reader("vocabulary", _vocabulary, share=6),
     "prompt": Reader("prompt", _prompt),

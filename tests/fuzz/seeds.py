@@ -309,6 +309,16 @@ def documents() -> tuple[Files, ...]:
     )
 
 
+@cache
+def homogeneity() -> tuple[Files, ...]:
+    """A result of `karat homogeneity`, as it is written in JSON."""
+    documents = [{"id": f"d{n}", "text": "Neural networks learn.", "keyphrases": ["nets"]} for n in range(3)]
+    run = [{"id": f"d{n}", "keyphrases": ["nets", f"learning {n}"]} for n in range(3)]
+    pairs = [{"a": "d0", "b": "d1"}, {"a": "d1", "b": "d2"}]
+    found = karat.homogeneity(documents, pairs, run, resamples=9)
+    return ({"homogeneity.json": karat.render(found, "json").encode()},)
+
+
 def key_of(texts: tuple[str, ...]) -> str:
     """A name for some texts."""
     return blake2b("\0".join(texts).encode(), digest_size=4).hexdigest()
@@ -360,6 +370,7 @@ _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     ),
     "weights": lambda: ({"weights.json": json.dumps(Weights((1.0, 0.5), first=2.0).as_dict()).encode()},),
     "pairs": cache(lambda: records("pairs", PAIRS)),
+    "homogeneity": homogeneity,
     "reformulations": cache(lambda: records("made", REFORMULATED)[:1] + records("made", REFORMULATED)[5:6]),
     "vocabulary": cache(vocabulary),
     "vectors": lambda: (

@@ -38,7 +38,10 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "corpus df": ("{corpus} -o out.json", "{sample} -o out.tsv"),
     "demo": ("--folder demo",),
     "describe": ("{corpus} {run}", "{corpus}", "{corpus} --train {sample}"),
-    "homogeneity": ("{corpus} {pairs} {run} --resamples 20",),
+    "homogeneity": (
+        "{corpus} {pairs} {run} --resamples 20",
+        "{corpus} {pairs} {run} {beta} --resamples 20 --pairs-out out.csv",
+    ),
     "human": (
         "{sets} --corpus {corpus} --run {run} --run {beta} --missing empty --resamples 20",
         "{judged} --corpus {corpus} --resamples 20",
@@ -48,14 +51,21 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "list": ("protocols", "metrics f1", "similarities", "formats", "limits", "models yake"),
     "nearmiss": ("{corpus} {run}", "{corpus} {run} --score file:{given}", "{corpus} {run} --all-pairs out.csv"),
     "overlap": ("{corpus} {run} {beta}", "{corpus} {run} {beta} --review out.csv"),
+    "pairs describe": ("{corpus} {pairs} --resamples 20",),
     "pairs filter": ("{corpus} {reformulations} -o out.jsonl --pairs out2.jsonl",),
+    "pairs gather": ("{homogeneity}",),
     "pairs mine": ("{corpus} -o out.jsonl --min 0.1", "{sample} -o out.csv"),
     "pairs reformulate": (
         "{corpus} --via synonyms -o out.jsonl",
+        "{corpus} --via synonyms --repeat 2 --name twice -o out.jsonl",
         f"{{corpus}} --via paraphrase --model m -o out.jsonl --prompt {{prompt}} {' '.join(ENDPOINT)}",
         "{corpus} --via marian --forward {marian} --backward {marian} -o out.jsonl",
     ),
-    "pairs tables": ("{corpus} {run} --reformulations {reformulations} --resamples 20",),
+    "pairs repeats": ("{corpus} {run} {beta} --resamples 20",),
+    "pairs tables": (
+        "{corpus} {run} --reformulations {reformulations} --resamples 20",
+        "{corpus} {run} --shared {sample} --min 0.1 --stem --identical keep --resamples 20",
+    ),
     "plot": (
         *(f"{kind} {{corpus}} {{run}} {{beta}} -f json" for kind in CHARTS if kind not in UNUSUAL),
         *(f"{kind} {{demo}} {{byhand}} -f json" for kind in CHARTS if kind in UNUSUAL[2:]),

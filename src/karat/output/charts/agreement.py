@@ -121,11 +121,10 @@ def homogeneity(found: Homogeneity | Study) -> list[Chart]:
 
     Of a study: of its reformulations, and of its documents that share references.
     """
-    parts = (found.reformulated, found.sharing) if isinstance(found, Study) else (found,)
+    parts = [each for _, each in found.measured()] if isinstance(found, Study) else [found]
     charts = [
         _homogeneity(part, protocol)
         for part in parts
-        if part is not None
         for protocol in dict.fromkeys(row.protocol for row in part.systems)
     ]
     why = "there are no pairs of documents with predictions"
