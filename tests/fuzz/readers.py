@@ -278,6 +278,26 @@ def _pairs(path: str, how: dict[str, str]) -> None:
     attempt(found.as_dict, lambda: karat.render(found, "md"))
 
 
+def _searched(path: str, how: dict[str, str]) -> None:
+    _retrieval(queries=path)
+
+
+def _qrels(path: str, how: dict[str, str]) -> None:
+    _retrieval(qrels=path)
+
+
+def _ranking(path: str, how: dict[str, str]) -> None:
+    _retrieval(rankings={"x": path})
+
+
+def _retrieval(**changed: Any) -> None:
+    """A search of the small corpus, with one of its files damaged."""
+    queries = {f"q{n}": "fuzzy index" for n in range(4)}
+    given: dict[str, Any] = {"queries": queries, "qrels": {"q0": {"s000": 1}, "q1": {"s001": 2}}} | changed
+    found = karat.retrieval(corpus(), given.pop("queries"), given.pop("qrels"), run(), **given, **SMALL)  # type: ignore[arg-type]
+    attempt(found.as_dict, lambda: karat.render(found, "md"))
+
+
 def _reviews(path: str, how: dict[str, str]) -> None:
     attempt(
         lambda: read_accepted(path, {"s000", "s001"}, "corpus"),
@@ -328,6 +348,9 @@ READERS = {
     "sets": Reader("sets", _human, share=4),
     "judged": Reader("judged", _human, share=3),
     "pairs": Reader("pairs", _pairs, share=4),
+    "queries": Reader("queries", _searched, share=3),
+    "qrels": Reader("qrels", _qrels, share=3),
+    "ranking": Reader("ranking", _ranking, share=3),
     "reviews": Reader("reviews", _reviews, share=4),
     "reformulations": Reader("reformulations", _reformulations, share=3),
     "vocabulary": Reader("vocabulary", _vocabulary),

@@ -1,8 +1,8 @@
 """Files of search: queries, judgements of relevance (qrels) and rankings, as TREC, BEIR and their tools write them.
 
-    {"id": "q1", "text": "neural nets"}         queries: JSON lines, a JSON list, CSV, Parquet, or TSV with or without names
-    q1 0 d7 1                                   judgements: query, a column that nobody reads, document, relevance
-    q1 Q0 d7 1 12.3 bm25                        rankings: query, Q0, document, rank, score, name
+    {"id": "q1", "text": "neural nets"}   queries: JSON lines, a JSON list, CSV, Parquet, TSV with or without names
+    q1 0 d7 1                             judgements: query, a column that nobody reads, document, relevance
+    q1 Q0 d7 1 12.3 bm25                  rankings: query, Q0, document, rank, score, name
 
 Columns of judgements and rankings are parted by white space. Judgements may also have the three columns of BEIR: query,
 document and relevance, below a line that names them.

@@ -1,8 +1,8 @@
 """Search: what keyphrases do for the ranking of documents, by BM25 on title, text and phrases.
 
 Documents are ranked for queries with their title and text alone, then with phrases added: all of a system's, only the
-present or absent ones, or those of one class of PRMU; and with the author's keyphrases, the references. The rankings are
-measured against judgements of relevance, and compared query by query.
+present or absent ones, or those of one class of PRMU; and with the author's keyphrases, the references. The rankings
+are measured against judgements of relevance, and compared query by query.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from karat.analyses.retrieval.result import (
     Tokenizer,
 )
 from karat.analyses.retrieval.statistics import Judge, compared
-from karat.corpus import Corpus
 from karat.errors import InputError, counted, unknown
 from karat.formats.trec import (
     Judgements,
@@ -97,7 +96,8 @@ def retrieval(
 
     >>> documents = [{"id": "1", "text": "Bees dance."}, {"id": "2", "text": "Bees sleep."}]
     >>> run = [{"id": "1", "keyphrases": ["communication"]}, {"id": "2", "keyphrases": ["dance"]}]
-    >>> found = retrieval(documents, {"q": "communication of bees"}, {"q": {"1": 1}}, run, metrics="RR", subsets=["all"])
+    >>> query, judged = {"q": "communication of bees"}, {"q": {"1": 1}}
+    >>> found = retrieval(documents, query, judged, run, metrics="RR", subsets=["all"])
     >>> [(row["system"], row["value"]) for row in found.rows()]
     [('text', 0.5), ('references', 0.5), ('run', 1.0)]
     """
@@ -133,7 +133,8 @@ def retrieval(
         signatures={str(convention): _spelled(convention, collection, references)},
         notes=(*collection.notes, *_notes(asked, collection, other), *found.notes),
         texts=asked.texts,
-        rankings=kept,
+        ids=collection.ids if kept else (),
+        kept=kept,
     )
 
 
@@ -220,25 +221,23 @@ def _values(
     other: Mapping[str, Rankings],
     measures: Sequence[Measure],
     options: RetrievalOptions,
-) -> tuple[dict[Condition, Floats], dict[str, Rankings]]:
+) -> tuple[dict[Condition, Floats], dict[str, Sequence[Ranked]]]:
     """(the measures of each query by condition, the rankings themselves if they are kept)."""
     judge = Judge(asked.judgements, measures, collection.ids)
     values: dict[Condition, Floats] = {}
-    kept: dict[str, Rankings] = {}
+    kept: dict[str, Sequence[Ranked]] = {}
+    by_name: dict[str, Floats] = {}
     for condition, found in searched(collection, options):
+        if condition.same:
+            values[condition] = by_name[condition.same]
+            continue
         rankings = list(found) if options.keep else found
-        values[condition] = judge.values(rankings)
+        values[condition] = by_name[condition.name] = judge.values(rankings)
         if options.keep:
-            kept[condition.name] = {
-                query: _by_id(ranked, collection.ids) for query, ranked in zip(asked.texts, rankings, strict=True)
-            }
+            kept[condition.name] = list(rankings)
     for name, given in other.items():
         values[Condition("ranking", name)] = judge.values_of(given)
     return values, kept
-
-
-def _by_id(ranked: Ranked, ids: Sequence[str]) -> list[tuple[str, float]]:
-    return list(zip(map(ids.__getitem__, ranked.documents.tolist()), ranked.scores.tolist(), strict=True))
 
 
 def _notes(asked: _Asked, collection: Collection, other: Mapping[str, Rankings]) -> Iterator[str]:

@@ -91,7 +91,7 @@ def read_collection(
         Counts.joined([part.text for part in parts]),
         [Counts.joined([part.sides[n] for part in parts]) for n in range(len(runs) + 1)],
         hash_text(sum(hashes.parts)),
-        tuple([*by_line_notes(corpus, runs, join.by), *reading.notes(), *_notes(reading, parts)]),
+        (*by_line_notes(corpus, runs, join.by), *reading.notes(), *_notes(reading, parts)),
     )
 
 
@@ -102,14 +102,14 @@ def _notes(reading: Pass, parts: Sequence[Part]) -> Iterator[str]:
     for number, run in enumerate(reading.runs):
         lacking = sum(part.missing[number] for part in parts)
         if lacking:
-            yield f"{run.name}: {counted(lacking, 'document')} of {len(reading.ids):,} that the run lacks get no phrases"
+            yield f"{run.name}: {counted(lacking, 'document')} that the run lacks get no phrases"
 
 
 # ---------------------------------------------------------------------------------------------- searching
 
 
 def searched(collection: Collection, options: RetrievalOptions) -> Iterator[tuple[Condition, Iterator[Ranked]]]:
-    """Every condition, with the ranking of each query in their order."""
+    """Every condition, with the ranking of each query in their order; none where documents hold the same as before."""
     terms, text = collection.terms, collection.text
     queries = _queries(terms, options.query_terms == "distinct")
     order = np.empty(len(collection.ids), dtype=np.int64)
@@ -124,12 +124,23 @@ def searched(collection: Collection, options: RetrievalOptions) -> Iterator[tupl
         return search(queries, term_weights(*found, options.k1, options.b), order, options.depth)
 
     yield Condition("text", TEXT), ranked()
+    for condition, added, cells in _conditions(collection, options):
+        yield condition, iter(()) if condition.same else ranked(added, cells)
+
+
+def _conditions(collection: Collection, options: RetrievalOptions) -> Iterator[tuple[Condition, Counts, Bools]]:
+    """The phrases of the references and of every system, of each subset; and in which cells these are."""
     for number, added in enumerate(collection.sides):
+        name = collection.systems[number - 1] if number else REFERENCES
+        filled = added.phrases.sum(axis=0) > 0
+        known = {bytes(len(filled)): TEXT}
         for subset in dict.fromkeys(options.subsets):
-            cells = cells_of(subset)
-            phrases = float(added.phrases[:, cells].sum()) / len(order)
-            name = collection.systems[number - 1] if number else REFERENCES
-            yield Condition("system" if number else "references", name, subset, phrases), ranked(added, cells)
+            cells = cells_of(subset) & filled
+            phrases = float(added.phrases[:, cells].sum()) / len(collection.ids)
+            same = known.get(cells.tobytes(), "")
+            condition = Condition("system" if number else "references", name, subset, phrases, same)
+            known.setdefault(cells.tobytes(), condition.name)
+            yield condition, added, cells
 
 
 def _queries(terms: Vocabulary, distinct: bool) -> Any:

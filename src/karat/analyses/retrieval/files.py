@@ -16,9 +16,9 @@ QRELS, QUERIES, SUFFIX = "qrels.txt", "queries.tsv", ".trec"
 
 def save_files(found: Retrieval, folder: str | Path) -> list[str]:
     """Writes the rankings of every condition, the judgements and the queries into a new folder; gives their names."""
-    if not found.rankings:
+    if not found.kept:
         raise InputError("the rankings were not kept: search with keep=True")
-    names = {condition: file_name(f"{condition}{SUFFIX}") for condition in found.rankings}
+    names = {condition: file_name(f"{condition}{SUFFIX}") for condition in found.kept}
     folded = {name.lower(): condition for condition, name in names.items()}
     if len(folded) < len(names):
         twice = next(each for each in names if folded[names[each].lower()] != each)
@@ -26,6 +26,6 @@ def save_files(found: Retrieval, folder: str | Path) -> list[str]:
     with folder_beside(folder) as place:
         write_qrels(place / QRELS, found.judgements)
         write_queries(place / QUERIES, found.texts)
-        for condition, ranking in found.rankings.items():
-            write_ranking(place / names[condition], ranking, condition)
+        for condition, name in names.items():
+            write_ranking(place / name, found.ranking(condition), condition)
     return [QRELS, QUERIES, *names.values()]

@@ -6,7 +6,7 @@ read first, and a pass over the collection keeps for each document its length an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -59,7 +59,7 @@ class Vocabulary:
         self.queries = [
             [self.numbers.setdefault(term, len(self.numbers)) for term in analysis.terms(text)] for text in queries
         ]
-        self._pieces: dict[str, tuple[int, ...]] = {}
+        self._pieces = _Pieces(analysis, self.numbers)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _vocabulary, (self.analysis, self.numbers, self.queries)
@@ -70,14 +70,9 @@ class Vocabulary:
     def of(self, text: str) -> list[int]:
         """The numbers of the terms of a text."""
         cut = tokenizer(self.analysis.tokenizer)
-        if not cut.local or cut.pieces is not str.split:
+        if not cut.local or cut.cased or cut.pieces is not str.split:
             return [self.numbers.get(term, OTHER) for term in self.analysis.terms(text)]
-        known = self._pieces
-        pieces = text.split()
-        for piece in pieces:
-            if piece not in known:
-                known[piece] = tuple(self.numbers.get(term, OTHER) for term in self.analysis.terms(piece))
-        return list(chain.from_iterable(map(known.__getitem__, pieces)))
+        return list(chain.from_iterable(map(self._pieces.__getitem__, text.lower().split())))
 
     def forget(self) -> None:
         """Empties the memory if it has grown beyond its bound."""
@@ -87,8 +82,22 @@ class Vocabulary:
 
 def _vocabulary(analysis: Analysis, numbers: dict[str, int], queries: list[list[int]]) -> Vocabulary:
     found = Vocabulary(analysis, ())
-    found.numbers, found.queries = numbers, queries
+    found.numbers.update(numbers)
+    found.queries = queries
     return found
+
+
+class _Pieces(dict[str, tuple[int, ...]]):
+    """Pieces of text with the numbers of their terms, found when first needed."""
+
+    def __init__(self, analysis: Analysis, numbers: Mapping[str, int]) -> None:
+        super().__init__()
+        self._analysis, self._numbers = analysis, numbers
+
+    def __missing__(self, piece: str) -> tuple[int, ...]:
+        found = tuple(self._numbers.get(term, OTHER) for term in self._analysis.terms(piece))
+        self[piece] = found
+        return found
 
 
 # ---------------------------------------------------------------------------------------------- counts
@@ -214,4 +223,4 @@ def cells_of(subset: Subset) -> Bools:
 def lengths_of(counts: Counts, cells: Bools | None = None) -> Floats:
     """How many terms each document has in some cells, or in all."""
     used = counts.lengths if cells is None else counts.lengths[:, cells]
-    return used.sum(axis=1).astype(np.float64)
+    return np.asarray(used.sum(axis=1), dtype=np.float64)

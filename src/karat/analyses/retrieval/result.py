@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from karat.analyses.retrieval.bm25 import Ranked
+from karat.errors import InputError, unknown
 from karat.formats.trec import Judgements, Rankings, Texts
 from karat.matching.columns import SUBSETS, Subset
 from karat.matching.inputs import CorpusLike, MetricsLike, ProtocolLike
@@ -94,11 +96,17 @@ class Condition:
     system: str
     subset: Subset | None = None
     phrases: float = 0.0  # that are added to a document, on average
+    same: str = ""  # the name of an earlier condition in which documents hold the same
 
     @property
     def name(self) -> str:
         """The condition in one word, for files."""
         return "-".join(filter(None, ("" if self.kind in (TEXT, REFERENCES) else self.kind, self.system, self.subset)))
+
+    @property
+    def documents(self) -> str:
+        """The name of the first condition in which documents hold what they do here."""
+        return self.same or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +133,7 @@ class Row:
             "system": self.condition.system,
             "subset": self.condition.subset,
             "phrases": None if self.condition.kind == "ranking" else self.condition.phrases,
+            "same_as": self.condition.same or None,
             "metric": self.measure,
             "value": self.value,
             "ci": [_or_none(end) for end in self.interval],
@@ -156,7 +165,8 @@ class Retrieval(Displayed):
     signatures: Mapping[str, str]
     notes: tuple[str, ...]
     texts: Texts  # of the queries
-    rankings: Mapping[str, Rankings]  # by the name of a condition, where they are kept
+    ids: Sequence[str]  # of the documents, by number
+    kept: Mapping[str, Sequence[Ranked]]  # the ranking of each query, by the name of a condition, where they are kept
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each condition and measure."""
@@ -193,6 +203,20 @@ class Retrieval(Displayed):
             ends = {"value_low": low, "value_high": high, "difference_low": least, "difference_high": most}
             found.append(row | ends)
         return found
+
+    def ranking(self, condition: str) -> Rankings:
+        """The documents that were found for each query, with their scores, in a condition by its name, as `text`.
+
+        Raises InputError if the rankings were not kept, or if there is no such condition.
+        """
+        if not self.kept:
+            raise InputError("the rankings were not kept: search with keep=True")
+        if condition not in self.kept:
+            raise unknown("condition", condition, self.kept)
+        return {
+            query: list(zip(map(self.ids.__getitem__, each.documents.tolist()), each.scores.tolist(), strict=True))
+            for query, each in zip(self.queries, self.kept[condition], strict=True)
+        }
 
     def save_files(self, folder: str | Path) -> list[str]:
         """Writes a folder of TREC files: a ranking of each condition, `qrels.txt` and `queries.tsv`; gives their names.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from karat.formats.trec import Judgements, Rankings
 from karat.matching.columns import Floats, Ints
 from karat.metrics.base import divide
 from karat.stats.corrections import adjusted, bounded
-from karat.stats.resampling import Sample, difference, estimate, interval_of
+from karat.stats.resampling import Estimate, Sample, difference, estimate, interval_of
 from karat.stats.tests import differences, enough_resamples, randomisations, too_few
 
 FEW = 30  # queries, below which resamples are too alike
@@ -71,39 +72,53 @@ def compared(values: Mapping[Condition, Floats], measures: Sequence[Measure], op
     """Every condition by every measure, with its interval, and its difference to the baseline with interval and p."""
     conditions = list(values)
     against = {each: _baseline(each, conditions, options.baseline) for each in conditions}
-    count = sum(other is not None for other in against.values()) * len(measures)
-    resamples = options.resamples or enough_resamples(count)
-    keys = [(each, m) for each in conditions for m in range(len(measures))]
-    samples = {(each, m): _mean_of(values[each][:, m]) for each, m in keys}
-    estimates = dict(zip(keys, estimate(list(samples.values()), resamples, options.seed), strict=True))
-    tested = [(key, (other, key[1])) for key in keys if (other := against[key[0]]) is not None]
-    tests = randomisations([(samples[a], samples[b]) for a, b in tested], resamples, options.seed)
+    pairs = list(dict.fromkeys((a.documents, b.documents) for a, b in against.items() if b is not None))
+    pairs = [(a, b) for a, b in pairs if a != b]
+    count = len(pairs) * len(measures)
+    resamples = options.resamples or enough_resamples(max(count, 1))
+    columns = {(each.name, m): values[each][:, m] for each in conditions for m in range(len(measures)) if not each.same}
+    samples = {key: _mean_of(column) for key, column in columns.items()}
+    estimates = dict(zip(samples, estimate(list(samples.values()), resamples, options.seed), strict=True))
+    gains = _gains(pairs, columns, samples, estimates, resamples, options)
+    rows = []
+    for each in conditions:
+        other = against[each]
+        for m, measure in enumerate(measures):
+            found = estimates[each.documents, m]
+            own = Row(each, str(measure), found.value, interval_of(found, options.level, options.interval))
+            gain = None if other is None else gains.get((each.documents, other.documents, m))
+            rows.append(own if gain is None else replace(own, **gain))
+    queries = len(next(iter(values.values())))
+    return Compared(tuple(rows), count, resamples, tuple(_notes(queries, resamples, count, options)))
+
+
+def _gains(
+    pairs: Sequence[tuple[str, str]],
+    columns: Mapping[tuple[str, int], Floats],
+    samples: Mapping[tuple[str, int], Sample],
+    estimates: Mapping[tuple[str, int], Estimate],
+    resamples: int,
+    options: RetrievalOptions,
+) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """The fields of rows that tell of a difference, by the names of the two conditions and the measure."""
+    keys = [(a, b, m) for a, b in pairs for m in sorted({m for _, m in columns})]
+    tests = randomisations([(samples[a, m], samples[b, m]) for a, b, m in keys], resamples, options.seed)
     p, floors = [each.p for each in tests], [each.at_floor for each in tests]
     corrected = zip(adjusted(p, options.correction), bounded(p, floors, options.correction), strict=True)
-    found = {
-        key: Row(
-            key[0],
-            str(measures[key[1]]),
-            estimates[key].value,
-            interval_of(estimates[key], options.level, options.interval),
-        )
-        for key in keys
-    }
-    for (a, b), test, (high, bound) in zip(tested, tests, corrected, strict=True):
-        gain, each = difference(estimates[a], estimates[b]), differences(values[a[0]][:, a[1]], values[b[0]][:, b[1]])
-        found[a] = replace(
-            found[a],
-            difference=gain.value,
-            difference_interval=interval_of(gain, options.level, options.interval),
-            p=test.p,
-            adjusted=high,
-            at_floor=test.at_floor,
-            adjusted_at_floor=bound,
-            better=int((each > 0).sum()),
-            worse=int((each < 0).sum()),
-        )
-    queries = len(next(iter(values.values())))
-    return Compared(tuple(found.values()), count, resamples, tuple(_notes(queries, resamples, count, options)))
+    found = {}
+    for (a, b, m), test, (high, bound) in zip(keys, tests, corrected, strict=True):
+        gain, each = difference(estimates[a, m], estimates[b, m]), differences(columns[a, m], columns[b, m])
+        found[a, b, m] = {
+            "difference": gain.value,
+            "difference_interval": interval_of(gain, options.level, options.interval),
+            "p": test.p,
+            "adjusted": high,
+            "at_floor": test.at_floor,
+            "adjusted_at_floor": bound,
+            "better": int((each > 0).sum()),
+            "worse": int((each < 0).sum()),
+        }
+    return found
 
 
 def _mean_of(values: Floats) -> Sample:
@@ -121,7 +136,7 @@ def _baseline(condition: Condition, conditions: Sequence[Condition], name: str |
 
 def _notes(queries: int, resamples: int, comparisons: int, options: RetrievalOptions) -> Iterator[str]:
     if queries < FEW:
-        yield f"only {queries} queries: intervals are surer than they should be"
+        yield f"only {queries} {'query' if queries == 1 else 'queries'}: intervals are surer than they should be"
     few = too_few(resamples, comparisons=max(comparisons, 1)) if options.correction == "holm" else None
     if few is not None:
         yield few

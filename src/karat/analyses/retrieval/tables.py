@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
+from math import isnan
+from typing import Any
 
 from karat.analyses.retrieval.result import REFERENCES, TEXT, Condition, Retrieval, Row
 from karat.errors import counted
@@ -19,7 +21,8 @@ ADDED = (
 
 def tables_of(found: Retrieval) -> Iterator[Table]:
     """What the tables are of; the measures; the gains; how they were computed."""
-    head = f"{found.corpus}, {counted(found.documents, 'document')}, {len(found.queries):,} queries with judgements"
+    queries = f"{len(found.queries):,} {'query' if len(found.queries) == 1 else 'queries'} with judgements"
+    head = f"{found.corpus}, {counted(found.documents, 'document')}, {queries}"
     conditions = [(condition, list(rows)) for condition, rows in groupby(found.results, lambda row: row.condition)]
     measures = [row.measure for row in conditions[0][1]]
     brackets = _brackets(found)
@@ -28,7 +31,7 @@ def tables_of(found: Retrieval) -> Iterator[Table]:
     groups = _groups(conditions, lambda rows: [Cell(row.value, with_ends(row.interval)) for row in rows], phrases=True)
     title = "Search by BM25"
     yield Table(title, "documents", columns, groups, caption=f"{title}: {head}. {ADDED} {brackets}")
-    tested = [(condition, rows) for condition, rows in conditions if rows[0].difference == rows[0].difference]
+    tested = [(condition, rows) for condition, rows in conditions if not isnan(rows[0].difference)]
     if tested:
         columns = [
             column
@@ -45,7 +48,7 @@ def tables_of(found: Retrieval) -> Iterator[Table]:
 
 
 def _groups(
-    conditions: Sequence[tuple[Condition, list[Row]]], cells: object, phrases: bool = False
+    conditions: Sequence[tuple[Condition, list[Row]]], cells: Callable[[list[Row]], list[Any]], phrases: bool = False
 ) -> tuple[Group, ...]:
     """The text alone and the rankings of files, then a group of subsets for each system."""
     found: list[Group] = []
@@ -53,7 +56,7 @@ def _groups(
         lines = [
             Line(
                 condition.subset or system,
-                [*([_phrases(condition)] if phrases else []), *cells(rows)],  # type: ignore[operator]
+                [*([_phrases(condition)] if phrases else []), *cells(rows)],
             )
             for condition, rows in part
         ]
@@ -66,7 +69,7 @@ def _phrases(condition: Condition) -> float | None:
     return condition.phrases if condition.kind in ("references", "system") else None
 
 
-def _gain(row: Row) -> list[object]:
+def _gain(row: Row) -> list[Any]:
     return [Cell(row.difference, with_ends(row.difference_interval)), (row.adjusted, row.adjusted_at_floor)]
 
 
