@@ -21,8 +21,11 @@ EXTRAS = {
     "spacy": "spacy",
     "pypdf": "pdf",
     "xlsxwriter": "xlsx",
+    "openpyxl": "xlsx",
+    "lxml": "office",
     "pandas": "pandas",
     "polars": "polars",
+    "rdflib": "vocabulary",
 }
 
 
