@@ -46,6 +46,8 @@ from karat.analyses.reproduce import Reproduction as Reproduction
 from karat.analyses.reproduce import reproduce as reproduce
 from karat.analyses.reproduce import reproduce_corpora as reproduce_corpora  # deprecated
 from karat.analyses.rerank import rerank as rerank
+from karat.analyses.retrieval import retrieval as retrieval
+from karat.analyses.retrieval.result import Retrieval as Retrieval
 from karat.analyses.score import prmu as prmu
 from karat.analyses.score import score as score
 from karat.analyses.show import Shown as Shown

@@ -298,6 +298,26 @@ def _pairs(path: str, how: dict[str, str]) -> None:
     attempt(found.as_dict, lambda: karat.render(found, "md"))
 
 
+def _searched(path: str, how: dict[str, str]) -> None:
+    _retrieval(queries=path)
+
+
+def _qrels(path: str, how: dict[str, str]) -> None:
+    _retrieval(qrels=path)
+
+
+def _ranking(path: str, how: dict[str, str]) -> None:
+    _retrieval(rankings={"x": path})
+
+
+def _retrieval(**changed: Any) -> None:
+    """A search of the small corpus, with one of its files damaged."""
+    queries = {f"q{n}": "fuzzy index" for n in range(4)}
+    given: dict[str, Any] = {"queries": queries, "qrels": {"q0": {"s000": 1}, "q1": {"s001": 2}}} | changed
+    found = karat.retrieval(corpus(), given.pop("queries"), given.pop("qrels"), run(), **given, **SMALL)  # type: ignore[arg-type]
+    attempt(found.as_dict, lambda: karat.render(found, "md"))
+
+
 def _reviews(path: str, how: dict[str, str]) -> None:
     attempt(
         lambda: read_accepted(path, {"s000", "s001"}, "corpus"),
@@ -361,6 +381,9 @@ READERS = {
     "wide": Reader("wide", _wide, share=3),
     "weights": Reader("weights", _weights, share=3),
     "pairs": Reader("pairs", _pairs, share=4),
+    "queries": Reader("queries", _searched, share=3),
+    "qrels": Reader("qrels", _qrels, share=3),
+    "ranking": Reader("ranking", _ranking, share=3),
     "reviews": Reader("reviews", _reviews, share=4),
     "homogeneity": Reader("homogeneity", _gathered, share=3),
     "reformulations": Reader("reformulations", _reformulations, share=3),

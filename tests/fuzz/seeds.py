@@ -56,6 +56,9 @@ SCORES: list[dict[str, object]] = [
     {"prediction": "index", "reference": "adaptive cluster", "score": 1},
 ]
 PAIRS: list[dict[str, object]] = [{"a": f"s{n:03}", "b": f"s{n + 1:03}", "jaccard": 0.25} for n in range(7)]
+QUERIES: list[dict[str, object]] = [{"id": f"q{n}", "text": f"fuzzy index {n} of graphs"} for n in range(4)]
+QRELS = "".join(f"q{n} 0 s{n + m:03} {m}\n" for n in range(4) for m in range(3)).encode()
+RANKING = "".join(f"q{n} Q0 s{m:03} {m + 1} {9 - m}.5 x\n" for n in range(4) for m in range(3)).encode()
 SETS: list[dict[str, object]] = [
     {"id": f"s{n:03}", "system": system, "annotator": who, "score": (n * 7 + len(who) + len(system)) % 5 / 4}
     for n in range(8)
@@ -371,6 +374,13 @@ _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     "weights": lambda: ({"weights.json": json.dumps(Weights((1.0, 0.5), first=2.0).as_dict()).encode()},),
     "pairs": cache(lambda: records("pairs", PAIRS)),
     "homogeneity": homogeneity,
+    "queries": cache(lambda: (*records("queries", QUERIES), {"queries.tsv": b"q0\tfuzzy index\nq1\tgraphs of x\n"})),
+    "qrels": lambda: (
+        {"a.qrels": QRELS},
+        {"a.tsv": b"query-id\tcorpus-id\tscore\n" + QRELS.replace(b" 0 ", b"\t").replace(b" ", b"\t")},
+        {"a.qrels.gz": gzipped(QRELS)},
+    ),
+    "ranking": lambda: ({"a.trec": RANKING}, {"a.trec.gz": gzipped(RANKING)}),
     "reformulations": cache(lambda: records("made", REFORMULATED)[:1] + records("made", REFORMULATED)[5:6]),
     "vocabulary": cache(vocabulary),
     "vectors": lambda: (

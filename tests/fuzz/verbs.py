@@ -92,6 +92,10 @@ GIVEN: dict[str, tuple[str, ...]] = {
         "{results} -o out.html --resamples 20",
     ),
     "reproduce": ("{corpus} {run} --reported {figures} --budget 20 --resamples 20",),
+    "retrieval": (
+        "{corpus} {queries} {qrels} {run} --resamples 20",
+        "{corpus} {queries} {qrels} {run} {beta} --trec {ranking} --rankings out --resamples 20",
+    ),
     "results check": ("{results} --min f1@5:present=.1", "{results} --no-worse-than {results2} --resamples 20"),
     "results merge": (
         "{results}",

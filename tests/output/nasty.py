@@ -141,6 +141,10 @@ def hostile_folder(folder: Path) -> None:
     write(f"{HOSTILE_CORPUS}.jsonl", documents)
     for n, name in enumerate(HOSTILE_RUNS):
         write(f"{name}.jsonl", _hostile_run(n))
+    write("queries.jsonl", [{"id": f"q{n}", "text": attack} for n, attack in enumerate(ATTACKS.values())])
+    strange = ["".join(attack.split())[:300] for attack in ATTACKS.values()]
+    judged = "".join(f"q{n} 0 {attack or 'x'} 1\n" for n, attack in enumerate(strange))
+    (folder / "qrels.txt").write_text(judged, encoding="utf-8", errors="replace")
     write("pairs.jsonl", [{"a": a, "b": b} for a, b in pairwise(ids)])
     again = [
         {

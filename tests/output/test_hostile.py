@@ -77,6 +77,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "predict": ("tfidf", CORPUS),
     "report": (*ALL, "-o", "p\x1b[2J.html"),
     "reproduce": (CORPUS, NAMED, "--reported", "reported.jsonl", "--budget", "2"),
+    "retrieval": (CORPUS, "queries.jsonl", "qrels.txt", *RUNS, NAMED, "--resamples", "20"),
     "results merge": (SAVED,),
     "results check": (SAVED, "--min", "f1@5=.9"),
     "results tables": ("averages", SAVED, "-m", "f1@5"),
