@@ -48,6 +48,10 @@ from karat.analyses.table import table as table
 from karat.analyses.table.result import PaperTable as PaperTable
 from karat.analyses.tables import Tables as Tables
 from karat.analyses.tables import tables as tables
+from karat.annotation.collect import Annotations as Annotations
+from karat.annotation.collect import collect_annotations as collect_annotations
+from karat.annotation.sheets import Sheets as Sheets
+from karat.annotation.sheets import annotation_sheets as annotation_sheets
 from karat.corpus import Corpus as Corpus
 from karat.corpus import Document as Document
 from karat.corpus import Prediction as Prediction
