@@ -30,19 +30,24 @@ def balanced(items: Sequence[Item], count: int, seed: int) -> list[Item]:
     """So many of the items, taken so that systems, and the strata of each, are as equally frequent as they can be.
 
     Every beginning of the list is balanced, too. An item of several systems counts for each of them. Documents come in
-    one random order for all systems, so that these share documents as far as strata allow.
+    one random order for all systems, so that these share documents as far as strata allow, and a second item of a
+    document after the first ones of the others.
     """
     rank = {document: n for n, document in enumerate(shuffled(dict.fromkeys(i.document for i in items), seed, "pick"))}
-    queues: dict[Cell, list[Item]] = {}
-    for item in sorted(shuffled(items, seed, "items"), key=lambda item: -rank[item.document]):  # the next one is last
+    queues: dict[Cell, list[tuple[int, int, Item]]] = {}
+    nth: Counter[tuple[Cell, str]] = Counter()
+    for item in shuffled(items, seed, "items"):
         for cell in _cells(item):
-            queues.setdefault(cell, []).append(item)
+            queues.setdefault(cell, []).append((nth[cell, item.document], rank[item.document], item))
+            nth[cell, item.document] += 1
+    for queue in queues.values():
+        queue.sort(key=lambda each: each[:2], reverse=True)  # the next one is the last
     chosen: dict[int, Item] = {}
     taken: Counter[object] = Counter()
     order = {cell: n for n, cell in enumerate(queues)}
     while len(chosen) < count and queues:
         cell = min(queues, key=lambda each: (taken[each[0]], taken[each], order[each]))
-        item = queues[cell].pop()
+        _, _, item = queues[cell].pop()
         if not queues[cell]:
             del queues[cell]
         if item.id not in chosen:

@@ -165,6 +165,8 @@ class Sheet {
     this.takeTime();
     this.at = position;
     this.show();
+    const { top } = byId("item").getBoundingClientRect(); // the item stays in sight, and does not jump where it is
+    if (top < 0 || top > innerHeight / 2) scrollTo({ top: top + scrollY - 8, behavior: "instant" });
   }
 
   toOpen(after) {
@@ -187,8 +189,6 @@ class Sheet {
     byId("item").replaceChildren(which, ...this.judged(), make("section", { class: "document", "aria-label": "Document" }, ...parts));
     byId("comment").value = "";
     this.refresh();
-    const top = byId("item").getBoundingClientRect().top;
-    if (top < 0 || top > innerHeight / 2) scrollTo({ top: top + scrollY - 8, behavior: "instant" });
   }
 
   judged() {
