@@ -285,6 +285,18 @@ def _reviews(path: str, how: dict[str, str]) -> None:
     )
 
 
+def _annotations(path: str, how: dict[str, str]) -> None:
+    found = karat.collect_annotations(Path(path).with_name("study.json"), path)
+    scored = found.study.task in ("set", "pair")
+    attempt(
+        found.as_dict,
+        lambda: karat.render(found, "md"),
+        found.adjudication,
+        found.scores if scored else found.accepted,
+        *([found.resolved] if scored else []),
+    )
+
+
 def _reformulations(path: str, how: dict[str, str]) -> None:
     found = karat.filter_reformulations(corpus(), path)
     attempt(found.as_dict, lambda: karat.render(found, "table"))
@@ -328,6 +340,7 @@ READERS = {
     "sets": Reader("sets", _human, share=4),
     "judged": Reader("judged", _human, share=3),
     "pairs": Reader("pairs", _pairs, share=4),
+    "annotations": Reader("annotations", _annotations, share=5),
     "reviews": Reader("reviews", _reviews, share=4),
     "reformulations": Reader("reformulations", _reformulations, share=3),
     "vocabulary": Reader("vocabulary", _vocabulary),

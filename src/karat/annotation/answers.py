@@ -122,7 +122,7 @@ def _check(answers: Answers, number: int, record: Record, study: Study) -> None:
 
 def _check_chosen(answer: Any, item: Item, where: str) -> None:
     if not isinstance(answer, Chosen):
-        raise InputError(f"{where}: {brief(str(answer), 40)} is no answer; it is a list of chosen and added phrases")
+        raise InputError(f"{where}: {brief(f'{answer:g}', 40)} is no answer; it is a list of chosen and added phrases")
     for number in answer.chosen:
         if not 0 <= number < len(item.predicted):
             raise InputError(f"{where}: there is no candidate {number}; there are {len(item.predicted)}")
@@ -135,7 +135,7 @@ class Joined:
     """The newest answer of every annotator to every item, and how many older ones there were."""
 
     records: Mapping[str, Mapping[int, Record]]  # by annotator and item; those that were undone are left out
-    older: Mapping[str, int]  # by annotator, answers that another file replaces by newer, different ones
+    older: Mapping[str, int]  # by annotator, items that files answer differently, of which the newest answer is taken
     files: Mapping[str, tuple[str, ...]]  # by annotator
 
 
@@ -145,7 +145,7 @@ def join_answers(files: Iterable[Answers], study: Study) -> Joined:
     Raises InputError if two files have different answers of the same moment: one of them was edited.
     """
     newest: dict[str, dict[int, tuple[Record, str]]] = {name: {} for name in study.annotators}
-    older: dict[str, int] = {}
+    older: dict[str, set[int]] = {}
     origins: dict[str, list[str]] = {name: [] for name in study.annotators}
     for file in files:
         own = newest.setdefault(file.annotator, {})
@@ -158,11 +158,12 @@ def join_answers(files: Iterable[Answers], study: Study) -> Joined:
                         f"{before[1]} and {file.origin} give annotator {quoted(file.annotator)} different answers to "
                         f"item {number} at the same moment; one of them was edited, leave it out"
                     )
-                older[file.annotator] = older.get(file.annotator, 0) + 1
+                older.setdefault(file.annotator, set()).add(number)
             if before is None or record.at > before[0].at:
                 own[number] = record, file.origin
     records = {
         name: {number: record for number, (record, _) in sorted(own.items()) if record.answer is not None}
         for name, own in newest.items()
     }
-    return Joined(records, older, {name: tuple(dict.fromkeys(own)) for name, own in origins.items()})
+    counts = {name: len(numbers) for name, numbers in older.items()}
+    return Joined(records, counts, {name: tuple(dict.fromkeys(own)) for name, own in origins.items()})

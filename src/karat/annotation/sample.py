@@ -72,16 +72,18 @@ def dealt(items: Sequence[Item], annotators: Sequence[str], overlap: float, seed
     """The items of each annotator, in an order of their own: the shared ones, and a part of the others.
 
     The first items, a share of `overlap` of all, are for everybody. The others are for one annotator each: of every
-    round, in which each gets one, an item goes to whoever has the fewest of its systems and stratum.
+    round, in which each gets one, an item goes to whoever has the fewest of its systems, and of these of its stratum.
     """
     shared = round(overlap * len(items))
     own: dict[str, list[int]] = {name: [item.id for item in items[:shared]] for name in annotators}
-    seen: dict[str, Counter[Cell]] = {name: Counter() for name in annotators}
+    seen: dict[str, Counter[object]] = {name: Counter() for name in annotators}
     waiting: list[str] = []
     for item in items[shared:]:
         waiting = waiting or list(annotators)
-        name = min(waiting, key=lambda each: sum(seen[each][cell] for cell in _cells(item)))
+        systems, cells = item.systems or ("",), list(_cells(item))
+        counts = {name: (sum(seen[name][s] for s in systems), sum(seen[name][c] for c in cells)) for name in waiting}
+        name = min(waiting, key=counts.__getitem__)
         waiting.remove(name)
-        seen[name].update(_cells(item))
+        seen[name].update([*systems, *cells])
         own[name].append(item.id)
     return {name: tuple(shuffled(ids, seed, "order", name)) for name, ids in own.items()}

@@ -268,4 +268,4 @@ def _in_order(item: Item, task: TaskName, seed: int) -> Item:
 
 def _fewer(count: int, sample: int) -> Iterator[str]:
     if count < sample:
-        yield f"there are {counted(count, 'item')} to judge, fewer than the {sample:,} of the sample"
+        yield f"{counted(count, 'item')} to judge, fewer than the {sample:,} of the sample"

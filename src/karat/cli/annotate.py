@@ -93,11 +93,11 @@ def _folder(output: str | None) -> str:
     if output is None:
         raise InputError("where should the sheets go? Write -o study")
     place = Path(output)
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise InputError(f"{output}: is there already and is not an empty folder; name another one")
     if not place.resolve().parent.is_dir():
         raise InputError(f"{place.parent}: there is no such folder")
     claim(output)
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise InputError(f"{output}: is there already and is not an empty folder; name another one")
     return output
 
 
