@@ -187,7 +187,7 @@ def answered(number: str | None = None, **record: Any) -> Callable[[dict[str, An
     [
         (
             edited(study="0123456789abcdef"),
-            "is of the study '0123456789abcdef', not of {study}; give files of one study",
+            "is of the study '0123456789abcdef', not of {study}; give",
         ),
         (edited(annotator="anna"), "unknown annotator 'anna'; did you mean 'ana'? (known: ana, ben, cem, dov)"),
         (edited(annotator="ben"), "item {own} is not in the sheet of annotator 'ben'"),

@@ -331,10 +331,8 @@ def annotations() -> tuple[Files, ...]:
             for item in study.items
         ]
         whole = msgspec.json.encode(study)
-        found += [
-            {"ana.json": sheet, "study.json": whole},
-            {"e.json": json.dumps(export).encode(), "study.json": whole},
-        ]
+        exported = json.dumps(export).encode()
+        found += [{"ana.json": sheet, "study.json": whole}, {"export.json": exported, "study.json": whole}]
     return tuple(found)
 
 
