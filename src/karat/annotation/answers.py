@@ -161,6 +161,8 @@ def join_answers(files: Iterable[Answers], study: Study) -> Joined:
                 older.setdefault(file.annotator, set()).add(number)
             if before is None or record.at > before[0].at:
                 own[number] = record, file.origin
+    if newest.keys() - {*study.annotators, ADJUDICATOR}:  # users of a server, who have names of their own
+        newest = {name: own for name, own in newest.items() if origins[name]}
     records = {
         name: {number: record for number, (record, _) in sorted(own.items()) if record.answer is not None}
         for name, own in newest.items()

@@ -208,13 +208,13 @@ class Sheet {
   scale() {
     const { data } = this;
     const group = byId("scale");
+    group.classList.toggle("few", data.task === "reference" || data.scale.length <= 5);
     if (data.task === "reference") {
       const button = make("button", { type: "button", id: "finish" }, "Done", make("kbd", {}, "d"));
       button.addEventListener("click", () => this.finish());
       group.append(button);
       return;
     }
-    group.classList.toggle("few", data.scale.length <= 5);
     for (const step of data.scale) {
       const meaning = data.scale.length <= 5 && step.meaning ? make("small", {}, step.meaning) : "";
       const key = step.key === step.label ? "" : make("kbd", {}, step.key);
