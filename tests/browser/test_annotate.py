@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -66,6 +68,14 @@ class Browser:
         self.driver.quit()
         self.driver = self._start()
 
+    def kill(self) -> None:
+        """Ends the browser as a crash does, and opens it again."""
+        os.kill(self.driver.capabilities["goog:processID"], signal.SIGKILL)
+        self.driver.quit()
+        for lock in self.profile.glob("Singleton*"):  # which say that the killed one has the profile
+            lock.unlink()
+        self.driver = self._start()
+
     def saved(self, name: str) -> Path:
         """The file that the page saves."""
         path = self.downloads / name
@@ -117,13 +127,32 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture
 def browser(started: Browser, studies: Path) -> Iterator[Browser]:
     """The browser with one tab, which keeps nothing of the tests before."""
-    started.open(studies / "set" / "ana.html").execute_script("localStorage.clear()")
+    forget(started.open(studies / "set" / "ana.html"))
     yield started
     first, *others = started.driver.window_handles
     for each in others:
         started.driver.switch_to.window(each)
         started.driver.close()
     started.driver.switch_to.window(first)
+
+
+# What is done with the records that survive a crash, and how many there are then.
+RECORDS = """
+const [act, done] = arguments;
+const request = indexedDB.open('karat-annotation', 1);
+request.onsuccess = () => {
+  const records = request.result.transaction('records', 'readwrite').objectStore('records');
+  if (act === 'clear') records.clear();
+  const count = records.count();
+  count.onsuccess = () => { request.result.close(); done(count.result); };
+};
+"""
+
+
+def forget(driver: Any) -> None:
+    """Removes all answers from a browser."""
+    driver.execute_script("localStorage.clear()")
+    assert driver.execute_async_script(RECORDS, "clear") == 0
 
 
 def score(annotator: str, item: int) -> int:
@@ -191,6 +220,18 @@ def test_four_annotators_lose_no_answer_and_double_none_and_people_are_measured(
     assert people.as_dict()["agreement"]["alpha"] == pytest.approx(found.agreement()["alpha"])
     page = karat.report(inputs["corpus"], *inputs["runs"], human=scores, resamples=50).html()
     assert "Correlation with the scores of people" in page
+
+
+def test_a_browser_that_is_killed_has_lost_no_answer(studies: Path, browser: Browser) -> None:
+    study = load_study(studies / "phrase")
+    driver = browser.open(studies / "phrase" / "ben.html")
+    press(driver, *"yny")
+    wait(lambda: driver.execute_async_script(RECORDS, "count") == 3, "the answers are on the disk")
+    browser.kill()
+    driver = browser.open(studies / "phrase" / "ben.html")
+    assert count(driver) == "3 of 40 answered"
+    expected = dict(zip(study.annotators["ben"][:3], (1, 0, 1), strict=True))
+    assert given(browser.saved(f"ben-{study.id}.json")) == expected
 
 
 def test_undo_takes_back_the_last_answers_and_comments_stay(studies: Path, browser: Browser) -> None:
@@ -264,7 +305,7 @@ def test_a_saved_file_is_loaded_on_another_device_and_the_newest_answers_stay(
     path = browser.saved(f"dov-{study.id}.json")
     older = tmp_path / "older.json"
     older.write_text(path.read_text())
-    driver.execute_script("localStorage.clear()")  # as another device, which has no answers
+    forget(driver)  # as another device, which has no answers
     driver.refresh()
     until(driver, START)
     press(driver, "n")  # newer than the answer in the file

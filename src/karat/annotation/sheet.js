@@ -2,10 +2,40 @@
 
 const IDLE = 180; // seconds after which a reader who does nothing is taken to be away
 
+// Browsers write localStorage to disk some seconds later, and IndexedDB at once: what a crash took from the one is in
+// the other. It is never read while the page is open.
+function journalOf(prefix) {
+  const opened = new Promise((resolve) => {
+    try {
+      const request = indexedDB.open("karat-annotation", 1);
+      request.onupgradeneeded = () => request.result.createObjectStore("records");
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => resolve(null);
+    } catch { resolve(null); }
+  });
+  const ended = (request) => new Promise((resolve) => { request.onsuccess = () => resolve(request.result); request.onerror = () => resolve([]); });
+  const put = async (id, record) => {
+    const journal = await opened;
+    try { journal?.transaction("records", "readwrite", { durability: "strict" }).objectStore("records").put(record, prefix + id); } catch { /* localStorage has it */ }
+  };
+  const all = async () => {
+    const journal = await opened;
+    if (journal === null) return [];
+    try {
+      const records = journal.transaction("records").objectStore("records");
+      const range = IDBKeyRange.bound(prefix, `${prefix}\uffff`);
+      const [keys, values] = await Promise.all([ended(records.getAllKeys(range)), ended(records.getAll(range))]);
+      return keys.map((key, n) => [key.slice(prefix.length), values[n]]);
+    } catch { return []; }
+  };
+  return { put, all };
+}
+
 // Every item has a key of its own, and a record says when it was written: tabs of one sheet never write over another
 // item's answer, the newest record of an item is the one that counts, and what a tab shows is read anew each time.
 function recordsOf(study, annotator, valid, complain) {
   const prefix = `karat-annotation:${study}:${annotator}:`;
+  const journal = journalOf(prefix);
   const own = new Map(); // what this tab wrote, for browsers that keep nothing
   const parsed = (text) => {
     try { const found = JSON.parse(text); return valid(found) ? found : null; } catch { return null; }
@@ -21,6 +51,7 @@ function recordsOf(study, annotator, valid, complain) {
   const write = (id, record) => {
     const text = JSON.stringify(record);
     own.set(id, record);
+    journal.put(id, record);
     try {
       localStorage.setItem(prefix + id, text);
       if (localStorage.getItem(prefix + id) !== text) throw new Error("not kept");
@@ -30,9 +61,16 @@ function recordsOf(study, annotator, valid, complain) {
       return false;
     }
   };
+  const restore = async () => {
+    for (const [key, record] of await journal.all()) {
+      const id = Number(key);
+      const here = read(id);
+      if (valid(record) && (here === null || here.at < record.at)) write(id, record);
+    }
+  };
   const note = (name, text) => { try { localStorage.setItem(prefix + name, text); } catch { complain(); } };
   const noted = (name) => { try { return localStorage.getItem(prefix + name); } catch { return null; } };
-  return { read, write, note, noted, prefix };
+  return { read, write, restore, note, noted, prefix };
 }
 
 // Seconds that somebody is at the page: not those in which it is hidden, nor more than IDLE without a sign of life.
@@ -104,7 +142,7 @@ class Sheet {
     this.clock = clock();
     this.pending = new Map(); // seconds at items that have no record yet
     this.steps = []; // what can be undone in this tab
-    this.at = Math.max(0, data.items.findIndex((item) => !given(this.records.read(item.id))));
+    this.at = 0;
   }
 
   get item() { return this.data.items[this.at]; }
@@ -416,6 +454,8 @@ async function start() {
   themes();
   if (!("DecompressionStream" in window)) return; // the page says what it needs
   const sheet = new Sheet(await decoded(byId("study")));
+  await sheet.records.restore();
+  sheet.at = Math.max(0, sheet.data.items.findIndex((item) => !sheet.given(sheet.records.read(item.id))));
   byId("waiting").hidden = true;
   byId("sheet").hidden = false;
   wired(sheet);
