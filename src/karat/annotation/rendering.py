@@ -20,7 +20,7 @@ def sheet(study: Study, annotator: str, order: Iterable[int] | None = None, give
     package = __package__ or ""
     style, script = blocks(package, "sheet")
     items = [study.by_id[number] for number in (study.annotators[annotator] if order is None else order)]
-    documents = list(dict.fromkeys(item.document for item in items))
+    documents = {document: n for n, document in enumerate(dict.fromkeys(item.document for item in items))}
     task = TASKS[study.task]
     data = {
         "study": study.id,
@@ -28,7 +28,7 @@ def sheet(study: Study, annotator: str, order: Iterable[int] | None = None, give
         "task": study.task,
         "scale": [asdict(step) for step in study.answers.steps],
         "documents": [[inert(study.documents[d].title), neutral(study.documents[d].text)] for d in documents],
-        "items": [_shown(study, item, documents.index(item.document), given or {}) for item in items],
+        "items": [_shown(study, item, documents[item.document], given or {}) for item in items],
     }
     return (
         environment()
