@@ -80,7 +80,7 @@ def test_alpha_of_the_published_example(tmp_path: Path) -> None:
         ("phrase", None, "nominal"),
     ],
 )
-def test_alpha_is_that_of_the_package_krippendorff(task: str, scale: Any, level: str, tmp_path: Path) -> None:
+def test_alpha_is_that_of_the_package_krippendorff(task: str, scale: Any, level: Any, tmp_path: Path) -> None:
     study = begun(tmp_path, task, scale=scale, sample=60, overlap=0.7)
     draw = np.random.default_rng(5)
     steps = [step.value for step in study.answers.steps]

@@ -215,7 +215,10 @@ def test_four_annotators_lose_no_answer_and_double_none_and_people_are_measured(
     of_item = {(item.document, item.systems[0]): item.id for item in study.items}
     said = {(of_item[line["id"], line["system"]], line["annotator"]): line["score"] for line in lines}
     assert said == {(item, name): value for name, own in expected.items() for item, value in own.items()}
-    inputs = {"corpus": studies / "corpus.jsonl", "runs": [studies / "alpha.jsonl", studies / "beta.jsonl"]}
+    inputs: dict[str, Any] = {
+        "corpus": studies / "corpus.jsonl",
+        "runs": [studies / "alpha.jsonl", studies / "beta.jsonl"],
+    }
     people = karat.human(scores, **inputs, metrics=["f1@M"], resamples=50, level_of_scale="ordinal")
     assert people.as_dict()["agreement"]["alpha"] == pytest.approx(found.agreement()["alpha"])
     page = karat.report(inputs["corpus"], *inputs["runs"], human=scores, resamples=50).html()

@@ -303,13 +303,13 @@ def key_of(texts: tuple[str, ...]) -> str:
 
 
 @cache
-def annotations() -> tuple[Files, ...]:
+def annotated() -> tuple[Files, ...]:
     """A file of a sheet and an export of Label Studio, each beside its study."""
     found: list[Files] = []
     documents = karat.Corpus.of(map(json.loads, CORPUS.splitlines()), name="corpus")
     systems = [karat.Run.of(map(json.loads, lines.splitlines()), name=f"r{n}") for n, lines in enumerate((RUN, OTHER))]
     for task in ("set", "reference"):
-        study = karat.annotation_sheets(documents, *systems, task=task, annotators="ana,ben", sample=6).study  # type: ignore[arg-type]
+        study = karat.annotation_sheets(documents, *systems, task=task, annotators="ana,ben", sample=6).study
         answer = {"chosen": [0], "added": ["honey bees"], "done": True} if task == "reference" else 3
         record = {"answer": answer, "comment": "why", "seconds": 2.5, "at": 1763391599000}
         head = {"karat": "annotations", "version": 1, "study": study.id, "task": task, "annotator": "ana"}
@@ -350,7 +350,7 @@ _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     "given": cache(
         lambda: (*records("given", SCORES)[:1], *records("given", SCORES)[3:4], *records("given", SCORES)[5:6])
     ),
-    "annotations": annotations,
+    "annotations": annotated,
     "reviews": cache(lambda: records("review", REVIEWS)),
     "sets": cache(lambda: records("human", SETS)),
     "judged": cache(lambda: records("human", _golden("human.pairs.jsonl"))),
