@@ -289,6 +289,8 @@ def test_a_tie_is_open_until_somebody_settles_it(tmp_path: Path) -> None:
     by_votes = karat.collect_annotations(tmp_path / "study", *files, votes=2)
     assert by_votes.disagreements() == []
     assert {row["phrase"]: row["accept"] for row in by_votes.accepted()}[study.by_id[2].phrase] is True
+    with pytest.raises(InputError, match="5 votes for a phrase cannot be: there are answers of 4 annotators"):
+        karat.collect_annotations(tmp_path / "study", *files, votes=5)
     settled = saved(tmp_path, study, "adjudicator", {2: 0})
     last = karat.collect_annotations(tmp_path / "study", *files, settled)
     assert (last.disagreements(), last.agreement()) == ([], found.agreement())

@@ -388,6 +388,9 @@ def collect_annotations(
     if not paths:
         raise InputError(f"{study}: there are no files of answers; give the .json files that annotators saved")
     joined = join_answers((each for path in paths for each in read_answers(path, found)), found)
+    judges = [name for name, own in joined.records.items() if own and name != ADJUDICATOR]
+    if votes is not None and votes > len(judges):
+        raise InputError(f"{votes} votes for a phrase cannot be: there are answers of {counted(len(judges), 'annotator')}")
     return Annotations(found, joined, options, tuple(_notes(found, joined)))
 
 

@@ -23,6 +23,7 @@ from karat.formats.load import decoded_json
 from karat.inert import inert, neutral
 
 ANSWER, ADDED, COMMENT = "answer", "added", "comment"  # names of the controls
+NOTHING = "–"  # it shows no empty text
 
 
 # ---------------------------------------------------------------------------------------------- out
@@ -38,7 +39,7 @@ def _data(study: Study, item: Item) -> dict[str, Any]:
     text = study.documents[item.document]
     names = [name for name, own in study.annotators.items() if item.id in own]
     data: dict[str, Any] = {"study": study.id, "item": item.id, "annotators": ", ".join(names)}
-    data |= {"title": inert(text.title), "text": neutral(text.text) or inert(text.title)}
+    data |= {"title": inert(text.title), "text": neutral(text.text) or inert(text.title) or NOTHING}
     if study.task == "set":
         data |= {"keyphrases": _lines(item.predicted), "reference": _lines(item.references)}
     elif study.task == "pair":
@@ -52,7 +53,7 @@ def _data(study: Study, item: Item) -> dict[str, Any]:
 
 
 def _lines(phrases: Sequence[str]) -> str:
-    return "\n".join(map(inert, phrases)) or "–"
+    return "\n".join(map(inert, phrases)) or NOTHING
 
 
 _SHOWN = {

@@ -72,7 +72,8 @@ class Study(msgspec.Struct, frozen=True, dict=True, kw_only=True):
 
     def named(self) -> Study:
         """The same study with its id: a hash of all that sheets are made of."""
-        content = msgspec.msgpack.encode(msgspec.structs.replace(self, id=""))
+        made_of = (self.task, self.scale, self.corpus, self.systems, self.seed, self.overlap)
+        content = msgspec.msgpack.encode((*made_of, self.documents, self.items, self.annotators))
         return msgspec.structs.replace(self, id=blake2b(content, digest_size=8).hexdigest())
 
 
