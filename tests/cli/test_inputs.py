@@ -19,7 +19,17 @@ from karat.formats import files
 CORPUS = '{"id": "d1", "text": "A swarm of bees.", "keyphrases": ["swarm"]}\n'
 RUN = '{"id": "d1", "keyphrases": ["swarm", "nest"]}\n'
 HELP = ["-h", "--help"]  # click keeps the flag of the help that it makes first
-WRITTEN = {"output", "figures", "review", "all_pairs", "answers"}  # what is written need not be there
+WRITTEN = {
+    "output",
+    "figures",
+    "review",
+    "all_pairs",
+    "answers",
+    "accepted",
+    "adjudicate",
+    "resolved",
+    "scores",
+}  # what is written need not be there
 
 
 def leaves(group: click.Group, name: str = "") -> Iterator[tuple[str, click.Command]]:
