@@ -62,6 +62,10 @@ from karat.analyses.vocabulary.map import Mapped as Mapped
 from karat.analyses.vocabulary.map import map_concepts as map_concepts
 from karat.analyses.vocabulary.show import VocabularyDescription as VocabularyDescription
 from karat.analyses.vocabulary.show import show_vocabulary as show_vocabulary
+from karat.annotation.collect import Annotations as Annotations
+from karat.annotation.collect import collect_annotations as collect_annotations
+from karat.annotation.sheets import Sheets as Sheets
+from karat.annotation.sheets import annotation_sheets as annotation_sheets
 from karat.corpus import Corpus as Corpus
 from karat.corpus import Document as Document
 from karat.corpus import Prediction as Prediction

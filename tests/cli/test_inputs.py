@@ -27,6 +27,10 @@ WRITTEN = {
     "answers",
     "learn",
     "pairs_out",
+    "accepted",
+    "adjudicate",
+    "resolved",
+    "scores",
 }  # what is written need not be there
 
 

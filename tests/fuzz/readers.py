@@ -330,6 +330,18 @@ def _gathered(path: str, how: dict[str, str]) -> None:
     attempt(found.as_dict, lambda: karat.render(found, "table"), lambda: karat.render(found, "csv"))
 
 
+def _annotations(path: str, how: dict[str, str]) -> None:
+    found = karat.collect_annotations(Path(path).with_name("study.json"), path)
+    scored = found.study.task in ("set", "pair")
+    attempt(
+        found.as_dict,
+        lambda: karat.render(found, "md"),
+        found.adjudication,
+        found.scores if scored else found.accepted,
+        *([found.resolved] if scored else []),
+    )
+
+
 def _reformulations(path: str, how: dict[str, str]) -> None:
     found = karat.filter_reformulations(corpus(), path)
     attempt(found.as_dict, lambda: karat.render(found, "table"))
@@ -384,6 +396,7 @@ READERS = {
     "queries": Reader("queries", _searched, share=3),
     "qrels": Reader("qrels", _qrels, share=3),
     "ranking": Reader("ranking", _ranking, share=3),
+    "annotations": Reader("annotations", _annotations, share=5),
     "reviews": Reader("reviews", _reviews, share=4),
     "homogeneity": Reader("homogeneity", _gathered, share=3),
     "reformulations": Reader("reformulations", _reformulations, share=3),

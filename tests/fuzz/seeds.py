@@ -350,6 +350,40 @@ def vocabulary() -> tuple[Files, ...]:
     )
 
 
+@cache
+def annotated() -> tuple[Files, ...]:
+    """A file of a sheet and an export of Label Studio, each beside its study."""
+    found: list[Files] = []
+    documents = karat.Corpus.of(map(json.loads, CORPUS.splitlines()), name="corpus")
+    systems = [karat.Run.of(map(json.loads, lines.splitlines()), name=f"r{n}") for n, lines in enumerate((RUN, OTHER))]
+    for task in ("set", "reference"):
+        study = karat.annotation_sheets(documents, *systems, task=task, annotators="ana,ben", sample=6).study
+        answer = {"chosen": [0], "added": ["honey bees"], "done": True} if task == "reference" else 3
+        record = {"answer": answer, "comment": "why", "seconds": 2.5, "at": 1763391599000}
+        head = {"karat": "annotations", "version": 1, "study": study.id, "task": task, "annotator": "ana"}
+        own = {str(item.id): record for item in study.items}
+        sheet = json.dumps(head | {"saved": 1763391600000, "answers": own}).encode()
+        given = {"choices": ["0"]} if task == "reference" else {"choices": ["3"]}
+        export = [
+            {
+                "data": {"study": study.id, "item": item.id},
+                "annotations": [
+                    {
+                        "completed_by": {"id": 1, "email": "ana"},
+                        "updated_at": "2026-11-17T15:00:00.5Z",
+                        "lead_time": 4.5,
+                        "result": [{"from_name": "answer", "to_name": "text", "type": "choices", "value": given}],
+                    }
+                ],
+            }
+            for item in study.items
+        ]
+        whole = msgspec.json.encode(study)
+        exported = json.dumps(export).encode()
+        found += [{"ana.json": sheet, "study.json": whole}, {"export.json": exported, "study.json": whole}]
+    return tuple(found)
+
+
 _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     "results": results,
     "kea": kea,
@@ -364,6 +398,7 @@ _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     "given": cache(
         lambda: (*records("given", SCORES)[:1], *records("given", SCORES)[3:4], *records("given", SCORES)[5:6])
     ),
+    "annotations": annotated,
     "reviews": cache(lambda: records("review", REVIEWS)),
     "sets": cache(lambda: records("human", SETS)),
     "judged": cache(lambda: records("human", _golden("human.pairs.jsonl"))),

@@ -22,6 +22,17 @@ ENDPOINT = ("--base-url", "http://127.0.0.1:9/v1", "--tries", "1", "--delay", "0
 
 # What each verb is given: words, and in braces kinds of files; `|` parts alternatives.
 GIVEN: dict[str, tuple[str, ...]] = {
+    "annotate collect": (
+        "study.json {annotations}",
+        "study.json {annotations} --scores out.jsonl --resolved out.csv",
+        "study.json {annotations} --adjudicate out.html --gap 1",
+    ),
+    "annotate sheets": (
+        "{corpus} {run} {beta} --task set -o out",
+        "{corpus} {run} --task pair -o out --annotators ana,ben --overlap 0.5",
+        "{corpus} {run} {beta} --task phrase -o out --format label-studio",
+        "{sample} --task reference -o out --sample 3",
+    ),
     "audit": ("{corpus} {run}", "{corpus} {run} {beta}"),
     "compare": ("{corpus} {run} {beta} --resamples 50", "{results} --resamples 20", "{tabled} --resamples 20"),
     "concepts": (

@@ -1,6 +1,3 @@
-"use strict";
-// Text from files is only ever set as textContent: nothing here makes markup of it.
-
 const WORDS = { f: "found", n: "near", m: "missed", o: "other", d: "dropped" };
 const SAID = { found: "found", near: "nearly found", missed: "missed", other: "no reference", dropped: "dropped by the protocol" };
 const CLASSES = { P: "present", R: "reordered", M: "mixed", U: "unseen" };
@@ -9,17 +6,6 @@ const RANK = { found: 0, near: 1, missed: 2 };
 const ROW = 56; // pixels, as in the style
 const LONGEST = 160; // letters of a phrase that are shown at once
 const KEPT = 12; // chunks that stay decoded
-
-function make(tag, properties, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties || {})) {
-    if (name === "class") element.className = value;
-    else if (name in element && name !== "list") element[name] = value;
-    else element.setAttribute(name, value);
-  }
-  element.append(...children.filter((child) => child !== null && child !== ""));
-  return element;
-}
 
 const DRAWING = "http://www.w3.org/2000/svg";
 
@@ -35,30 +21,7 @@ function symbol(index, system) {
   return drawn;
 }
 
-const counted = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
 const shown = (value) => (value === null || value === undefined ? "–" : value.toFixed(4).replace(/^0\./, "."));
-
-// ------------------------------------------------------------------ light and dark
-
-function themes() {
-  const root = document.documentElement;
-  const button = document.getElementById("theme");
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const current = () => root.dataset.theme || (dark.matches ? "dark" : "light");
-  const name = () => { button.textContent = current() === "dark" ? "Light" : "Dark"; };
-  try { // a file may have no storage
-    const kept = localStorage.getItem("karat-theme");
-    if (kept === "dark" || kept === "light") root.dataset.theme = kept;
-  } catch { /* the system's choice holds */ }
-  button.addEventListener("click", () => {
-    root.dataset.theme = current() === "dark" ? "light" : "dark";
-    try { localStorage.setItem("karat-theme", root.dataset.theme); } catch { /* not kept */ }
-    name();
-  });
-  dark.addEventListener("change", name);
-  name();
-  button.hidden = false;
-}
 
 // ------------------------------------------------------------------ tables
 
@@ -115,15 +78,7 @@ function walkable(table) {
   });
 }
 
-// ------------------------------------------------------------------ compressed blocks
-
-async function decoded(block) {
-  const letters = atob(block.textContent);
-  const bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < letters.length; i += 1) bytes[i] = letters.charCodeAt(i);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return JSON.parse(await new Response(stream).text());
-}
+// ------------------------------------------------------------------ chunks of documents
 
 function chunksOf(part, size) {
   const blocks = [...document.querySelectorAll(`script[data-part="${part}"][data-chunk]`)];

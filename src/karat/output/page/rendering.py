@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from karat import __version__
 from karat.analyses.report.result import Browser, Entry, Fate, Page, Part, Span, State
 from karat.errors import counted
-from karat.inert import neutral
 from karat.matching.passes import uncollected
 from karat.output.charts.base import Chart, Style
 from karat.output.page.figures import drawn, key_of, painted, styles_of
@@ -23,11 +18,11 @@ from karat.output.page.mistakes import Wrong, wrongs
 from karat.output.page.overview import best_first, first_chart, overview
 from karat.output.page.packing import Packed, pack
 from karat.output.page.sections import left_out, sections
+from karat.output.page.shell import asset, blocks, environment, policy, raw
 from karat.output.page.words import PRMU, listed, said, sentence, summary
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markupsafe import Markup
 
 SHOWN = 20  # documents that are there without a script
 STATES: tuple[State, ...] = ("found", "near", "missed")  # the better first
@@ -39,17 +34,16 @@ WORDS = {
     "other": "no reference",
     "dropped": "dropped by the protocol",
 }
-_SET_APART = re.compile("\u2068([^\u2066-\u2069]*)\u2069")  # a name that `said` isolates from the words around it
 
 
 def render(page: Page) -> str:
     """The page as HTML; the same text for the same inputs."""
-    style, script = _file("page.css"), _file("page.js")
+    style, script = blocks(__package__ or "", "page")
     styles = styles_of(page)
     shown = [_Shown.of(page, part, styles) for part in page.parts]
     several = overview(page)
     numbers = iter(range(len(shown)))
-    template = _environment().from_string(_file("page.html"))
+    template = _environment().from_string(asset(__package__ or "", "page.html"))
     with uncollected():  # as many small objects as there are documents
         return template.render(
             page=page,
@@ -66,55 +60,24 @@ def render(page: Page) -> str:
             packed=[each.packed(next(numbers)) for each in shown if each.has_documents],
             figure=lambda chart: drawn(painted(chart, styles)),
             mark=lambda name: key_of(name, styles[name]) if name in styles else None,
-            raw=_raw,
+            raw=raw,
             scored=page.comparison is not None,
             mistakes_title="Mistakes" if page.comparison is not None else "Frequent phrases",
-            policy=_policy(style, script),
-            style=_raw(style),
-            script=_raw(script),
+            policy=policy(style, script),
+            style=raw(style),
+            script=raw(script),
             version=__version__,
         )
 
 
-def _file(name: str) -> str:
-    return (files("karat.output.page") / name).read_text(encoding="utf-8")
-
-
-def _raw(text: str) -> Markup:
-    from markupsafe import Markup
-
-    return Markup(text)  # of files of this package, and of charts that are drawn here
-
-
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, StrictUndefined
-
-    found = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_seen
-    )
+    found = environment()
     found.globals.update(
         cut=_cut, first=_first, marked=_marked, counted=counted, said=said, words=WORDS, prmu=PRMU, shown=SHOWN
     )
     found.globals.update(together=_together, zip=zip, sentence=sentence)
     return found
-
-
-def _seen(value: Any) -> Any:
-    """A text in which nothing acts but names that stand apart; anything else, and what is markup already, as it is."""
-    if type(value) is not str:
-        return value
-    parts = enumerate(map(neutral, _SET_APART.split(value)))
-    return "".join(f"\u2068{part}\u2069" if number % 2 else part for number, part in parts)
-
-
-def _policy(style: str, script: str) -> str:
-    """What the page may do: run its own script, use its own style, and nothing else."""
-    hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in (script, style)]
-    return (
-        f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 @dataclass(frozen=True, slots=True)
