@@ -24,8 +24,11 @@ EXTRAS = {
     "sudachidict_core": "japanese",
     "pypdf": "pdf",
     "xlsxwriter": "xlsx",
+    "openpyxl": "xlsx",
+    "lxml": "office",
     "pandas": "pandas",
     "polars": "polars",
+    "rdflib": "vocabulary",
 }
 
 

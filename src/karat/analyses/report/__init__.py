@@ -56,7 +56,7 @@ from karat.metrics.base import parse_request
 from karat.options import (
     By,
     Extra,
-    JoinOptions,
+    MatchOptions,
     Missing,
     Progress,
     WorkOptions,
@@ -75,6 +75,7 @@ from karat.options import (
 from karat.protocol import Protocol
 from karat.results import Result, Results, Score
 from karat.stats.resampling import estimate, interval_of
+from karat.vocabulary import VocabularyLike
 
 DEPTH = 10  # of the curves of precision and recall
 CURVES = tuple(f"{metric}@{k}" for metric in ("p", "r") for k in range(1, DEPTH + 1))
@@ -107,7 +108,7 @@ class ReportOptions:
         None, otherwise="as many as `karat compare` and the other verbs draw by themselves"
     )
     seed: int = seed_option()
-    join: JoinOptions = group(JoinOptions)
+    join: MatchOptions = group(MatchOptions)
     work: WorkOptions = group(WorkOptions)
 
     def __post_init__(self) -> None:
@@ -151,6 +152,7 @@ def report(
     by: By | None = None,
     missing: Missing = "error",
     extra: Extra = "error",
+    vocabulary: VocabularyLike | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Page:
