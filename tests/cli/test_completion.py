@@ -15,7 +15,8 @@ from click.shell_completion import CompletionItem
 from karat.cli import completion
 from karat.cli import karat as command
 from karat.formats import FORMATS
-from karat.protocol import LANGUAGES, PRESETS
+from karat.protocol import PRESETS
+from karat.text.languages import LANGUAGES
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-c", "from karat.cli import main; main()"]
