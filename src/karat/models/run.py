@@ -289,7 +289,12 @@ def _common_options(corpus: Corpus, model: ModelSpec, options: PredictOptions) -
     """(the common options for the model, notes for the reader)."""
     found = model.find()
     frequencies, notes = _frequencies(corpus, found, options)
-    common = CommonOptions(
+    return _shared(found, options, frequencies), notes
+
+
+def _shared(found: Model, options: PredictOptions, frequencies: Frequencies | None) -> CommonOptions:
+    """The options that all models share, as a model gets them."""
+    return CommonOptions(
         n=options.n,
         language=options.language,
         tagger=options.tagger,
@@ -299,7 +304,13 @@ def _common_options(corpus: Corpus, model: ModelSpec, options: PredictOptions) -
         title_weight=options.title_weight,
         threads=options.work.jobs if found.threads else 1,
     )
-    return common, notes
+
+
+def run_fingerprint(corpus: Corpus, model: ModelSpec, options: PredictOptions) -> str:
+    """What a run depends on, as a short text: document frequencies that are not given are those of the corpus."""
+    found = model.find()
+    given = None if options.frequencies is None else _frequencies(corpus, found, options)[0]
+    return fingerprint(model, _shared(found, options, given), corpus)
 
 
 def _frequencies(corpus: Corpus, model: Model, options: PredictOptions) -> tuple[Frequencies | None, list[str]]:
