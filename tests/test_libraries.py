@@ -101,6 +101,16 @@ CASES: dict[str, tuple[str, tuple[str, ...], Callable[[Path], Any]]] = {
         ("predict", "firstphrases", "{folder}/paper.pdf"),
         lambda folder: karat.predict(folder / "paper.pdf", "firstphrases"),
     ),
+    "lxml": (
+        "{folder}/page.html: reading HTML",
+        ("predict", "firstphrases", "{folder}/page.html"),
+        lambda folder: karat.predict(folder / "page.html", "firstphrases"),
+    ),
+    "openpyxl": (
+        "an Excel file",
+        ("describe", "{folder}/table.xlsx"),
+        lambda folder: list(karat.read(folder / "table.xlsx")),
+    ),
     "xlsxwriter": (
         "writing an .xlsx file",
         ("predict", "firstphrases", "corpus.jsonl", "-o", "new.xlsx"),
@@ -127,6 +137,8 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "run.jsonl").write_text('{"id": "d1", "keyphrases": ["finch"]}\n')
     (tmp_path / "corpus.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd\x00")
     (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.4\n")
+    (tmp_path / "page.html").write_text("<p>Bees fly.</p>")
+    (tmp_path / "table.xlsx").write_bytes(b"PK\x03\x04")
     for name, kind in (("encoder", "bert"), ("marian", "marian")):
         (tmp_path / name).mkdir()
         for file in (*NEEDED, "model.safetensors"):
@@ -220,7 +232,7 @@ LEFT_OUT = (
 
 def test_files_of_a_folder_that_need_a_missing_library_are_named_and_the_rest_is_done(papers: Path) -> None:
     found = predicted(str(papers), parse_model(fly), PredictOptions())
-    assert [(entry.prediction.id, entry.prediction.keyphrases) for entry in found.entries] == [("text.txt", ["Bees"])]
+    assert [(entry.prediction.id, entry.prediction.keyphrases) for entry in found.entries] == [("text", ["Bees"])]
     assert found.notes == LEFT_OUT
 
 

@@ -155,6 +155,12 @@ class LookAhead(Generic[R]):
     def __reduce__(self) -> tuple[Any, ...]:
         return LookAhead, (self._read, self._origin)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the function that reads has to say, where it has `notes`."""
+        found: tuple[str, ...] = tuple(getattr(self._read, "notes", tuple)())
+        return found
+
     def ahead(self) -> Iterator[Batch[R]]:
         """The batches, each read when it is needed."""
         self._forget_changed()
@@ -229,6 +235,12 @@ class _Records(Generic[R]):
 
     def __len__(self) -> int:
         return sum(map(len, self.ahead()))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of how it is read: what was left out so far, which columns were guessed."""
+        assert isinstance(self.batches, LookAhead)
+        return self.batches.notes
 
     @property
     def ids(self) -> list[str | None]:

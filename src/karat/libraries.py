@@ -21,6 +21,8 @@ EXTRAS = {
     "spacy": "spacy",
     "pypdf": "pdf",
     "xlsxwriter": "xlsx",
+    "openpyxl": "xlsx",
+    "lxml": "office",
     "pandas": "pandas",
     "polars": "polars",
 }

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from karat.cli import completion
+from karat.cli.shared import echo_reading_notes
 from karat.errors import InputError
 
 _WITHIN = re.compile(r"(?:^|[,=])(?:(file:|vectors:)|model=(?!vectors:)|baseline=(?=.*[./]))([^,]+)")
@@ -23,12 +24,17 @@ _NO_PATHS = re.compile(r"hash|package:.*")
 
 
 def files_first(body: Callable[..., Any]) -> Callable[..., Any]:
-    """The body of a command, which begins once every file that it reads is seen to be there."""
+    """The body of a command, which begins once every file that it reads is seen to be there.
+
+    In the end it says what there is to say of how they were read.
+    """
 
     @wraps(body)
     def checked(*given: Any, **options: Any) -> Any:
         check_inputs(click.get_current_context())
-        return body(*given, **options)
+        outcome = body(*given, **options)
+        echo_reading_notes()
+        return outcome
 
     return checked
 

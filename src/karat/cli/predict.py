@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,6 @@ from karat.options import document_language_option, options_from
 if TYPE_CHECKING:
     from karat.corpus import Corpus
     from karat.llm.ask import AskProgress
-    from karat.models.documents import Given
     from karat.models.find import ModelSpec
     from karat.models.run import Predicted, PredictOptions
 
@@ -132,10 +131,9 @@ def predict(model: str, corpus: str, format_: str | None, output: str | None, qu
     if options["dry_run"]:
         _forecast(chosen, given, _options(chosen, output, options))
         return
-    with _progress(quiet, given.corpus, chosen) as (done, tell):
+    with _progress(quiet, given, chosen) as (done, tell):
         settings = _options(chosen, output, options, done, tell)
-        found = predicted(given.corpus, chosen, settings, output=run, shown=view is not None)
-    found = replace(found, notes=(*given.notes, *found.notes))
+        found = predicted(given, chosen, settings, output=run, shown=view is not None)
     if found.failure is None or run is not None:
         _deliver(found, view, output if run is None else None, quiet)
     if found.failure is not None:
@@ -183,14 +181,14 @@ def _chosen(corpus: str, format_: str | None, output: str | None) -> tuple[str |
     return None, format_ or _BY_SUFFIX[Path(output).suffix]
 
 
-def _documents(corpus: str, output: str | None, options: dict[str, Any]) -> Given:
-    from karat.models.documents import Given, documents_at
+def _documents(corpus: str, output: str | None, options: dict[str, Any]) -> Corpus:
+    from karat.models.documents import documents_at
 
     files = Files.of(options)
     if files.from_ or files.fields:
         found = files.corpus(corpus)
         files.check()
-        return Given(found)
+        return found
     return documents_at(corpus, aside=[f"{output}{ending}" for ending in ("", ".part", ".answers.sqlite")])
 
 
@@ -222,10 +220,10 @@ def _options(
     return PredictOptions(n=options["n"], language=options["language"], asking=asking)
 
 
-def _forecast(chosen: ModelSpec, given: Given, options: PredictOptions) -> None:
+def _forecast(chosen: ModelSpec, given: Corpus, options: PredictOptions) -> None:
     from karat.models.run import forecast
 
-    write_out(karat.render(forecast(given.corpus, chosen, options)))
+    write_out(karat.render(forecast(given, chosen, options)))
 
 
 # ---------------------------------------------------------------------------------------------- what is shown
@@ -314,7 +312,7 @@ def df(corpus: str, language: str, output: str, quiet: bool, **options: Any) -> 
 
     given = _documents(corpus, output, options)
     with progress(quiet) as done:
-        found = frequencies_of(given.corpus, language=language, progress=done)
+        found = frequencies_of(given, language=language, progress=done)
     save_frequencies(output, found)
     if not quiet:
         echo_notes([*given.notes, f"{counted(len(found.counts), 'phrase')} of {counted(found.documents, 'document')}"])

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_SAID, _OPENED = "karat.said", "karat.opened"  # of a command: the notes that were shown, what it has read
 TEXT_FORMATS = ("table", "md", "html", "latex", "typst", "csv", "json")
 _BY_SUFFIX = {
     ".md": "md",
@@ -148,6 +149,7 @@ class Files:
     fields: tuple[str, ...]
     unused: set[str]  # of the fields, those that no file has been read by
     sizes: list[int] = field(default_factory=list)  # of the files that were read, in bytes
+    opened: list[Corpus | Run] = field(default_factory=list)
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Files:
@@ -156,21 +158,25 @@ class Files:
             if ":" in text and text.partition(":")[0] not in ("corpus", "run"):
                 raise InputError(f"--from {text}: write corpus:FORMAT, run:FORMAT or FORMAT")
         fields = options.pop("fields")
-        return cls(options.pop("from_"), fields, set(fields))
+        found = cls(options.pop("from_"), fields, set(fields))
+        click.get_current_context().meta[_OPENED] = found.opened
+        return found
 
     def corpus(self, path: str) -> Corpus:
         """The corpus at a path."""
         from karat.formats import read
 
         self._note(path, "corpus")
-        return read(path, format=self._format("corpus"), fields=self.fields)
+        self.opened.append(found := read(path, format=self._format("corpus"), fields=self.fields))
+        return found
 
     def run(self, path: str) -> Run:
         """The run at a path."""
         from karat.formats import read_run
 
         self._note(path, "run")
-        return read_run(path, format=self._format("run"), fields=self.fields)
+        self.opened.append(found := read_run(path, format=self._format("run"), fields=self.fields))
+        return found
 
     def all(self, corpus: str, runs: Iterable[str]) -> tuple[Corpus, list[Run]]:
         """A corpus and runs; fields that none of them has are an error."""
@@ -367,14 +373,26 @@ def deliver(results: Result, format_: str | None, output: str | None, quiet: boo
         results.save(output)
     else:
         write_beside(output, render(results, chosen, WIDTH).encode())
+    said = click.get_current_context().meta.setdefault(_SAID, set())
+    said.update(results.notes)
     if not quiet and (output is not None or chosen == "csv"):  # the other formats hold them
         echo_notes(results.notes)
 
 
 def echo_notes(notes: Iterable[str]) -> None:
     """Notes to standard error; a warning says itself that it is one."""
+    said = click.get_current_context().meta.setdefault(_SAID, set())
     for note in notes:
+        said.add(note)
         say(note if note.startswith("warning: ") else f"note: {note}")
+
+
+def echo_reading_notes() -> None:
+    """What there is to say of how files were read, once a command is done, and unless its result has said it."""
+    context = click.get_current_context()
+    if not context.params.get("quiet"):
+        said, opened = context.meta.get(_SAID, set()), context.meta.get(_OPENED, ())
+        echo_notes(dict.fromkeys(note for each in opened for note in each.notes if note not in said))
 
 
 def say(message: str) -> None:

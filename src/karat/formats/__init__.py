@@ -112,6 +112,8 @@ def sniff(head: Head) -> Format:
     for form in sorted(FORMATS.values(), key=lambda form: form.general):
         if (form.corpus if head.role == "corpus" else form.run) is not None and form.fits(head):
             return form
+    if head.role == "corpus" and head.container == "folder" and not head.single:
+        raise folder.no_documents(head.path)
     raise head.unknown()
 
 

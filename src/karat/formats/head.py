@@ -65,6 +65,11 @@ class Head:
             return next((row for _, row in rows(self.path, self.container)), {})
         return {}
 
+    @property
+    def single(self) -> str | None:
+        """The first file of a folder that could be a corpus or a run by itself."""
+        return next((name for name in self.names if name.endswith(_ALONE)), None)
+
     def unknown(self) -> InputError:
         """An error for a path that no format fits, with what was seen of it."""
         seen = [*self.record, *self.names, *filter(None, [self.line])]
@@ -74,9 +79,9 @@ class Head:
         some = ", ".join(map(_shown, seen[:10])) + (", ..." if len(seen) > 10 else "")
         kind = "fields" if self.record else "files" if self.names else "line"
         hint = "name it with --from" + (f", or its columns, as --fields {self._guess()}" if self.record else "")
-        single = next((name for name in self.names if name.endswith(_ALONE)), None)
-        if single is not None:
-            hint = f"give a file of it, as {os.path.join(self.path, _shown(single))}, or name its format with --from"
+        if self.single is not None:
+            file = os.path.join(self.path, _shown(self.single))
+            hint = f"give a file of it, as {file}, or name its format with --from"
         return InputError(f"{self.path}: no known format of a {self.role} ({kind} {some}); {hint}")
 
     def _guess(self) -> str:

@@ -291,11 +291,13 @@ class Pass:
         self._stopped = True
 
     def notes(self) -> list[str]:
-        """What a reader should know of how runs were joined with the corpus, once the pass has run."""
-        return [
+        """What a reader should know of how files were read and runs were joined, once the pass has run."""
+        read = dict.fromkeys(note for each in (self.corpus, *self.runs) for note in each.notes)
+        ignored = (
             f"{name}: {counted(count, 'document')} of the run ignored, not being in {self.corpus.name}"
             for name, count in self.ignored.items()
-        ]
+        )
+        return [*read, *ignored]
 
     def run(self) -> None:
         """Reads the files once and answers all looks."""

@@ -17,7 +17,6 @@ from karat.corpus import Corpus
 from karat.embed.model import package_directory
 from karat.formats.content import file_hash, folder_hash
 from karat.models.base import CommonOptions
-from karat.models.documents import files_of
 from karat.models.find import ModelSpec, PlugIn
 
 _APART = ("frequencies", "threads")  # the one is looked at apart, the other changes nothing
@@ -40,10 +39,7 @@ def fingerprint(spec: ModelSpec, common: CommonOptions, corpus: Corpus) -> str:
 
 
 def _of_documents(corpus: Corpus) -> Any:
-    """The documents as they are read; of files that are documents each, the names and the bytes."""
-    files = files_of(corpus)
-    if files is not None:
-        return [(file.id, file_hash(file.path)) for file in files]
+    """The documents as they are read."""
     found = blake2b(digest_size=32)
     for document in corpus:
         found.update(msgspec.msgpack.encode(document))

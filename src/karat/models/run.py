@@ -26,7 +26,7 @@ from karat.llm.ask import Forecast
 from karat.matching.inputs import CorpusLike, as_corpus
 from karat.matching.workers import ordered_map
 from karat.models.base import CommonOptions, Model, Predict
-from karat.models.documents import documents_at, shown_id, some
+from karat.models.documents import documents_at, shown_id
 from karat.models.extractors.candidates import named
 from karat.models.extractors.frequencies import (
     DOCUMENTS,
@@ -263,10 +263,12 @@ def predicted(
 
     Unless `shown`, what is written is not held in memory.
     """
-    if not isinstance(corpus, Corpus):
-        read = documents_at(corpus)
-        found = predicted(read.corpus, model, options, output=output, shown=shown)
-        return replace(found, notes=(*read.notes, *found.notes))
+    read = corpus if isinstance(corpus, Corpus) else documents_at(corpus)
+    found = _predicted(read, model, options, output, shown)
+    return replace(found, notes=(*read.notes, *found.notes))
+
+
+def _predicted(corpus: Corpus, model: ModelSpec, options: PredictOptions, output: str | None, shown: bool) -> Predicted:
     if model.asks_endpoint:
         return _by_endpoint(corpus, model, options, output)
     common, notes = _common_options(corpus, model, options)
@@ -336,7 +338,7 @@ def _frequencies(corpus: Corpus, model: Model, options: PredictOptions) -> tuple
 def _frequencies_at(path: str, language: str) -> Frequencies:
     """The frequencies in a file, also where they stand under `df` in it; else those of the documents there."""
     if os.path.isdir(path):
-        return frequencies_of(documents_at(path).corpus, language=language)
+        return frequencies_of(documents_at(path), language=language)
     found = _json_object(path) if os.path.isfile(path) else {}
     if not isinstance(found.get("df"), dict):
         return read_frequencies(path) if DOCUMENTS in found else frequencies_at(path, language=language)
@@ -373,7 +375,6 @@ class _Done:
     """What became of a chunk."""
 
     entries: list[Entry]
-    unread: list[str] = field(default_factory=list)  # sentences that say why a file has no text
     without_text: list[str] = field(default_factory=list)  # documents
     without_phrases: list[str] = field(default_factory=list)
     samples: list[str] = field(default_factory=list)
@@ -434,18 +435,11 @@ def _entries(batch: Batch[Document], documents: Sequence[Document], predictions:
         text = as_text(document)
         name = shown_id(document, batch.places[i])
         if not text.strip():
-            why = _why(batch, i)
-            (done.without_text if why is None else done.unread).append(name if why is None else why)
+            done.without_text.append(name)
         elif not prediction.keyphrases:
             done.without_phrases.append(name)
         done.samples.append(text[:SAMPLED])
     return done
-
-
-def _why(batch: Batch[Document], i: int) -> str | None:
-    """Why a document's file has no text, in one sentence; None where it is simply empty."""
-    found: str | None = getattr(batch.decode, "why", lambda raw: None)(batch.raw[i])
-    return found
 
 
 def _pieces(corpus: Corpus, skip: int, window: int = CHUNK) -> Iterator[Batch[Document]]:
@@ -496,10 +490,6 @@ def _gathered(
         if done.failure is not None:
             failure = done.failure
             break
-    if len(total.unread) == documents > 0:
-        if work is not None:
-            work.discard()
-        raise _nothing_read(total.unread)
     empty = [each for each in kept if not each.keyphrases]
     notes = [*notes, *_notes(total, len(empty), None if model.foreign else common.language)]
     return Predicted(corpus.name, model.name, documents, tuple(total.entries), tuple(notes), failure)
@@ -529,16 +519,11 @@ def _entries_of(corpus: Corpus, kept: Sequence[Prediction]) -> list[Entry]:
 def _add(total: _Done, done: _Done, shown: bool) -> None:
     if shown:
         total.entries.extend(done.entries)
-    total.unread.extend(done.unread)
     total.without_text.extend(done.without_text)
     total.without_phrases.extend(done.without_phrases)
     total.of_model.extend(note for note in done.of_model if note not in total.of_model)
     if len(total.samples) < MOST_SAMPLES:
         total.samples.extend(done.samples)
-
-
-def _nothing_read(unread: Sequence[str]) -> InputError:
-    return InputError(f"no document can be read: {some(unread)}")
 
 
 def _advance(options: PredictOptions, documents: int) -> None:
@@ -549,8 +534,6 @@ def _advance(options: PredictOptions, documents: int) -> None:
 def _notes(total: _Done, empty: int, language: str | None) -> Iterator[str]:
     """What there is to say of the documents."""
     yield from total.of_model
-    if total.unread:
-        yield f"no phrases for what cannot be read: {some(total.unread)}"
     for found, what in ((total.without_text, "no text"), (total.without_phrases, "a text, but no phrase in it")):
         if found:
             many = f"{len(found):,} documents have" if len(found) > 1 else "1 document has"
@@ -567,29 +550,24 @@ def _notes(total: _Done, empty: int, language: str | None) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """Each document with its text; a document for each distinct text; why some have none."""
+    """Each document with its text; a document for each distinct text; those without one."""
 
     all: list[tuple[Document, str]] = field(default_factory=list)
     distinct: dict[str, str] = field(default_factory=dict)
-    unread: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
 
 
 def _texts(corpus: Corpus) -> _Texts:
-    """The texts of a corpus. Raises InputError if no document can be read."""
+    """The texts of a corpus."""
     found = _Texts()
     for piece in _pieces(corpus, 0):
-        for i, (document, place) in enumerate(zip(piece.records(), piece.places, strict=True)):
+        for document, place in zip(piece.records(), piece.places, strict=True):
             text = as_text(document)
             found.all.append((document, text))
             if text.strip():
                 found.distinct.setdefault(text, text_of_id(document.id) or str(place))
-            elif (why := _why(piece, i)) is not None:
-                found.unread.append(why)
             else:
                 found.empty.append(shown_id(document, len(found.all)))
-    if len(found.unread) == len(found.all) > 0:
-        raise _nothing_read(found.unread)
     return found
 
 
@@ -623,7 +601,7 @@ def _by_endpoint(corpus: Corpus, model: ModelSpec, options: PredictOptions, outp
         for place, (document, text) in enumerate(texts.all, 1)
         if text in said.predictions and not said.predictions[text].keyphrases
     ]
-    remarks = _Done([], unread=texts.unread, without_text=texts.empty, without_phrases=without)
+    remarks = _Done([], without_text=texts.empty, without_phrases=without)
     notes = [*said.notes, *_notes(remarks, 0, None)]
     failure = said.complaint()
     if output is not None and said.predictions:
