@@ -29,7 +29,7 @@ from karat.analyses.report.result import Browser, Entry, Mistakes, Page, Part
 from karat.analyses.report.verbs import HEADLINE, NO_REFERENCES, About, Verbs, reformulated
 from karat.analyses.score import ScoreOptions, metrics_to_compute, reading_of
 from karat.analyses.score import in_pass as scores_in_pass
-from karat.corpus import Corpus, Document, Run
+from karat.corpus import Document
 from karat.errors import InputError
 from karat.formats.human import HumanLike
 from karat.formats.pairs import PairsLike
@@ -132,8 +132,7 @@ class ReportOptions:
     @property
     def predicting(self) -> Predicting:
         """How runs are predicted."""
-        work = self.work
-        return Predicting(self.models, self.n, self.join.language, self.keep_runs, work.jobs, work.progress, self.stage)
+        return Predicting(self.models, self.n, self.join.language, self.keep_runs, self.work, self.stage)
 
     def protocols(self) -> list[str | Protocol]:
         """The protocols as they are given; the first is that of the documents."""
@@ -171,6 +170,7 @@ def report(
     corpus has no runs, models predict for it: a text, a PDF or a folder of these, too. `html()` of what comes back is
     the page, `save(path)` writes it. Raises InputError if a run does not fit its corpus, or if a model fails.
 
+    >>> from karat import Corpus, Run
     >>> corpus = Corpus.of([{"id": "d1", "text": "Deep networks learn.", "keyphrases": ["deep network"]}])
     >>> found = report(corpus, Run.of([{"id": "d1", "keyphrases": ["deep networks"]}], name="mine"), resamples=9)
     >>> found.parts[0].systems, found.html().count("<h1")
@@ -220,7 +220,6 @@ def _of_corpora(note: str, corpora: Sequence[str]) -> str:
 
 
 def _own_notes(part: Part) -> Iterator[str]:
-    yield from part.unread
     yield from part.notes
     yield from part.results.notes if part.results else ()
     for found in part.found.values():
@@ -272,7 +271,8 @@ def _part(given: Given, options: ReportOptions) -> Part:
         results, curves, sorting = scored() if scored else (None, None, ())
         found, missing = verbs.finish(both)
         known = set(judged.ids) if referred else set[str]()
-        browser = documents(known, sorting, found.get("agreement"))
+        agreed = found.get("agreement")
+        browser = documents(known, sorting, agreed if isinstance(agreed, Agreement) else None)
     if not referred:
         missing["score"] = NO_REFERENCES
     systems = reading.setup.systems
@@ -289,8 +289,8 @@ def _part(given: Given, options: ReportOptions) -> Part:
         ends,
         wrong([n for n, each in enumerate(reading.ids) if each in known or not referred]),
         len(known),
-        given.unread,
-        given.notes,
+        corpus.unread,
+        (*corpus.notes, *given.notes),
     )
 
 

@@ -120,8 +120,8 @@ def in_pass(reading: Pass, protocol: Protocol) -> Callable[[], Agreement]:
 
     def finish() -> Agreement:
         names = ("given", "alone", "by_all", "both", "either")
-        columns = {name: np.concatenate([getattr(part, name) for part in answers.parts]) for name in names}
-        return Agreement(reading.corpus.name, systems, str(protocol), **columns)
+        columns = (np.concatenate([getattr(part, name) for part in answers.parts]) for name in names)
+        return Agreement(reading.corpus.name, systems, str(protocol), *columns)
 
     return finish
 
@@ -141,7 +141,7 @@ def _look(protocol: Protocol, view: View) -> _Counts:
     return _Counts(
         np.stack([count(has[:, s]) for s in systems], axis=1),
         np.stack([count(has[:, s] & (votes == 1)) for s in systems], axis=1),
-        count(has.all(axis=1)),
+        count(np.asarray(has.all(axis=1))),
         np.stack([count(has[:, a] & has[:, b]) for a, b in combinations(systems, 2)], axis=1),
         np.stack([count(has[:, a] | has[:, b]) for a, b in combinations(systems, 2)], axis=1),
     )

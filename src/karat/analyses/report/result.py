@@ -152,7 +152,7 @@ class Part:
     outcomes: tuple[Outcome, ...] = ()  # by system; none without references
     mistakes: tuple[Mistakes, ...] = ()  # by system
     judged: int = 0  # documents that have references
-    unread: tuple[str, ...] = ()  # why files cannot be read, a sentence each
+    unread: tuple[str, ...] = ()  # the files that cannot be read
     notes: tuple[str, ...] = ()  # of how it was read and predicted
 
 

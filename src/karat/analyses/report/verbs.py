@@ -90,7 +90,10 @@ class Verbs:
             self.missing[verb] = sentence(str(error))
 
     def finish(self, runs: Sequence[Run]) -> tuple[dict[str, Result], dict[str, str]]:
-        """(what each verb finds, why others find nothing), once the pass has run; reformulations are in `runs` alone."""
+        """(what each verb finds, why others find nothing), once the pass has run.
+
+        The pass's own runs are without reformulations; `runs` have them.
+        """
         if self._all_judged():
             self.planned.pop("agreement", None)
             self.missing["agreement"] = ALL_JUDGED
