@@ -1,8 +1,8 @@
 """Runs of several models on one corpus, each kept in a folder, so that work that was ended goes on where it was.
 
 A run is `FOLDER/<corpus>/<model>.jsonl`, where `--runs FOLDER` finds it. A hidden file beside the runs has a
-fingerprint of the documents, the model and the options of each. A run whose fingerprint is that of the work at hand is not
-predicted again.
+fingerprint of the documents, the model and the options of each. A run whose fingerprint is that of the work at hand is
+not predicted again.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Phrases are equal when their stems are, under the first protocol. Of two systems
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -119,9 +119,11 @@ def in_pass(reading: Pass, protocol: Protocol) -> Callable[[], Agreement]:
     answers = reading.look(partial(_look, protocol))
 
     def finish() -> Agreement:
-        names = ("given", "alone", "by_all", "both", "either")
-        columns = (np.concatenate([getattr(part, name) for part in answers.parts]) for name in names)
-        return Agreement(reading.corpus.name, systems, str(protocol), *columns)
+        parts = answers.parts
+        given, alone, by_all, both, either = (
+            np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(_Counts)
+        )
+        return Agreement(reading.corpus.name, systems, str(protocol), given, alone, by_all, both, either)
 
     return finish
 

@@ -39,7 +39,6 @@ NO_PROBABILITIES = (
     "No run tells probabilities, or scores from 0 to 1, of its phrases, so it is not known how sure the systems are."
 )
 NO_REFERENCES = "The documents have no references, so nothing can be scored."
-ALL_JUDGED = "All documents have references; what systems share is measured by these."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +94,8 @@ class Verbs:
         The pass's own runs are without reformulations; `runs` have them.
         """
         if self._all_judged():
-            self.planned.pop("agreement", None)
-            self.missing["agreement"] = ALL_JUDGED
+            for where in (self.planned, self.missing):
+                where.pop("agreement", None)
         found: dict[str, Result] = {}
         for verb, finish in self.planned.items():
             try:
@@ -146,7 +145,10 @@ class Verbs:
             for run in runs
             if run not in usable
         ]
-        found["homogeneity"] = replace(measured, notes=(*measured.notes, *left_out))
+        told = measured.notes
+        if options.pairs is None:  # the other notes are of phrases by which pairs are mined, and of each p
+            told = tuple(note for note in told if note.startswith("only "))
+        found["homogeneity"] = replace(measured, notes=(*told, *left_out))
 
     def _pairs(self) -> PairsLike | None:
         """The pairs of alike documents: those that are given, or where references are lacking those of alike texts."""

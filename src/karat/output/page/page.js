@@ -5,7 +5,7 @@ const WORDS = { f: "found", n: "near", m: "missed", o: "other", d: "dropped" };
 const SAID = { found: "found", near: "nearly found", missed: "missed", other: "no reference", dropped: "dropped by the protocol" };
 const CLASSES = { P: "present", R: "reordered", M: "mixed", U: "unseen" };
 const PARTS = ["first", "second", "third", "fourth", "last"];
-const RANK = { found: 0, near: 1, missed: 2 };
+const RANK = { found: 0, near: 1, missed: 2, shared: 3 };
 const ROW = 56; // pixels, as in the style
 const LONGEST = 160; // letters of a phrase that are shown at once
 const KEPT = 12; // chunks that stay decoded
@@ -36,6 +36,7 @@ function symbol(index, system) {
 }
 
 const counted = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+const percent = (share) => `${(100 * share).toFixed(1).replace(/\.0$/, "")} %`;
 const shown = (value) => (value === null || value === undefined ? "–" : value.toFixed(4).replace(/^0\./, "."));
 
 // ------------------------------------------------------------------ light and dark
@@ -172,6 +173,9 @@ function spansOf(record, system, where) {
   const chosen = system === null ? answers : [answers[system]];
   const predicted = new Set(chosen.flatMap(([, predictions]) => predictions.filter((p) => p[1] !== "d" && p[3] >= 0).map((p) => p[3])));
   predicted.forEach((place) => add(place, null));
+  // Without references: what all systems give.
+  const shared = chosen.flatMap(([, predictions]) => predictions.filter((p) => p[3] >= 0 && p[4] && p[4].length === answers.length - 1).map((p) => p[3]));
+  new Set(shared).forEach((place) => add(place, "shared"));
   return spans;
 }
 
@@ -197,13 +201,12 @@ function listOfPhrases(items, tag) {
     make("li", {}, sign(state), phrase(text), ...(below || []))));
 }
 
-// The systems that find a reference, each by its shape.
-function finders(index, answers, r) {
-  const found = answers.map(([own], s) => (own[r] === "f" ? s : -1)).filter((s) => s >= 0);
+// Systems, each by its shape, and what they do with a phrase.
+function finders(index, found, what) {
   if (!found.length) return "";
   const names = found.map((s) => index.systems[s].slice(0, 60)).join(", ");
-  return make("span", { class: "finders", title: `found by ${names}` },
-    make("span", { class: "unseen" }, `, found by ${names}`), ...found.map((s) => symbol(index, s)));
+  return make("span", { class: "finders", title: `${what} ${names}` },
+    make("span", { class: "unseen" }, `, ${what} ${names}`), ...found.map((s) => symbol(index, s)));
 }
 
 function documentView(index, n, record, system) {
@@ -213,12 +216,13 @@ function documentView(index, n, record, system) {
   const columns = [];
   if (references.length) {
     const items = references.map(([variants, prmu], r) => [states[r], variants.join(" / "), [
-      prmu ? make("small", {}, ` ${CLASSES[prmu]}`) : "", system === null && answers.length > 1 ? finders(index, answers, r) : ""]]);
+      prmu ? make("small", {}, ` ${CLASSES[prmu]}`) : "", system === null && answers.length > 1 ? finders(index, answers.map(([own], s) => (own[r] === "f" ? s : -1)).filter((s) => s >= 0), "found by") : ""]]);
     columns.push(make("div", { class: "wanted" }, make("h4", {}, "References"), listOfPhrases(items, "ul")));
   }
   index.systems.forEach((name, s) => {
     if (system !== null && s !== system) return;
-    const items = answers[s][1].map(([own, fate, prmu]) => [WORDS[fate], own, [prmu && prmu !== "P" ? make("small", {}, ` ${CLASSES[prmu]}`) : ""]]);
+    const items = answers[s][1].map(([own, fate, prmu, , also]) => [WORDS[fate], own, [
+      prmu && prmu !== "P" ? make("small", {}, ` ${CLASSES[prmu]}`) : "", finders(index, also || [], "also given by")]]);
     const score = index.scores[s] ? make("b", {}, make("span", { class: "unseen" }, ", score "), shown(index.scores[s][n])) : "";
     columns.push(make("div", {}, make("h4", {}, symbol(index, s), phrase(name), score),
       items.length ? listOfPhrases(items, "ol") : make("p", { class: "nothing" }, "No predictions.")));
@@ -228,7 +232,9 @@ function documentView(index, n, record, system) {
     make("p", { class: "id" }, "Document ", make("bdi", {}, index.ids[n])),
     text ? make("p", { class: "text", dir: "auto" }, ...pieces(text, spansOf(record, system, 1))) : null,
     make("div", { class: "columns" }, ...columns),
-    index.metric ? make("p", { class: "small" }, `Beside each system: ${index.metric}.`) : null);
+    index.metric && references.length ? make("p", { class: "small" }, `Beside each system: ${index.metric}.`) : null,
+    !references.length && index.agreement.length && index.agreement[n] !== null
+      ? make("p", { class: "small" }, `Of the phrases that two systems give here, both give ${percent(index.agreement[n])} in the mean of all pairs (Hooper).`) : null);
 }
 
 // ------------------------------------------------------------------ the browser of documents
@@ -257,8 +263,9 @@ function ordered(index, numbers, how, system) {
     const among = new Set(numbers);
     return index.order.filter((n) => among.has(n));
   }
-  const turned = (how === "worst" ? 1 : -1) * (index.lower && how !== "apart" ? -1 : 1);
-  const key = numbers.map((n) => (how === "apart" ? spreadOf(index, n) : scoreOf(index, n, system)));
+  const agreed = how === "unlike" || how === "alike";
+  const turned = (how === "worst" || how === "unlike" ? 1 : -1) * (index.lower && how !== "apart" && !agreed ? -1 : 1);
+  const key = numbers.map((n) => (agreed ? index.agreement[n] : how === "apart" ? spreadOf(index, n) : scoreOf(index, n, system)));
   return numbers.map((n, i) => [n, key[i]]).sort((a, b) => {
     if (a[1] === null || b[1] === null) return (a[1] === null) - (b[1] === null);
     return turned * (a[1] - b[1]) || a[0] - b[0];
@@ -322,7 +329,10 @@ function browser(indices) {
     fill(order.select, [
       ...(index.order.length ? [["instructive", "most instructive first"]] : []),
       ...(index.metric ? [["worst", "worst first"], ["best", "best first"]] : []),
-      ...(index.metric && several ? [["apart", "largest disagreement first"]] : []), ["given", "as in the corpus"]]);
+      ...(index.metric && several ? [["apart", "largest disagreement first"]] : []),
+      ...(index.metric ? [] : [["given", "as in the corpus"]]),
+      ...(index.agreement.length ? [["unlike", "least agreement first"], ["alike", "most agreement first"]] : []),
+      ...(index.metric ? [["given", "as in the corpus"]] : [])]);
     fill(missed.select, [["-1", "any or none"], ...Object.entries(CLASSES).map(([mark, name], i) => [String(i), `${name} (${mark})`])]);
     fill(part.select, [["-1", "any"], ...PARTS.map((name, i) => [String(4 + i), `${name} fifth`])]);
     const classed = index.flags.some((own) => own.some((flag) => flag));
@@ -412,7 +422,8 @@ function browser(indices) {
       const id = index.ids[n].slice(0, 200);
       const row = make("div", { class: "row", role: "option", id: `row-${n}`, "aria-selected": String(n === current), "aria-posinset": i + 1, "aria-setsize": listed.length },
         make("span", { class: "who" }, make("bdi", {}, id)),
-        index.metric ? make("span", { class: "score" }, shown(scoreOf(index, n, system()))) : "",
+        index.metric ? make("span", { class: "score" }, shown(scoreOf(index, n, system())))
+          : index.agreement.length ? make("span", { class: "score" }, index.agreement[n] === null ? "–" : percent(index.agreement[n])) : "",
         title ? make("span", { class: "what" }, make("bdi", {}, title)) : "");
       row.style.top = `${i * ROW}px`;
       row.addEventListener("click", () => open(n, true));
