@@ -95,7 +95,7 @@ def report(
         echo_notes(page.notes)
         say(_summary(output, figures, len(written)))
         if predicts:
-            say(f"{options['keep_runs']}: the runs")
+            say(f"{options['keep_runs']}: the runs of each model, for --runs {options['keep_runs']}")
 
 
 def _given(files: Files, given: tuple[str, ...], runs: str | None) -> tuple[Any, ...]:

@@ -100,8 +100,12 @@ class ReportOptions:
         otherwise="where no run is given, multipartiterank,positionrank,tfidf,yake",
     )
     n: int = option(10, "Phrases that each of them predicts for a document.", least=1, metavar="N", flags=("-n",))
-    keep_runs: str | Path | None = path_option(
-        "Keep what they predict there, and go on with it after a kill.", "FOLDER", otherwise="PAGE.runs beside the page"
+    keep_runs: str | Path | None = option(
+        None,
+        "Keep what they predict there, and go on with it after a kill.",
+        metavar="FOLDER",
+        complete="new_paths",
+        otherwise="PAGE.runs, beside the page",
     )
     resamples: int | None = resamples_option(
         None, otherwise="as many as `karat compare` and the other verbs draw by themselves"

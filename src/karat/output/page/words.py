@@ -156,7 +156,7 @@ def _consistent(found: Result | None) -> Iterator[str]:
         return
     last = {row["system"]: row["other_names_share"] for row in found.rows()}  # of the widest notion of a concept
     known = sorted((share, system) for system, share in last.items() if share is not None)
-    if known:
+    if known and known[-1][0] > 0:
         best = f"{percent_of(known[0][0])} of the phrases of {said(known[0][1])}"
         rest = f", and {percent_of(known[-1][0])} of those of {said(known[-1][1])}," if len(known) > 1 else ""
         yield f"{best}{rest} call a concept by another name than the most frequent one."
