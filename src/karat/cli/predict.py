@@ -44,10 +44,11 @@ Examples:
   karat predict kpminer,lasf=2 corpus.jsonl --df df.json -j 4 -o run.jsonl.gz
   karat predict positionrank paper.pdf
   karat predict my_models:first_words reports/ -o keyphrases.xlsx
+  karat predict multipartiterank library.bib -o with-keywords.bib
   karat predict llm:qwen corpus.jsonl --base-url http://localhost:8000/v1 \\
       --shots train.jsonl:3 --max-requests 500 -o run.jsonl
 
-What is predicted stands in RUN.part until all is there: the same command, after
+What is predicted stands in FILE.part until all is there: the same command, after
 a kill or an error, goes on where it was. The key of an endpoint is in the
 environment, KARAT_LLM_KEY, or in a file; never on the command line.
 """
@@ -58,10 +59,19 @@ Examples:
   karat corpus df train.jsonl --language french -o df.tsv.gz
 """
 
+FILE_WIDTH = 80  # columns of a table in a file
 MOST_REQUESTS = 256  # at a time
-FORMATS = ("table", "jsonl", "csv", "xlsx", "json")
+FORMATS = ("table", "jsonl", "csv", "xlsx", "json", "bib", "ris", "jsonld")
 RUNS = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst", ".ndjson.gz", ".ndjson.zst")
-_BY_SUFFIX = {".txt": "table", ".csv": "csv", ".xlsx": "xlsx", ".json": "json"}
+_BY_SUFFIX = {
+    ".txt": "table",
+    ".csv": "csv",
+    ".xlsx": "xlsx",
+    ".json": "json",
+    ".bib": "bib",
+    ".ris": "ris",
+    ".jsonld": "jsonld",
+}
 _OF_ENDPOINTS = (*ENDPOINT_OPTIONS, "prompt", "shots", "answers", "seed", "no_logprobs")
 _OF_OTHERS = ("stem", "tagger", "frequencies", "redundancy", "title_weight")
 
@@ -108,7 +118,8 @@ _llm_options = combine(
     "-o",
     "--output",
     metavar="RUN",
-    help="File to write: .jsonl (.gz, .zst) is a run; .csv, .xlsx, .json and .txt are for other readers.",
+    help="File to write: .jsonl (.gz, .zst) is a run; .csv, .xlsx, .bib, .ris and .jsonld are for catalogues, .json "
+    "and .txt for other readers.",
     shell_complete=completion.new_paths,
 )
 @quiet_option
@@ -133,11 +144,14 @@ def predict(model: str, corpus: str, format_: str | None, output: str | None, qu
         return
     with _progress(quiet, given, chosen) as (done, tell):
         settings = _options(chosen, output, options, done, tell)
-        found = predicted(given, chosen, settings, output=run, shown=view is not None)
-    if found.failure is None or run is not None:
-        _deliver(found, view, output if run is None else None, quiet)
+        writer = _Writer(view, given.origin) if view is not None else None
+        finish = writer if run is None else None
+        found = predicted(given, chosen, settings, output=output, shown=view is not None, finish=finish)
+    if writer is not None and (output is None or run is not None) and (found.failure is None or run is not None):
+        write_out(writer(found, width=None).decode())
+    _deliver_notes(found, writer, output, quiet)
     if found.failure is not None:
-        hint = "" if run is not None else "; with -o RUN.jsonl what was predicted before is kept"
+        hint = "" if output is not None else "; with -o RUN.jsonl what was predicted before is kept"
         raise InputError(found.failure + hint)
 
 
@@ -229,20 +243,32 @@ def _forecast(chosen: ModelSpec, given: Corpus, options: PredictOptions) -> None
 # ---------------------------------------------------------------------------------------------- what is shown
 
 
-def _deliver(found: Predicted, view: str | None, output: str | None, quiet: bool) -> None:
-    """Shows the predictions or writes them for other readers; what formats do not hold goes to standard error."""
-    from karat.formats.output import write_beside
-    from karat.output.terminal import WIDTH
-    from karat.output.workbook import workbook
+class _Writer:
+    """Makes the content of a file, or of standard output, of what is predicted."""
 
-    if output is not None and view is not None:
-        sheet = view == "xlsx"
-        text = "" if sheet else karat.render(found, view, WIDTH)
-        write_beside(output, workbook(found.flat_rows(), "keyphrases") if sheet else text.encode())
-    elif view is not None:
-        write_out(karat.render(found, view))
-    if not quiet and (view not in ("table", "json") or output is not None):
-        echo_notes(found.notes)
+    def __init__(self, view: str, source: str) -> None:
+        self.view, self.source = view, source
+        self.notes: list[str] = []
+
+    def __call__(self, found: Predicted, width: int | None = FILE_WIDTH) -> bytes:
+        """The content; what there is to say of it goes into `notes`."""
+        from karat.formats.catalogue import FORMATS as CATALOGUES
+        from karat.formats.catalogue import catalogue
+        from karat.output.workbook import workbook
+
+        if self.view == "xlsx":
+            return workbook(found.flat_rows(), "keyphrases")
+        if self.view in CATALOGUES:
+            content, self.notes = catalogue(self.view, found.catalogue(), self.source)
+            return content
+        return karat.render(found, self.view, width).encode()
+
+
+def _deliver_notes(found: Predicted, writer: _Writer | None, output: str | None, quiet: bool) -> None:
+    """What formats do not hold goes to standard error."""
+    held = writer is not None and writer.view in ("table", "json") and output is None
+    if not quiet and not held:
+        echo_notes([*found.notes, *(writer.notes if writer is not None else ())])
 
 
 Showing = tuple["Callable[[int], None] | None", "Callable[[AskProgress], None] | None"]

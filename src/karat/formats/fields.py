@@ -162,7 +162,7 @@ def parse_fields(text: str) -> Fields:
         raise InputError(f"--fields is name=column,..., as id=doc,keyphrases=preds,separator=; and not {text!r}")
     ends = [*(match.start() for match in found[1:]), len(settings)]
     values = {match[1]: settings[match.end() : end] for match, end in zip(found, ends, strict=True)}
-    separator = values.pop("separator", ";").replace("\\t", "\t")
+    separator = values.pop("separator", ";").replace("\\t", "\t").replace("\\n", "\n")
     variants = values.pop("variants", None)
     values = {name: column.strip() for name, column in values.items()}
     known = {*COLUMNS["corpus"], *COLUMNS["run"]}

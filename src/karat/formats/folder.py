@@ -3,9 +3,9 @@
 A document is a file whose suffix `texts.py` knows: text, Markdown, HTML, docx, PDF. Its id is its place in the folder
 without the suffix. Its references are in `X.key`, a phrase a line, or in `X.tsv`, a phrase a line behind its URI; they
 lie beside it, or in a folder `keys` where the texts are in `docsutf8` (`docs`, `texts`), or in the second of two
-folders that are given as `TEXTS+KEYS`. A file of records with texts (JSON lines, CSV, ...) is a corpus of its own, whose
-ids are `FILE#id`. A file that cannot be read is left out with a note. A document that is there in several forms is read
-from the plainest that can be read.
+folders that are given as `TEXTS+KEYS`. A file of records with texts (JSON lines, CSV, ...) is a corpus of its own,
+whose ids are `FILE#id`. A file that cannot be read is left out with a note. A document that is there in several forms
+is read from the plainest that can be read.
 
 Where all documents are `.txt` files, as in the corpora of the field, and some have references, only these are
 documents, and a fault in one of them is an error. A folder of references alone is a run, or a corpus without texts. A
@@ -434,7 +434,7 @@ def _fits(head: Head) -> bool:
 
 FORMAT = Format(
     name="folder",
-    summary="a folder of documents (text, Markdown, HTML, docx, PDF), perhaps with X.key or X.tsv beside X, or TEXTS+KEYS; "
+    summary="a folder of documents (text, Markdown, HTML, docx, PDF), perhaps X.key or X.tsv beside X, or TEXTS+KEYS; "
     "a run is a folder of X.key",
     fits=_fits,
     corpus=corpus,

@@ -18,7 +18,7 @@ from karat.formats.load import json_value
 
 Role = Literal["corpus", "run"]
 
-_ALONE = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".jsonl.gz", ".jsonl.zst")
+_ALONE = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".jsonl.gz", ".jsonl.zst")
 _LIKE_PHRASES = re.compile("phrase|pred|keyword|tag|term|topic", re.IGNORECASE)
 _LIKE_ID = re.compile("id$|^doc|key$", re.IGNORECASE)
 MOST_NAMES = 5000  # of the files in a folder, that are looked at
@@ -61,7 +61,7 @@ class Head:
         if self.container == "jsonl":
             found = json_value(first_line(self.path), f"{self.path}:1")
             return found if isinstance(found, dict) else {}  # the reader says what is wrong with it
-        if self.container in ("json", "csv", "tsv", "parquet", "datasets"):
+        if self.container in ("json", "csv", "tsv", "xlsx", "parquet", "datasets"):
             return next((row for _, row in rows(self.path, self.container)), {})
         return {}
 

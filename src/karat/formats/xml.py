@@ -10,6 +10,8 @@ from karat.errors import InputError
 from karat.formats.base import brief
 from karat.formats.files import pieces
 
+_PROLOG = 1 << 16  # bytes, in which the first element begins
+
 
 class Handler(Protocol):
     """Receives the elements of a file; its methods raise ValueError if an element stands where it should not."""
@@ -35,6 +37,18 @@ def parse_bytes(content: bytes, handler: Handler, name: str) -> None:
     Raises InputError, with the line, if it is faulty.
     """
     _parse([content], expat.ParserCreate(namespace_separator=" "), handler, name)
+
+
+def check_prolog(content: bytes, name: str) -> None:
+    """Raises InputError if a text declares a document type, in which entities could be; `name` is how it is called."""
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = _refuse_entities
+    try:
+        parser.Parse(content[:_PROLOG])
+    except expat.ExpatError:  # whoever reads it says what is wrong
+        return
+    except (ValueError, LookupError) as error:
+        raise InputError(f"{name}: {brief(str(error))}") from None
 
 
 def _parse(content: Iterable[bytes], parser: expat.XMLParserType, handler: Handler, name: str) -> None:

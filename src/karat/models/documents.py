@@ -10,6 +10,7 @@ from karat.corpus import Corpus, Document, in_batches
 from karat.errors import InputError
 from karat.formats import folder, read, sniff, split_name
 from karat.formats.base import quoted
+from karat.formats.catalogue import form_of
 from karat.formats.files import STDIN, first_line
 from karat.formats.head import Head
 from karat.formats.texts import document_at, id_of, is_pdf, kind_of, suffix_of
@@ -40,7 +41,7 @@ def _is_document(path: str) -> bool:
     """Whether a file is one document, by its name or by what is in it."""
     if kind_of(path) is not None or is_pdf(path):
         return True
-    return suffix_of(path) not in folder.RECORDS and Head(path).container == "text"
+    return suffix_of(path) not in folder.RECORDS and Head(path).container == "text" and form_of(path) is None
 
 
 def _standard_input(name: str) -> Corpus:

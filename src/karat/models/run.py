@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from math import inf
@@ -17,10 +17,13 @@ import msgspec
 
 from karat.corpus import Batch, Corpus, Document, Prediction, Run, text_of_id
 from karat.errors import InputError, counted
+from karat.formats import catalogue
 from karat.formats.base import brief, quoted
 from karat.formats.containers import whole_json
 from karat.formats.files import check_compression, first_line
+from karat.formats.jsonld import uris_of
 from karat.formats.load import DECODING_ERRORS, MOST_COUNT, json_value
+from karat.formats.output import write_beside
 from karat.formats.unfinished import Unfinished, unfinished
 from karat.llm.ask import Forecast
 from karat.matching.inputs import CorpusLike, as_corpus
@@ -161,6 +164,13 @@ class Predicted(Displayed):
             for place, entry in enumerate(self.entries, 1)
         ]
 
+    def catalogue(self) -> list[catalogue.Row]:
+        """The documents as a catalogue has them."""
+        return [
+            catalogue.Row(entry.id_at(place), entry.title, entry.prediction.keyphrases or [], uris_of(entry.prediction))
+            for place, entry in enumerate(self.entries, 1)
+        ]
+
     def tables(self) -> Iterator[Table]:
         """The phrases of each document, in their order."""
         head = f"{self.corpus}, {counted(self.documents, 'document')}, {self.model}"
@@ -168,6 +178,9 @@ class Predicted(Displayed):
         columns = [Column("keyphrase", TEXT), *([Column("score")] if scored else [])]
         groups = [Group(list(_ranks(each, scored)), each.head(place)) for place, each in enumerate(self.entries, 1)]
         yield Table(head, "document", columns if groups else (), groups)
+
+
+Finish = Callable[[Predicted], bytes]
 
 
 def _ranks(entry: Entry, scored: bool) -> Iterator[Row]:
@@ -258,19 +271,17 @@ def predicted(
     *,
     output: str | None = None,
     shown: bool = True,
+    finish: Finish | None = None,
 ) -> Predicted:
     """What a model predicts; with `output`, the run is written there as it comes, and goes on where it was.
 
-    Unless `shown`, what is written is not held in memory.
+    Unless `shown`, what is written is not held in memory. `finish` makes the content of the file of what is predicted,
+    where that is to be no run; what is done so far is kept beside it all the same.
     """
-    read = corpus if isinstance(corpus, Corpus) else documents_at(corpus)
-    found = _predicted(read, model, options, output, shown)
-    return replace(found, notes=(*read.notes, *found.notes))
-
-
-def _predicted(corpus: Corpus, model: ModelSpec, options: PredictOptions, output: str | None, shown: bool) -> Predicted:
+    if not isinstance(corpus, Corpus):
+        corpus = documents_at(corpus)
     if model.asks_endpoint:
-        return _by_endpoint(corpus, model, options, output)
+        return _by_endpoint(corpus, model, options, output, finish)
     common, notes = _common_options(corpus, model, options)
     if output is None:
         return _gathered(corpus, model, common, options, notes)
@@ -278,7 +289,11 @@ def _predicted(corpus: Corpus, model: ModelSpec, options: PredictOptions, output
     with unfinished(output, fingerprint(model, common, corpus)) as work:
         found = _gathered(corpus, model, common, options, notes, work, shown)
         if found.failure is None:
-            work.finish()
+            if finish is None:
+                work.finish()
+            else:
+                write_beside(output, finish(found))
+                work.discard()
             return found
     kept = f"what is predicted so far is in {work.part}; the same command goes on from there"
     return replace(found, failure=f"{found.failure}; {kept}")
@@ -491,7 +506,7 @@ def _gathered(
             failure = done.failure
             break
     empty = [each for each in kept if not each.keyphrases]
-    notes = [*notes, *_notes(total, len(empty), None if model.foreign else common.language)]
+    notes = [*corpus.notes, *notes, *_notes(total, len(empty), None if model.foreign else common.language)]
     return Predicted(corpus.name, model.name, documents, tuple(total.entries), tuple(notes), failure)
 
 
@@ -585,7 +600,9 @@ def _asking(model: ModelSpec, options: PredictOptions) -> Asking:
     return options.asking
 
 
-def _by_endpoint(corpus: Corpus, model: ModelSpec, options: PredictOptions, output: str | None) -> Predicted:
+def _by_endpoint(
+    corpus: Corpus, model: ModelSpec, options: PredictOptions, output: str | None, finish: Finish | None = None
+) -> Predicted:
     """What a language model predicts; what has no answer is left out, and is the failure."""
     asking = _asking(model, options)
     texts = _texts(corpus)
@@ -602,14 +619,17 @@ def _by_endpoint(corpus: Corpus, model: ModelSpec, options: PredictOptions, outp
         if text in said.predictions and not said.predictions[text].keyphrases
     ]
     remarks = _Done([], without_text=texts.empty, without_phrases=without)
-    notes = [*said.notes, *_notes(remarks, 0, None)]
+    notes = [*corpus.notes, *said.notes, *_notes(remarks, 0, None)]
     failure = said.complaint()
-    if output is not None and said.predictions:
+    if output is not None and finish is None and said.predictions:
         _save(output, entries)
         failure = f"{failure}; {output} has {counted(len(entries), 'prediction')}" if failure else None
     if failure is not None and asking.store is not None:
         failure += "; the same command goes on from here"
-    return Predicted(corpus.name, model.name, len(entries), tuple(entries), tuple(notes), failure)
+    made = Predicted(corpus.name, model.name, len(entries), tuple(entries), tuple(notes), failure)
+    if output is not None and finish is not None and failure is None:
+        write_beside(output, finish(made))
+    return made
 
 
 def _save(output: str, entries: Sequence[Entry]) -> None:
