@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from karat.corpus import Corpus, Run
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.matching.inputs import CorporaLike, CorpusLike, RunLike, as_corpora
 from karat.options import WorkOptions
 
@@ -78,4 +78,6 @@ def _predicted(corpus: Corpus, systems: Sequence[Run], how: Predicting) -> Given
     for run in systems:
         if run.name in names:
             raise InputError(f"a run and a model are named {run.name!r}; name the run: NAME={run.origin}")
-    return Given(corpus, (*systems, *found.runs), names, found.notes)
+    who = ", ".join(run.name for run in found.runs)
+    what = f"{who}: predicted for this page, at most {counted(how.n, 'phrase')} for a document"
+    return Given(corpus, (*systems, *found.runs), names, (what, *found.notes))

@@ -22,7 +22,7 @@ from karat.errors import InputError
 from karat.formats.pairs import PairsLike
 from karat.matching.inputs import CorpusLike, as_corpus, as_protocols
 from karat.matching.passes import Pass
-from karat.pairs.mine import MineOptions, alike_texts
+from karat.pairs.mine import MineOptions, Pairs, alike_texts
 from karat.results import Result
 
 if TYPE_CHECKING:
@@ -146,8 +146,12 @@ class Verbs:
             if run not in usable
         ]
         told = measured.notes
-        if options.pairs is None:  # the other notes are of phrases by which pairs are mined, and of each p
-            told = tuple(note for note in told if note.startswith("only "))
+        if (
+            isinstance(pairs, Pairs) and options.pairs is None
+        ):  # what else is told is of pairs by phrases, and of each p
+            share = f"{100 * pairs.options.min:.0f} %"
+            how = f"alike documents are pairs whose texts share {share} of their words or more, {NEAREST} of a document"
+            told = (how, *(note for note in told if note.startswith("only ")))
         found["homogeneity"] = replace(measured, notes=(*told, *left_out))
 
     def _pairs(self) -> PairsLike | None:

@@ -77,7 +77,7 @@ def left_out(page: Page) -> list[tuple[str, str]]:
         for _, block in section.blocks:
             if block.why:
                 found[section.title, block.why] = None
-            for chart in block.charts:
+            for chart in block.charts if page.comparison is not None or section.anchor != "describe" else ():
                 if chart.spec is None:
                     found[chart.title, sentence(chart.why or "")] = None
     return list(found)
@@ -406,7 +406,8 @@ def _agreement(found: Agreement) -> Block:
     heads = ["systems", "phrases of a document that both give", "Hooper", "documents"]
     text = (
         "Hooper is the share of the phrases that either system gives for a document that both give, in the mean of the "
-        "documents for which one of them gives any. Phrases are equal when their stems are."
+        "documents for which one of them gives any. Phrases are equal when their stems are, under the protocol "
+        f"{found.protocol}."
     )
     shown = table("Every two systems", heads, rows)
     by_system = [
@@ -434,7 +435,8 @@ def _homogeneity(found: Homogeneity) -> Block:
         "Hooper is the share of phrases that both documents of a pair are given, Rodgers the same of words."
     )
     rows = [_homogeneous(row, row["system"]) for row in found.rows()]
-    ceilings = [_homogeneous(row, f"ceiling: {row['ceiling']}") for row in found.as_dict()["ceilings"]]
+    known = [row for row in found.as_dict()["ceilings"] if row["hooper"] is not None]
+    ceilings = [_homogeneous(row, f"ceiling: {row['ceiling']}") for row in known]
     heads = ["system", "Hooper", "Rodgers", "generated (micro)", "generated (mean)", "pairs"]
     shown = table(f"Homogeneity on {found.corpus}", heads, [*rows, *ceilings])
     return Block((text,), (shown,), tuple(charts_of(found)))
@@ -506,9 +508,9 @@ _SECTIONS: Sequence[Callable[[Page], Section | None]] = (
         _audit,
     ),
     _curves,
+    _agreements,
     _descriptions,
     _of_verb("confidence", "Whether systems know when they are right.", "Confidence", _confidence),
-    _agreements,
     _of_verb("overlap", "What systems predict alike, right and wrong.", "What systems share", _overlap),
     _of_verb(
         "homogeneity", "Whether documents about the same get the same keyphrases.", "Alike documents", _homogeneity

@@ -140,14 +140,14 @@ def _alike(found: Agreement) -> Iterator[str]:
 
 
 def _homogeneous(found: Result | None) -> Iterator[str]:
-    """Which system gives alike documents most of the same phrases."""
+    """How many of their phrases systems give to both of two alike documents."""
     if not isinstance(found, Homogeneity):
         return
-    known = [row for row in found.rows() if row["hooper"] is not None]
+    known = sorted((row["hooper"], row["system"]) for row in found.rows() if row["hooper"] is not None)
     if known:
-        best = max(known, key=lambda row: float(row["hooper"]))
-        what = f"Of two documents with alike texts, {said(best['system'])} gives the same to both"
-        yield f"{what}{' most often' if len(known) > 1 else ''}: {percent_of(best['hooper'])} of their phrases."
+        where = f"Of two documents with alike texts ({counted(found.pairs, 'pair')})"
+        best = f"{said(known[-1][1])} gives {percent_of(known[-1][0])} of the phrases to both"
+        yield f"{where}, {best}{f', {said(known[0][1])} {percent_of(known[0][0])}' if len(known) > 1 else ''}."
 
 
 def _consistent(found: Result | None) -> Iterator[str]:
