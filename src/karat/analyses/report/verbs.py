@@ -149,8 +149,8 @@ class Verbs:
         if (
             isinstance(pairs, Pairs) and options.pairs is None
         ):  # what else is told is of pairs by phrases, and of each p
-            share = f"{100 * pairs.options.min:.0f} %"
-            how = f"alike documents are pairs whose texts share {share} of their words or more, {NEAREST} of a document"
+            share = f"{100 * pairs.options.min:.0f} % of their words or more in common"
+            how = f"alike documents are pairs whose texts have {share}, among the {NEAREST} most alike of one of them"
             told = (how, *(note for note in told if note.startswith("only ")))
         found["homogeneity"] = replace(measured, notes=(*told, *left_out))
 
