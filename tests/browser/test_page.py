@@ -354,3 +354,84 @@ def test_axe_finds_no_fault(theme: str, width: int, nasty: Path, synthetic: Path
     for path in (nasty, synthetic):
         found = opened(path, width=width, theme=theme)
         assert faults_of(found, axe) == []
+
+
+def test_a_filtered_list_has_an_address_and_is_as_it_was_when_the_page_is_loaded_again(
+    synthetic: Path, opened: Open
+) -> None:
+    found = opened(synthetic)
+    assert not one(found, ".link").is_displayed()
+    choose(found, "System", "synthetic.beta")
+    choose(found, "Order", "worst first")
+    choose(found, "Missed references", "unseen (U)")
+    until(found, "return / of 400$/.test(document.querySelector('.status').textContent)")
+    listed, told = texts(found, ".row .who"), one(found, ".status").text
+    address = found.execute_script("return document.querySelector('.link').hash")
+    assert address.startswith("#list/synthetic.corpus/")
+    one(found, ".row").click()
+    until(found, "return location.hash.startsWith('#doc/')")
+    found.refresh()
+    until(found, "return document.querySelector('.view article') !== null")
+    assert (texts(found, ".row .who"), one(found, ".status").text) == (listed, told)
+    again = opened(synthetic)
+    assert one(again, ".status").text == "400 documents"
+    again = opened(synthetic, address=address)
+    assert (texts(again, ".row .who"), one(again, ".status").text) == (listed, told)
+    shown = (
+        "return [...document.querySelectorAll('.controls select')].map((each) => each.selectedOptions[0].textContent)"
+    )
+    assert {"synthetic.beta", "worst first", "unseen (U)"} <= set(again.execute_script(shown))
+
+
+def test_the_address_of_a_search_and_of_the_documents_of_a_number_lead_there(synthetic: Path, opened: Open) -> None:
+    found = opened(synthetic)
+    one(found, "input[type=search]").send_keys("We compress")
+    until(found, "return / found$/.test(document.querySelector('.status').textContent)")
+    told, address = one(found, ".status").text, found.execute_script("return document.querySelector('.link').hash")
+    again = opened(synthetic, address=address)
+    until(again, f"return document.querySelector('.status').textContent === '{told}'")
+    one(again, "#mistakes a.leads").click()
+    until(again, "return / of 400$/.test(document.querySelector('.status').textContent)")
+    told, address = one(again, ".status").text, again.execute_script("return document.querySelector('.link').hash")
+    where = one(again, ".only span").text
+    once_more = opened(synthetic, address=address)
+    assert (one(once_more, ".status").text, one(once_more, ".only span").text) == (told, where)
+
+
+def test_an_address_that_is_none_of_the_page_s_own_changes_nothing(synthetic: Path, opened: Open) -> None:
+    for address in (
+        "#list/other/x",
+        "#list/synthetic.corpus/order%3Dnone%26system%3Dnobody%26led%3D99999",
+        "#list/%zz/a",
+    ):
+        found = opened(synthetic, address=address)
+        assert one(found, ".status").text == "400 documents"
+        assert found.execute_script("return window.seen") == []
+
+
+def test_a_key_shows_all_keys_and_another_leads_to_the_search(synthetic: Path, opened: Open) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    found = opened(synthetic)
+    panel = one(found, "dialog.keys")
+    assert not panel.is_displayed()
+    one(found, "body").send_keys("?")
+    until(found, "return document.querySelector('dialog.keys').open")
+    assert "next document" in panel.text
+    panel.send_keys(Keys.ESCAPE)
+    until(found, "return !document.querySelector('dialog.keys').open")
+    one(found, "body").send_keys("/")
+    until(found, "return document.activeElement === document.querySelector('input[type=search]')")
+    assert one(found, "input[type=search]").get_attribute("value") == ""
+    found.execute_script("document.activeElement.blur()")
+    found.find_element("xpath", "//button[starts-with(., 'Keys')]").click()
+    until(found, "return document.querySelector('dialog.keys').open")
+
+
+@pytest.mark.npm
+def test_axe_finds_no_fault_in_the_keys_and_a_filtered_list(synthetic: Path, axe: str, opened: Open) -> None:
+    found = opened(synthetic)
+    choose(found, "Order", "worst first")
+    one(found, "body").send_keys("?")
+    until(found, "return document.querySelector('dialog.keys').open")
+    assert faults_of(found, axe) == []

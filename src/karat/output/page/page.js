@@ -279,6 +279,21 @@ function matches(record, query) {
     || answers.some(([, predictions]) => predictions.some(([each]) => each.toLowerCase().includes(query)));
 }
 
+const KEYS = [
+  ["j", "next document"], ["k", "previous document"], ["/", "search"], ["?", "these keys"],
+  ["↑ ↓", "in the list: the next one up or down"], ["Page ↑ ↓", "in the list: a page up or down"], ["Home End", "in the list: its first or last one"],
+  ["← → ↑ ↓", "in a table with intervals: from cell to cell"], ["Esc", "close this"],
+];
+
+// A panel that lists the keys of the page.
+function keys() {
+  const close = make("button", { type: "button" }, "Close");
+  const listed = KEYS.flatMap(([key, what]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, what)]);
+  const panel = make("dialog", { class: "keys", "aria-labelledby": "h-keys" }, make("h3", { id: "h-keys" }, "Keys"), make("dl", {}, ...listed), close);
+  close.addEventListener("click", () => panel.close());
+  return panel;
+}
+
 function browser(indices) {
   const place = document.getElementById("browser");
   let index = indices[0];
@@ -288,6 +303,9 @@ function browser(indices) {
   let turn = 0; // of the search: a later one ends an earlier one
   let opening = 0;
   let only = null; // the documents that the page led to, as a set
+  let led = null; // by which of its lists
+
+  const kept = history.state && typeof history.state.filters === "string" ? history.state : null; // of an earlier loading
 
   const search = make("input", { type: "search", autocomplete: "off", spellcheck: false });
   const corpus = choice("Corpus", indices.map((each, i) => [String(i), each.corpus.slice(0, 60)]), () => { settle(indices[Number(corpus.select.value)]); });
@@ -299,6 +317,9 @@ function browser(indices) {
   const all = make("button", { type: "button" }, "All documents");
   const narrowed = make("div", { class: "only", hidden: true }, told, all);
   const status = make("div", { class: "status", role: "status", "aria-live": "polite" });
+  const link = make("a", { class: "link", hidden: true, href: "#documents" }, "Link to this list");
+  const help = keys();
+  const helps = make("button", { type: "button" }, "Keys", make("kbd", { "aria-hidden": "true" }, "?"));
   const inner = make("div", { role: "presentation" });
   const rows = make("div", { class: "rows", role: "listbox", tabIndex: 0, "aria-label": "Documents" }, inner);
   const view = make("div", { class: "view", tabIndex: 0, role: "region", "aria-label": "Document" });
@@ -306,12 +327,12 @@ function browser(indices) {
   const after = make("button", { type: "button" }, "Next", make("kbd", { "aria-hidden": "true" }, "j"));
   const where = make("span", {});
   const shownDocument = make("div", {});
-  view.append(make("div", { class: "steps" }, before, after, where), shownDocument);
+  view.append(make("div", { class: "steps" }, before, after, where, helps), shownDocument);
   place.append(
     make("div", { class: "controls", role: "search", "aria-label": "Documents" },
       make("label", { class: "search" }, "Search ids, titles, texts and phrases", search),
       indices.length > 1 ? corpus.field : "", whose.field, order.field, missed.field, part.field, narrowed),
-    make("div", { class: "panes" }, make("div", { class: "list" }, status, rows), view));
+    make("div", { class: "panes" }, make("div", { class: "list" }, status, link, rows), view), help);
 
   const system = () => (whose.select.value === "" ? null : Number(whose.select.value));
   const store = () => stores[indices.indexOf(index)];
@@ -320,7 +341,39 @@ function browser(indices) {
     select.replaceChildren(...options.map(([value, name]) => make("option", { value }, name)));
   }
 
-  function settle(chosen, wanted) {
+  // What the list is searched, filtered and sorted by, as far as that was chosen; systems by their names.
+  const fields = { search, system: whose.select, order: order.select, missed: missed.select, part: part.select };
+  const usual = (field) => (field === search ? "" : field.options[0].value);
+
+  function filters() {
+    const found = new URLSearchParams();
+    for (const [name, field] of Object.entries(fields)) {
+      const value = field.value.trim();
+      if (value !== usual(field)) found.set(name, name === "system" ? index.systems[Number(value)] : value);
+    }
+    if (led !== null) found.set("led", led);
+    return String(found);
+  }
+
+  function restore(text) {
+    const given = new URLSearchParams(text);
+    for (const [name, field] of Object.entries(fields)) {
+      const value = name === "system" ? String(index.systems.indexOf(given.get(name))) : given.get(name);
+      if (given.has(name) && (field === search || [...field.options].some((each) => each.value === value))) field.value = value;
+    }
+    const from = [...document.querySelectorAll("a.leads")].find((each) => each.dataset.corpus === index.corpus && each.dataset.list === given.get("led"));
+    if (from) limit(from);
+  }
+
+  // Keeps the filters for when the page is loaded again, and makes an address of them that can be passed on.
+  function remember() {
+    const text = filters();
+    history.replaceState({ corpus: index.corpus, filters: text }, "");
+    link.hidden = !text;
+    link.href = `#list/${encodeURIComponent(index.corpus)}/${encodeURIComponent(text)}`;
+  }
+
+  function settle(chosen, wanted, kept) {
     index = chosen;
     corpus.select.value = String(indices.indexOf(index));
     const several = index.systems.length > 1;
@@ -339,26 +392,28 @@ function browser(indices) {
     missed.field.hidden = part.field.hidden = !index.metric || !classed;
     search.value = "";
     current = null;
-    limit(null, "");
-    refresh();
+    limit(null);
+    if (kept) restore(kept);
+    refresh().then(() => { if (current === null && listed.length) open(listed[0], false); });
     const first = wanted === undefined ? listed[0] : wanted;
     if (first !== undefined) open(first, wanted !== undefined);
   }
 
-  // Shows some documents alone, and says which these are.
-  function limit(numbers, what) {
-    only = numbers === null ? null : new Set(numbers);
-    told.textContent = what;
+  // Shows the documents alone that a number of the page leads to, and says which these are; without one, all.
+  function limit(from) {
+    led = from === null ? null : from.dataset.list;
+    only = from === null ? null : new Set(index.lists[Number(led)]);
+    told.textContent = from === null ? "" : from.dataset.told;
     narrowed.hidden = only === null;
   }
 
-  function lead(link) {
-    const chosen = indices.find((each) => each.corpus === link.dataset.corpus);
+  function lead(from) {
+    const chosen = indices.find((each) => each.corpus === from.dataset.corpus);
     if (!chosen) return;
     if (chosen !== index) settle(chosen);
     search.value = "";
     [missed.select, part.select].forEach((select) => { select.value = "-1"; });
-    limit(chosen.lists[Number(link.dataset.list)], link.dataset.told);
+    limit(from);
     refresh();
     if (listed.length) open(listed[0], false);
     place.scrollIntoView();
@@ -369,6 +424,7 @@ function browser(indices) {
   async function refresh() {
     turn += 1;
     const mine = turn;
+    remember();
     const query = search.value.trim().toLowerCase();
     const bits = [missed.select, part.select].map((select) => Number(select.value)).filter((bit) => bit >= 0);
     const own = system() === null ? index.flags : [index.flags[system()]];
@@ -457,7 +513,7 @@ function browser(indices) {
 
   function open(n, told) {
     current = n;
-    if (told) history.replaceState(null, "", address(n));
+    if (told) history.replaceState(history.state, "", address(n));
     const at = listed.indexOf(n);
     if (at >= 0) {
       const top = at * ROW;
@@ -477,12 +533,17 @@ function browser(indices) {
 
   function follow() {
     const [kind, name, id] = location.hash.slice(1).split("/");
-    if (kind !== "doc" || id === undefined) return false;
+    if ((kind !== "doc" && kind !== "list") || id === undefined) return false;
     try {
       const chosen = indices.find((each) => each.corpus === decodeURIComponent(name));
+      if (kind === "list" && chosen) {
+        settle(chosen, undefined, decodeURIComponent(id));
+        document.getElementById("documents").scrollIntoView();
+        return true;
+      }
       const n = chosen ? chosen.ids.indexOf(decodeURIComponent(id)) : -1;
       if (n < 0) return false;
-      if (chosen !== index || current === null) settle(chosen, n);
+      if (chosen !== index || current === null) settle(chosen, n, kept && kept.corpus === chosen.corpus ? kept.filters : "");
       else open(n, false);
       document.getElementById("documents").scrollIntoView();
       return true;
@@ -495,7 +556,8 @@ function browser(indices) {
     event.preventDefault();
     lead(link);
   }));
-  all.addEventListener("click", () => { limit(null, ""); refresh(); rows.focus(); });
+  all.addEventListener("click", () => { limit(null); refresh(); rows.focus(); });
+  helps.addEventListener("click", () => help.showModal());
   let waiting;
   search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(refresh, 200); });
   rows.addEventListener("scroll", paint, { passive: true });
@@ -514,13 +576,22 @@ function browser(indices) {
   });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    if (help.open) return;
     if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);
+    else if (event.key === "?") help.showModal();
+    else if (event.key === "/") {
+      event.preventDefault();
+      search.focus();
+    }
   });
   addEventListener("hashchange", follow);
   place.hidden = false;
   document.getElementById("without-script").remove();
-  if (!follow()) settle(indices[0]);
+  if (!follow()) {
+    const before_ = kept && indices.find((each) => each.corpus === kept.corpus);
+    settle(before_ || indices[0], undefined, before_ ? kept.filters : "");
+  }
 }
 
 async function start() {
