@@ -60,7 +60,7 @@ class _Named:
 def parse_models(given: str | PlugIn | Sequence[str | PlugIn]) -> list[_Named]:
     """The models that are given one by one, or as a text with commas; an option comes behind its model.
 
-    Raises InputError if two of them would have one name, or if one is asked for through an endpoint.
+    Raises InputError if there is no such model or option, if two would have one name, or if one is behind an endpoint.
 
     >>> [each.system for each in parse_models("yake,kpminer,lasf=2,tfidf")]
     ['yake', 'kpminer,lasf=2', 'tfidf']
@@ -74,6 +74,7 @@ def parse_models(given: str | PlugIn | Sequence[str | PlugIn]) -> list[_Named]:
             raise InputError(f"{each.system}: a language model is asked by karat predict; give the run that it writes")
         if each.file in [other.file for other in found[:n]]:
             raise InputError(f"two models are named {each.system!r}; each of them is a system of its own name")
+        each.spec.find()
     return found
 
 
