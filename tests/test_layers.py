@@ -11,7 +11,7 @@ ROOT = Path(karat.__file__).parent
 LAYERS = [
     [
         *("inert", "errors", "registry", "interrupts", "libraries", "limits"),
-        *("options", "protocol", "corpus", "tabular", "citations"),
+        *("options", "protocol", "corpus", "vocabulary", "tabular", "citations"),
     ],
     ["formats", "text"],
     ["matching", "embed", "similarity", "stats"],

@@ -121,6 +121,11 @@ CASES: dict[str, tuple[str, tuple[str, ...], Callable[[Path], Any]]] = {
         ("train", "copyrnn", "corpus.jsonl", "-o", "{folder}/new"),
         lambda folder: karat.train(folder / "corpus.jsonl", "copyrnn", output=folder / "new"),
     ),
+    "rdflib": (
+        "a SKOS thesaurus",
+        (*SCORE, "--vocabulary", "{folder}/thesaurus.ttl"),
+        lambda folder: karat.read_vocabulary(folder / "thesaurus.ttl"),
+    ),
     "pandas": ("to_pandas()", (), lambda folder: scored(folder).to_pandas()),
     "polars": ("to_polars()", (), lambda folder: scored(folder).to_polars()),
 }
@@ -139,6 +144,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.4\n")
     (tmp_path / "page.html").write_text("<p>Bees fly.</p>")
     (tmp_path / "table.xlsx").write_bytes(b"PK\x03\x04")
+    (tmp_path / "thesaurus.ttl").write_text("@prefix a: <http://a.org/> .\n")
     for name, kind in (("encoder", "bert"), ("marian", "marian")):
         (tmp_path / name).mkdir()
         for file in (*NEEDED, "model.safetensors"):

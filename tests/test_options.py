@@ -53,6 +53,7 @@ WITHOUT_OPTIONS = {
     "read_run",
     "render",
     "write",
+    "write_vocabulary",
 }
 VERBS = [name for name in FUNCTIONS if name not in WITHOUT_OPTIONS]
 

@@ -15,6 +15,8 @@ from karat.analyses.cite import cite as cite
 from karat.analyses.compare import Comparison as Comparison
 from karat.analyses.compare import compare as compare
 from karat.analyses.compare import compare_corpora as compare_corpora  # deprecated
+from karat.analyses.concepts import ConceptScores as ConceptScores
+from karat.analyses.concepts import concepts as concepts
 from karat.analyses.confidence import confidence as confidence
 from karat.analyses.confidence.result import Confidence as Confidence
 from karat.analyses.consistency import Consistency as Consistency
@@ -48,6 +50,10 @@ from karat.analyses.table import table as table
 from karat.analyses.table.result import PaperTable as PaperTable
 from karat.analyses.tables import Tables as Tables
 from karat.analyses.tables import tables as tables
+from karat.analyses.vocabulary.map import Mapped as Mapped
+from karat.analyses.vocabulary.map import map_concepts as map_concepts
+from karat.analyses.vocabulary.show import VocabularyDescription as VocabularyDescription
+from karat.analyses.vocabulary.show import show_vocabulary as show_vocabulary
 from karat.corpus import Corpus as Corpus
 from karat.corpus import Document as Document
 from karat.corpus import Prediction as Prediction
@@ -56,6 +62,8 @@ from karat.errors import InputError as InputError
 from karat.errors import KaratError as KaratError
 from karat.formats import read as read
 from karat.formats import read_run as read_run
+from karat.formats.vocabulary import read_vocabulary as read_vocabulary
+from karat.formats.vocabulary import write_vocabulary as write_vocabulary
 from karat.formats.write import write as write
 from karat.limits import limit as limit
 from karat.metrics.base import metric as metric
@@ -81,3 +89,6 @@ from karat.results import Results as Results
 from karat.results import collect as collect
 from karat.results import load as load
 from karat.results import merge as merge
+from karat.vocabulary import Concept as Concept
+from karat.vocabulary import Label as Label
+from karat.vocabulary import Vocabulary as Vocabulary

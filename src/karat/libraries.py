@@ -25,6 +25,7 @@ EXTRAS = {
     "lxml": "office",
     "pandas": "pandas",
     "polars": "polars",
+    "rdflib": "vocabulary",
 }
 
 

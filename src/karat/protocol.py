@@ -383,7 +383,8 @@ def _text_of(protocol: Protocol) -> str:
     return ",".join([protocol.name, *changed])
 
 
-FACTS = ("set", "hash", "extra", "karat")  # what a signature says of the data and of the program, beside options
+# What a signature says of the data and of the program, beside options.
+FACTS = ("set", "hash", "extra", "vocabulary", "karat")
 
 
 def option_fields() -> dict[str, tuple[str, Any]]:

@@ -12,16 +12,15 @@ from typing import Any
 
 import karat
 import karat.models.all  # before any model by itself: models are listed in the order of their registration
-from karat.analyses.consistency.vocabulary import read_vocabulary
 from karat.embed import embedder
 from karat.embed.cache import Cache
 from karat.embed.model import read_model
-from karat.formats import FORMATS
+from karat.formats import FORMATS, docx, html, pdf
 from karat.formats.human import read_judged
 from karat.formats.pairs import read_pairs
-from karat.formats.pdf import title_and_text
 from karat.formats.reported import read_reported
 from karat.formats.reviews import read_accepted
+from karat.formats.vocabulary import read_vocabulary
 from karat.llm.ask import read_prompt
 from karat.llm.client import Usage, read_key
 from karat.llm.store import Store
@@ -115,15 +114,18 @@ def _read_run(path: str, how: dict[str, str]) -> None:
 
 
 def _documents(path: str, how: dict[str, str]) -> None:
-    list(documents_at(path).corpus)
+    list(documents_at(path))
 
 
 def _predicted(path: str, how: dict[str, str]) -> None:
     karat.predict(path, "multipartiterank", n=3)
 
 
-def _pdf(path: str, how: dict[str, str]) -> None:
-    title_and_text(Path(path).read_bytes() if Path(path).is_file() else b"")
+def _office(path: str, how: dict[str, str]) -> None:
+    content = Path(path).read_bytes() if Path(path).is_file() else b""
+    attempt(
+        *(lambda read=read: read(content) for read in (pdf.title_and_text, docx.title_and_text, html.title_and_text))
+    )
 
 
 # ---------------------------------------------------------------------------------------------- results
@@ -292,7 +294,13 @@ def _reformulations(path: str, how: dict[str, str]) -> None:
 
 def _vocabulary(path: str, how: dict[str, str]) -> None:
     read_vocabulary(path)
-    karat.render(karat.consistency(run(), vocabulary=path), "md")
+    attempt(
+        lambda: karat.render(karat.consistency(run(), vocabulary=path), "md"),
+        lambda: karat.render(karat.show_vocabulary(path), "latex"),
+        lambda: karat.render(karat.map_concepts(run(), vocabulary=f"{path},similar=0.8"), "html"),
+        lambda: karat.render(karat.concepts(corpus(), run(), vocabulary=path, missing="empty"), "typst"),
+        lambda: karat.score(corpus(), run(), metrics=["f1@5", "hier_f@5"], vocabulary=path, missing="empty"),
+    )
 
 
 def _prompt(path: str, how: dict[str, str]) -> None:
@@ -309,7 +317,7 @@ READERS = {
     "run": Reader("samples", _read_run, share=14),
     "documents": Reader("documents", _documents),
     "predict": Reader("documents", _predicted),
-    "pdf": Reader("documents", _pdf),
+    "pdf": Reader("documents", _office),
     "results": Reader("results", _results, share=10),
     "compare": Reader("results", _compared, share=4),
     "check": Reader("results", _checked, share=5),
@@ -330,7 +338,7 @@ READERS = {
     "pairs": Reader("pairs", _pairs, share=4),
     "reviews": Reader("reviews", _reviews, share=4),
     "reformulations": Reader("reformulations", _reformulations, share=3),
-    "vocabulary": Reader("vocabulary", _vocabulary),
+    "vocabulary": Reader("vocabulary", _vocabulary, share=6),
     "prompt": Reader("prompt", _prompt),
     "key": Reader("key", lambda path, how: read_key(path), share=1),
 }

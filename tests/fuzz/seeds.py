@@ -22,6 +22,7 @@ from karat.embed.cache import Cache
 from karat.llm.client import Answer, Usage
 from karat.llm.store import Question, Store
 from karat.models.train import train
+from tests.folders import docx_of, html_of
 from tests.formats.samples import gzipped, json_lines, json_list, parquet_table, zstandardised
 from tests.fuzz.case import Files
 from tests.models.papers import pdf_of
@@ -294,12 +295,45 @@ def documents() -> tuple[Files, ...]:
             "d.csv": b"id,text\n1,Neural networks learn.\n",
         },
         {"corpus.jsonl": CORPUS},
+        {"a.docx": docx_of("Libraries", [TEXT])},
+        {"a.html": html_of("Libraries", [TEXT])},
+        {
+            "a.docx": docx_of("Libraries", [TEXT]),
+            "a.key": b"libraries\n",
+            "b.html": html_of("Libraries", [TEXT]),
+            "b.tsv": b"<http://x.org/1>\tlibraries\n",
+            "c.pdf": pdfs()[0]["a.pdf"],
+            "sub/d.md": b"# Libraries\n" + text,
+        },
     )
 
 
 def key_of(texts: tuple[str, ...]) -> str:
     """A name for some texts."""
     return blake2b("\0".join(texts).encode(), digest_size=4).hexdigest()
+
+
+TURTLE = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix : <http://example.org/> .
+:index a skos:Concept ; skos:prefLabel "index"@en, "Index"@de ; skos:altLabel "indexing"@en ; skos:narrower :model .
+:model a skos:Concept ; skos:prefLabel "wavelet models"@en ; skos:hiddenLabel "model"@en ; skos:notation "1.2" .
+:robot a skos:Concept ; skos:prefLabel "robots"@en ; skos:broader :model, :robot ; skos:altLabel "index"@en .
+"""
+
+
+def vocabulary() -> tuple[Files, ...]:
+    """A list of terms, and a thesaurus in every syntax."""
+    import rdflib
+
+    graph = rdflib.Graph().parse(data=TURTLE, format="turtle")
+    others = {"nt": "nt", "rdf": "xml", "jsonld": "json-ld"}
+    made: Files = {f"vocabulary.{suffix}": graph.serialize(format=syntax).encode() for suffix, syntax in others.items()}
+    return (
+        {"vocabulary.txt": head(GOLDEN / "vocabulary.txt", 8)},
+        {"vocabulary.ttl": TURTLE.encode()},
+        {"vocabulary.ttl.gz": gzipped(TURTLE.encode())},
+        *({name: content} for name, content in made.items()),
+    )
 
 
 _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
@@ -321,7 +355,7 @@ _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     "judged": cache(lambda: records("human", _golden("human.pairs.jsonl"))),
     "pairs": cache(lambda: records("pairs", PAIRS)),
     "reformulations": cache(lambda: records("made", REFORMULATED)[:1] + records("made", REFORMULATED)[5:6]),
-    "vocabulary": lambda: ({"vocabulary.txt": head(GOLDEN / "vocabulary.txt", 8)},),
+    "vocabulary": cache(vocabulary),
     "vectors": lambda: (
         {"vectors.txt": WORD_VECTORS.encode()},
         {"vectors.txt": WORD_VECTORS.partition("\n")[2].encode()},

@@ -24,6 +24,10 @@ ENDPOINT = ("--base-url", "http://127.0.0.1:9/v1", "--tries", "1", "--delay", "0
 GIVEN: dict[str, tuple[str, ...]] = {
     "audit": ("{corpus} {run}", "{corpus} {run} {beta}"),
     "compare": ("{corpus} {run} {beta} --resamples 50", "{results} --resamples 20", "{tabled} --resamples 20"),
+    "concepts": (
+        "{corpus} {run} {beta} --vocabulary {vocabulary}",
+        "{corpus} {run} --vocabulary {vocabulary},language=en,unmapped=drop",
+    ),
     "confidence": ("{demo} {byhand} --resamples 20", "{demo} {byhand} --resamples 20", "{corpus} {run}"),
     "consistency": (
         "{run} {beta}",
@@ -65,6 +69,10 @@ GIVEN: dict[str, tuple[str, ...]] = {
         "{generator} {corpus}",
         "llm:m {corpus} --answers {store} --prompt {prompt} --key-file {key} --shots {corpus}:1 " + " ".join(ENDPOINT),
         "firstphrases {documents} -o out.xlsx",
+        "firstphrases {sample} -o out.bib",
+        "firstphrases {sample} -o out.ris",
+        "firstphrases {documents} -o out.jsonld",
+        "firstphrases {corpus} --vocabulary {vocabulary},unmapped=drop -o out.jsonl",
     ),
     "report": (
         "{corpus} {run} {beta} -o out.html --resamples 20",
@@ -81,18 +89,25 @@ GIVEN: dict[str, tuple[str, ...]] = {
         "{results} {results2} -o out.karat",
     ),
     "results tables": tuple(f"{kind} {{tabled}}" for kind in ("decoding", "cutoffs", "averages", "transfer")),
-    "run convert": ("{run} -o out.csv", "{sample} -o out.jsonl"),
+    "run convert": ("{run} -o out.csv", "{sample} -o out.jsonl", "{run} --corpus {corpus} -o out.bib"),
     "run ensemble": ("{run} {beta} -o out.jsonl",),
     "run rerank": ("{byhand} -o out.jsonl --by kpp", "{byhand} -o out.jsonl --by scores"),
     "run show": ("{corpus} {run} --id s001", "{corpus} {run} {beta} --id s000"),
     "score": (
         "{corpus} {run}",
+        "{documents} {run} --missing empty",
         "{corpus} {run} {beta} -o out.karat",
         "{sample} {run}",
         "{corpus} {run} --extra-references {reviews}",
+        "{corpus} {run} --vocabulary {vocabulary} -m hier_f@5 -m soft_f,score=concept",
     ),
     "table": ("{corpus} {run} {beta} --resamples 20", "{results} --resamples 20", "{tabled} --no-significance"),
     "train": ("kea {corpus} -o out.json", "copyrnn {corpus} -o out --steps 1"),
+    "vocabulary map": (
+        "{run} --vocabulary {vocabulary} -o out.jsonl",
+        "{byhand} --vocabulary {vocabulary},similar=0.8 -o out.csv --phrases preferred",
+    ),
+    "vocabulary show": ("{vocabulary}", "{vocabulary},language=en"),
 }
 REPORTS = (
     *GIVEN["report"],

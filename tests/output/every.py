@@ -37,6 +37,9 @@ NAMES = (
     "Overlap",
     "Homogeneity",
     "Consistency",
+    "ConceptScores",
+    "Mapped",
+    "VocabularyDescription",
     "Human",
     "Filtered",
     "Study",
@@ -65,6 +68,8 @@ def names_in(result: str) -> tuple[str, ...]:
         "Audit": (CORPUS, ONE, TWO),
         "Tables": (ONE, TWO),
         "Consistency": (ONE, TWO),
+        "ConceptScores": (CORPUS, ONE, TWO),
+        "Mapped": (CORPUS, ONE),
         "Human": ("people (ceiling)", ONE, TWO),
     }
     return others.get(result, (CORPUS,))
@@ -106,6 +111,9 @@ def every() -> dict[str, Result]:
         karat.overlap(corpus, *runs),
         karat.homogeneity(corpus, pairs, *runs, resamples=FEW),
         karat.consistency(*runs, vocabulary=GOLDEN / "vocabulary.txt"),
+        karat.concepts(corpus, *runs, vocabulary=_vocabulary()),
+        karat.map_concepts(runs[0], vocabulary=_vocabulary()),
+        karat.show_vocabulary(_vocabulary()),
         karat.human(_judged(), metrics=["kmr", "chrf"], resamples=FEW),
         karat.filter_reformulations(corpus, _reformulations()),
         _study(),
@@ -114,6 +122,13 @@ def every() -> dict[str, Result]:
         Forecast(CORPUS, ONE, 4, 4, 1, Usage(10, 20), 0.5, (f"{TYPST} is noted",)),
     ]
     return {type(each).__name__: each for each in found}
+
+
+def _vocabulary() -> karat.Vocabulary:
+    """A cycle, a label of two concepts, and names that try to act."""
+    labels = [karat.Label(TYPST), karat.Label(SCRIPT, "en", "alternative")]
+    links = {ONE: (TWO,), TWO: (ONE,), SCRIPT: ()}
+    return karat.Vocabulary.of((karat.Concept(uri, tuple(labels), up) for uri, up in links.items()), CORPUS)
 
 
 def _reported() -> list[dict[str, Any]]:

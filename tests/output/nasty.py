@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.corpus import Corpus, Run
+from karat.inert import encodable
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(2)>'
@@ -164,6 +165,9 @@ def hostile_folder(folder: Path) -> None:
     )
     write("reported.jsonl", [{"system": HOSTILE_NAME, "metric": "f1@5", "subset": "all", "value": "0.50"}])
     (folder / "vocabulary.txt").write_text("\n".join(ATTACKS["html"].split()), encoding="utf-8")
+    attacks = [" ".join(encodable(attack).split()) for attack in ATTACKS.values()]
+    terms = [f"{attack}\t{HOSTILE_CORPUS}".replace("\n", " ") for attack in attacks]  # all of them have one variant
+    (folder / f"{HOSTILE_CORPUS}.txt").write_text("\n".join([*terms, "honey bees"]), encoding="utf-8")
     course = folder / f"{HOSTILE_CORPUS} model"
     course.mkdir()
     card = {"format": "karat generator 1", "model": "copyrnn", "karat": "0", "language": "english", "options": {}}

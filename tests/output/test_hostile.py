@@ -39,6 +39,7 @@ from tests.output.nasty import ATTACKS, HOSTILE_CORPUS, HOSTILE_NAME, HOSTILE_RU
 
 CORPUS = f"{HOSTILE_CORPUS}.jsonl"
 RUNS = tuple(f"{name}.jsonl" for name in HOSTILE_RUNS)
+TERMS = f"{HOSTILE_CORPUS}.txt"
 NAMED = f"{HOSTILE_NAME}={RUNS[0]}"
 ALL = (CORPUS, *RUNS, NAMED)
 MODEL = f"{HOSTILE_CORPUS} model"
@@ -51,6 +52,9 @@ OWN: dict[str, tuple[str, ...]] = {
     "compare": (*ALL, "-m", "f1@5"),
     "table": (*ALL, "-m", "f1@5:present", "-m", "f1@M:present"),
     "consistency": (*RUNS, NAMED, "--vocabulary", "vocabulary.txt"),
+    "concepts": (*ALL, "--vocabulary", TERMS),
+    "vocabulary map": (RUNS[0], "--vocabulary", TERMS, "-o", "m\x1b[2J.jsonl"),
+    "vocabulary show": (TERMS,),
     "corpus convert": (CORPUS,),
     "corpus df": (CORPUS, "-o", "df\x1b[2J.json"),
     "run convert": (RUNS[1],),

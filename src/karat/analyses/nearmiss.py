@@ -28,7 +28,7 @@ from karat.metrics.soft import ROUNDING, checked_threshold
 from karat.options import (
     By,
     Extra,
-    JoinOptions,
+    MatchOptions,
     Missing,
     Progress,
     WorkOptions,
@@ -47,6 +47,7 @@ from karat.similarity.context import Contexts, sentences_look
 from karat.tabular import COUNT, Column, Row, Table, number
 from karat.tabular import Group as RowGroup
 from karat.text.particles import PARTICLES
+from karat.vocabulary import VocabularyLike
 
 CROSSED = "location"  # the kind that is split by direction
 
@@ -89,7 +90,7 @@ class NearMissOptions:
     pairs: Callable[[list[NearMiss]], None] | None = option(
         None, "Called with the near misses of each chunk of documents.", command=False
     )
-    join: JoinOptions = group(JoinOptions)
+    join: MatchOptions = group(MatchOptions)
     work: WorkOptions = group(WorkOptions)
 
 
@@ -345,6 +346,7 @@ def nearmiss(
     by: By | None = None,
     missing: Missing = "error",
     extra: Extra = "error",
+    vocabulary: VocabularyLike | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> NearMisses:

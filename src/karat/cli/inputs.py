@@ -59,6 +59,11 @@ def _paths(parameter: click.Parameter, text: str) -> Iterator[str]:
     offered = getattr(parameter, "_custom_shell_complete", None)
     if offered is completion.new_paths:
         return
+    if offered is completion.paths and (parameter.metavar or "").endswith("[,option=value...]"):
+        from karat.vocabulary import split_options
+
+        yield split_options(text)[0]
+        return
     if offered is completion.paths:
         yield text.rpartition(":")[0] if parameter.metavar == "CORPUS:K" and ":" in text else text
         return

@@ -138,7 +138,7 @@ def predict(model: str, corpus: str, format_: str | None, output: str | None, qu
     chosen = parse_model(model)
     _check_options(click.get_current_context(), chosen)
     run, view = _destinations(corpus, format_, output)
-    given = _documents(corpus, output, options)
+    given = _documents(corpus, output, options, quiet, 1 if chosen.asks_endpoint else options["jobs"] or 1)
     if options["dry_run"]:
         _forecast(chosen, given, _options(chosen, output, options))
         return
@@ -195,7 +195,7 @@ def _chosen(corpus: str, format_: str | None, output: str | None) -> tuple[str |
     return None, format_ or _BY_SUFFIX[Path(output).suffix]
 
 
-def _documents(corpus: str, output: str | None, options: dict[str, Any]) -> Corpus:
+def _documents(corpus: str, output: str | None, options: dict[str, Any], quiet: bool, jobs: int = 1) -> Corpus:
     from karat.models.documents import documents_at
 
     files = Files.of(options)
@@ -203,7 +203,9 @@ def _documents(corpus: str, output: str | None, options: dict[str, Any]) -> Corp
         found = files.corpus(corpus)
         files.check()
         return found
-    return documents_at(corpus, aside=[f"{output}{ending}" for ending in ("", ".part", ".answers.sqlite")])
+    aside = [] if output is None else [f"{output}{ending}" for ending in ("", ".part", ".answers.sqlite")]
+    with progress(quiet) as done:
+        return documents_at(corpus, aside=aside, jobs=capped_jobs(jobs), progress=done)
 
 
 def _options(
@@ -231,7 +233,7 @@ def _options(
         concurrency=min(options["jobs"] or 4, MOST_REQUESTS),
         tell=tell,
     )
-    return PredictOptions(n=options["n"], language=options["language"], asking=asking)
+    return PredictOptions(n=options["n"], language=options["language"], vocabulary=options["vocabulary"], asking=asking)
 
 
 def _forecast(chosen: ModelSpec, given: Corpus, options: PredictOptions) -> None:
@@ -336,7 +338,7 @@ def df(corpus: str, language: str, output: str, quiet: bool, **options: Any) -> 
     check_file(output)
     from karat.models.extractors.frequencies import frequencies_of, save_frequencies
 
-    given = _documents(corpus, output, options)
+    given = _documents(corpus, output, options, quiet)
     with progress(quiet) as done:
         found = frequencies_of(given, language=language, progress=done)
     save_frequencies(output, found)

@@ -159,7 +159,7 @@ class Files:
                 raise InputError(f"--from {text}: write corpus:FORMAT, run:FORMAT or FORMAT")
         fields = options.pop("fields")
         found = cls(options.pop("from_"), fields, set(fields))
-        click.get_current_context().meta[_OPENED] = found.opened
+        _shared()[_OPENED] = found.opened
         return found
 
     def corpus(self, path: str) -> Corpus:
@@ -373,25 +373,29 @@ def deliver(results: Result, format_: str | None, output: str | None, quiet: boo
         results.save(output)
     else:
         write_beside(output, render(results, chosen, WIDTH).encode())
-    said = click.get_current_context().meta.setdefault(_SAID, set())
-    said.update(results.notes)
+    _shared().setdefault(_SAID, set()).update(results.notes)
     if not quiet and (output is not None or chosen == "csv"):  # the other formats hold them
         echo_notes(results.notes)
 
 
 def echo_notes(notes: Iterable[str]) -> None:
     """Notes to standard error; a warning says itself that it is one."""
-    said = click.get_current_context().meta.setdefault(_SAID, set())
+    said = _shared().setdefault(_SAID, set())
     for note in notes:
         said.add(note)
         say(note if note.startswith("warning: ") else f"note: {note}")
 
 
+def _shared() -> dict[str, Any]:
+    """What the parts of a command tell each other; nothing is kept where there is no command."""
+    context = click.get_current_context(silent=True)
+    return {} if context is None else context.meta
+
+
 def echo_reading_notes() -> None:
     """What there is to say of how files were read, once a command is done, and unless its result has said it."""
-    context = click.get_current_context()
-    if not context.params.get("quiet"):
-        said, opened = context.meta.get(_SAID, set()), context.meta.get(_OPENED, ())
+    if not click.get_current_context().params.get("quiet"):
+        said, opened = _shared().get(_SAID, set()), _shared().get(_OPENED, ())
         echo_notes(dict.fromkeys(note for each in opened for note in each.notes if note not in said))
 
 

@@ -29,7 +29,7 @@ _NAME = re.compile(r"\s*([^\s=,{}()\"#]+)\s*=\s*")
 _WORD = re.compile(r"[^\s,#{}()\"=]+")
 _BRACES = re.compile(r"[{}]")
 _APART = re.compile(r"\s*#\s*")
-_FIRST_LINE = re.compile(r"\s*(?:%.*|@\s*[A-Za-z]+\s*[{(].*)")
+NEAR = 2000  # characters before a place, in which is seen how a file is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,7 @@ class _Scanner:
     def __init__(self, text: str, path: str) -> None:
         self.text, self.path = text, path
         self.macros: dict[str, str] = {}
+        self._counted, self._lines = 0, 1  # up to which place line breaks were counted, and the line there
 
     def entries(self) -> Iterator[Entry]:
         """The entries in order; what stands between them is passed over."""
@@ -177,7 +178,10 @@ class _Scanner:
         raise self._wrong(start, "a quotation mark is never closed")
 
     def _line(self, at: int) -> int:
-        return self.text.count("\n", 0, at) + 1
+        """The line of a place, which is never before the one that was asked for last."""
+        self._lines += self.text.count("\n", self._counted, at)
+        self._counted = at
+        return self._lines
 
     def _wrong(self, start: int, what: str) -> InputError:
         head = self.text[start : start + 40].split("\n")[0]
@@ -327,10 +331,13 @@ def save_run(path: str, predictions: Iterable[Prediction]) -> None:
 
 
 def with_keywords(text: str, path: str, phrases: Mapping[str, Sequence[Phrase]]) -> tuple[str, int]:
-    """(a file with the keywords of some entries added or replaced, how many were replaced); the rest stays as it is."""
+    """(a file with the keywords of some entries added or replaced, how many were replaced).
+
+    The rest stays as it is, and so does an entry for which there is no phrase.
+    """
     pieces, at, replaced = [], 0, 0
     for entry in entries_of(text, path):
-        if entry.key not in phrases:
+        if not phrases.get(entry.key):
             continue
         old = next((entry.fields[name] for name in KEYWORDS if name in entry.fields), None)
         mark = ";" if old is not None and ";" in old.text else ","
@@ -348,15 +355,17 @@ def with_keywords(text: str, path: str, phrases: Mapping[str, Sequence[Phrase]])
 def _addition(text: str, entry: Entry, value: str) -> tuple[int, str]:
     """(where the field of keywords is put into an entry, its text), written as the last field there is."""
     last = max((each.end for each in entry.fields.values()), default=None)
-    line_end = "\r\n" if "\r\n" in text[: entry.end] else "\n"
+    line_end = "\r\n" if text.find("\r\n", 0, 2 * NEAR) >= 0 else "\n"
+    before = text[max(0, (last or entry.end) - NEAR) : last or entry.end]
     if last is None:
-        bare = text[: entry.end].rstrip()
-        return len(bare), f"{'' if bare.endswith(',') else ','}{line_end}  keywords = {value}{line_end}"
-    indents = re.findall(r"\n([ \t]*)[^\s=]+[ \t]*=", text[:last][-2000:])
+        bare = before.rstrip()
+        comma = "" if bare.endswith(",") else ","
+        return entry.end - len(before) + len(bare), f"{comma}{line_end}  keywords = {value}{line_end}"
+    indents = re.findall(r"\n([ \t]*)[^\s=]+[ \t]*=", before)
     indent = indents[-1] if indents else "  "
-    comma = re.match(r"\s*,", text[last : entry.end])
-    if comma is not None:
-        return last + comma.end(), f"{line_end}{indent}keywords = {value},"
+    found = re.compile(r"\s*,").match(text, last, entry.end)
+    if found is not None:
+        return found.end(), f"{line_end}{indent}keywords = {value},"
     return last, f",{line_end}{indent}keywords = {value}"
 
 

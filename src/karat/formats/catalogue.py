@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from karat.corpus import Phrase
 from karat.errors import InputError, counted
 from karat.formats import bibtex, jsonld, ris
 from karat.formats.files import without_compression
+from karat.inert import escaped, inert
 
 FORMATS = {"bib": "bibtex", "ris": "ris", "jsonld": "jsonld"}  # what is written, and the format that reads it
 BY_SUFFIX = {**dict.fromkeys(bibtex.SUFFIXES, "bib"), ".ris": "ris", ".jsonld": "jsonld"}
@@ -35,21 +36,23 @@ def catalogue(form: str, rows: Sequence[Row], source: str | None = None) -> tupl
     Raises InputError if the source was changed such that documents are no longer there.
     """
     if form == "jsonld":
-        return jsonld.graph(jsonld.work(row.id, row.title, row.keyphrases, row.uris) for row in rows), []
+        works = jsonld.graph(jsonld.work(row.id, row.title, row.keyphrases, row.uris) for row in rows)
+        return escaped(works.decode()).encode(), []
+    rows = [replace(row, keyphrases=[inert(phrase or "") for phrase in row.keyphrases]) for row in rows]
     if source is not None and form_of(source) == form:
         return _rewritten(form, rows, source)
     if form == "bib":
         return "\n".join(_entry(row) for row in rows).encode("utf-8", "replace"), []
-    records = (ris.record_text(row.id, row.title, None, row.keyphrases) for row in rows)
+    records = (ris.record_text(inert(row.id), inert(row.title or ""), None, row.keyphrases) for row in rows)
     return "\n".join(records).encode("utf-8", "replace"), []
 
 
 def _entry(row: Row) -> str:
     fields = {
-        "title": bibtex.escaped(row.title or ""),
+        "title": bibtex.escaped(inert(row.title or "")),
         "keywords": bibtex.escaped(bibtex.join_keywords(row.keyphrases)),
     }
-    return bibtex.entry_text(row.id, fields)
+    return bibtex.entry_text(inert(row.id), fields)
 
 
 def _rewritten(form: str, rows: Sequence[Row], source: str) -> tuple[bytes, list[str]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from karat.corpus import Batches, Document, Prediction, in_batches
+from karat.corpus import PER_PHRASE, Batches, Document, Prediction, in_batches
 from karat.errors import InputError, unknown
 from karat.formats.base import Record, brief, quoted
 from karat.formats.containers import cell_list, container_at, rows
@@ -25,7 +25,7 @@ from karat.formats.records import read_as
 
 COLUMNS = {
     "corpus": ("id", "title", "text", "keyphrases", "reference_sets"),
-    "run": ("id", "keyphrases", "scores", "token_probs", "token_logprobs", "kinds"),
+    "run": ("id", "keyphrases", *PER_PHRASE),
 }
 SET = "references."  # references.author=COLUMN is the reference set `author`
 _SETTING = re.compile(r"(?:^|,)\s*([a-z_]+(?:\.[^=,]+)?)=")

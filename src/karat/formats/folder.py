@@ -7,6 +7,8 @@ folders that are given as `TEXTS+KEYS`. A file of records with texts (JSON lines
 whose ids are `FILE#id`. A file that cannot be read is left out with a note. A document that is there in several forms
 is read from the plainest that can be read.
 
+A README and the like in the folder itself is no document, unless it has references or is alone.
+
 Where all documents are `.txt` files, as in the corpora of the field, and some have references, only these are
 documents, and a fault in one of them is an error. A folder of references alone is a run, or a corpus without texts. A
 title has no place of its own in a `.txt` file: what is in the text is text.
@@ -15,6 +17,7 @@ title has no place of its own in a `.txt` file: what is in the text is text.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +31,7 @@ import msgspec
 from karat.corpus import Batch, Batches, Document, Phrase, Prediction, in_batches
 from karat.errors import InputError, KaratError, MissingExtraError, counted
 from karat.formats import folders
-from karat.formats.base import Format, first_variant
+from karat.formats.base import Format, first_variant, some
 from karat.formats.files import check_compression, lines, without_compression
 from karat.formats.folders import holds
 from karat.formats.head import Head
@@ -44,7 +47,9 @@ ALONE = tuple(suffix for suffix in SUFFIXES if suffix not in TEXT.suffixes)  # a
 MARK = "#"  # between the path of a corpus in a folder and the id of a document
 BATCH = 100  # documents that are read at a time
 FIRST_DOCUMENTS = 10  # that are looked at to tell a corpus from a run
+MOST_TRIED = 20  # files of records that are opened to see whether a folder holds corpora
 MOST_NAMED = 20  # files of a note
+_ABOUT = re.compile("readme|licen[cs]e|copying|changelog|changes|contributing|authors|notice", re.IGNORECASE)
 _OWN = "~$"  # how the names of files begin by which Word marks what is open
 
 
@@ -137,7 +142,11 @@ def _with_references(path: str, texts: str, there: _There) -> Contents:
         Entry(each, tuple(sorted(forms, key=lambda form: form.rank)), held.get(each))
         for each, forms in sorted(there.documents.items())
     ]
-    plain = all(suffix_of(form.path) == PLAIN for entry in entries for form in entry.forms)
+    about = [entry.id for entry in entries if _ABOUT.fullmatch(entry.id) and entry.references is None]
+    if len(about) < len(entries):
+        entries = [entry for entry in entries if entry.id not in about]
+        notes += [f"left out what tells of the folder itself: {some(about)}"] if about else []
+    plain = all(suffix_of(entry.forms[0].path) == PLAIN for entry in entries)
     if not plain or not held:
         alone = sorted(set(held) - set(there.documents))
         if alone:
@@ -167,8 +176,9 @@ def _found(texts: str, keys: str, aside: set[Path]) -> _There:
         identifier = _stem(place)
         if suffix_of(path) == KEYS or (suffix_of(path) == TABLE and identifier in there.documents):
             there.references.setdefault(identifier, path)
+    references = set(there.references.values())
     for place, path in tables:
-        if path not in there.references.values():
+        if path not in references:
             _add(there, place, path)
     return there
 
@@ -237,16 +247,6 @@ def _folders(path: str) -> tuple[str, str]:
         if Path(path, name).is_dir() and Path(path, KEY_FOLDER).is_dir():
             return str(Path(path, name)), str(Path(path, KEY_FOLDER))
     return path, path
-
-
-def some(names: Sequence[str], most: int = 5) -> str:
-    """The first of some names, and how many more there are.
-
-    >>> some(["a.pdf", "b.pdf"]), some("abcdefg")
-    ('a.pdf, b.pdf', 'a, b, c, d, e and 2 more')
-    """
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 # ---------------------------------------------------------------------------------------------- reading
@@ -323,11 +323,18 @@ class Reading:
         if not entry.forms:
             return Document(id=entry.id, keyphrases=None if phrases is None else [*phrases])
         for at, form in enumerate(entry.forms):
-            found = self._tried(form.path, partial(document_at, identifier=entry.id, kind=form.kind))
+            found = self._tried(form.path, partial(self._opened, entry.id, form.kind))
             if found is not None:
                 self._second += [other.path for other in entry.forms[at + 1 :]]
                 return msgspec.structs.replace(found, keyphrases=None if phrases is None else [*phrases])
         return None
+
+    def _opened(self, identifier: str, kind: Kind | None, path: str) -> Document:
+        """The document in a file; in corpora of the field, whatever is UTF-8 is text."""
+        assert self._contents is not None
+        if self._contents.strict:
+            return Document(id=identifier, text=folders.whole_text(path))
+        return document_at(path, identifier, kind)
 
     def _tried(self, path: str, read: Callable[[str], T]) -> T | None:
         """What is read of a file; None, and the reason is kept, where that fails. Raises InputError if strict."""
@@ -427,9 +434,10 @@ def _fits(head: Head) -> bool:
         return os.path.isfile(head.path) and suffix_of(head.path) in ALONE
     if holds(head, ".abstr", ".final"):
         return False
-    return any(suffix_of(name) in (*SUFFIXES, KEYS) for name in head.names) or any(
-        suffix_of(name) in RECORDS and _holds_documents(os.path.join(head.path, name)) for name in head.names
-    )
+    if any(suffix_of(name) in (*SUFFIXES, KEYS) for name in head.names):
+        return True
+    records = (os.path.join(head.path, name) for name in head.names if suffix_of(name) in RECORDS)
+    return any(map(_holds_documents, islice(records, MOST_TRIED)))
 
 
 FORMAT = Format(

@@ -22,6 +22,7 @@ _INLINE = re.compile(
 _CHARSET = re.compile(
     rb"""<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE
 )
+MAIN = 0.3  # of the text, that the main part has at least
 _FIRST = 4096  # bytes in which an encoding is declared
 _GENERATED = "karat "  # what pages that karat wrote say of themselves
 
@@ -37,7 +38,7 @@ def title_and_text(content: bytes) -> tuple[str | None, str]:
         raise InputError(f"this HTML cannot be read ({type(error).__name__}: {str(error)[:100]})") from None
     if any((each.get("content") or "").startswith(_GENERATED) for each in root.iterfind(".//meta[@name='generator']")):
         raise InputError("a page that karat wrote, not a document")
-    title, text = _title(root), _text(root)
+    title, text = _title(root), _main_text(root)
     if not text:
         raise InputError("no text in this HTML; it may be filled by scripts in a browser")
     return title, _without_title(text, title)
@@ -70,6 +71,14 @@ def _title(root: Any) -> str | None:
         if said:
             return said
     return None
+
+
+def _main_text(root: Any) -> str:
+    """The text of the part that a page says is its main one, unless most of its text is elsewhere."""
+    whole = _text(root)
+    parts = [each for each in (root.findall(".//main"), root.findall(".//article")) if len(each) == 1]
+    main = next((text for [part] in parts if len(text := _text(part)) >= MAIN * len(whole)), "")
+    return main or whole
 
 
 def _text(root: Any) -> str:

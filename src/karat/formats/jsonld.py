@@ -159,7 +159,7 @@ def save_run(path: str, predictions: Iterable[Prediction]) -> None:
 
 def uris_of(prediction: Prediction) -> Sequence[str | None] | None:
     """The URIs of the concepts that phrases stand for, where a prediction has `concepts`; a plain term is no URI."""
-    found: Sequence[str | None] | None = getattr(prediction, "concepts", None)
+    found: Sequence[str | None] | None = prediction.concepts
     return None if found is None else [each if each and _URI.match(each) else None for each in found]
 
 

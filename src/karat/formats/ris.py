@@ -161,12 +161,15 @@ def save_run(path: str, predictions: Iterable[Prediction]) -> None:
 
 
 def with_keywords(text: str, path: str, phrases: Mapping[str, Sequence[Phrase]]) -> tuple[str, int]:
-    """(a file with the keywords of some records added or replaced, how many were replaced); the rest stays as it is."""
+    """(a file with the keywords of some records added or replaced, how many were replaced).
+
+    The rest stays as it is, and so does a record for which there is no phrase.
+    """
     lines = text.split("\n")
     records = records_of(lines, path)
     replaced, drop, add = 0, set[int](), dict[int, list[str]]()
     for record, identifier in zip(records, ids_of(records), strict=True):
-        if identifier in phrases:
+        if phrases.get(identifier):
             end = "\r" if lines[record.line].endswith("\r") else ""
             place = record.keywords_at[0] if record.keywords_at else record.end
             add[place] = [f"KW  - {phrase}{end}" for phrase in _keywords(phrases[identifier])]

@@ -6,6 +6,7 @@ a corpus more than once.
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import tempfile
@@ -140,7 +141,7 @@ def reason(path: str, error: InputError) -> str:
 # ---------------------------------------------------------------------------------------------- read once
 
 
-class _Outcome(msgspec.Struct, frozen=True):
+class Outcome(msgspec.Struct, frozen=True):
     """What became of a file: its title and text, or why it cannot be read."""
 
     title: str | None = None
@@ -157,19 +158,20 @@ class _Store:
         self._places: dict[tuple[Any, ...], tuple[int, int]] = {}
         self._end = 0
 
-    def get(self, key: tuple[Any, ...]) -> _Outcome | None:
+    def get(self, key: tuple[Any, ...]) -> Outcome | None:
         """What was kept under a key; None where there is nothing."""
         if key not in self._places or self._file is None or self._owner != os.getpid():
             return None
         place, size = self._places[key]
         self._file.seek(place)
-        return msgspec.msgpack.decode(self._file.read(size), type=_Outcome)
+        return msgspec.msgpack.decode(self._file.read(size), type=Outcome)
 
-    def put(self, key: tuple[Any, ...], outcome: _Outcome) -> None:
+    def put(self, key: tuple[Any, ...], outcome: Outcome) -> None:
         """Keeps what became of a file."""
         if self._file is None or self._owner != os.getpid():
             self._file, self._owner = cast(IO[bytes], tempfile.TemporaryFile(prefix="karat-")), os.getpid()  # noqa: SIM115
             self._places, self._end = {}, 0
+            atexit.register(self._file.close)
         content = msgspec.msgpack.encode(outcome)
         self._file.seek(self._end)
         self._file.write(content)
@@ -180,19 +182,38 @@ class _Store:
 _STORE = _Store()
 
 
+def _key(path: str, kind: Kind) -> tuple[Any, ...]:
+    """What an outcome depends on."""
+    status = os.stat(path)
+    return os.path.abspath(path), kind.name, status.st_ino, status.st_size, status.st_mtime_ns, limits()
+
+
+def outcome_of(path: str, kind: Kind) -> Outcome:
+    """What becomes of a file when it is read."""
+    try:
+        return Outcome(*kind.read(read_whole(path)))
+    except MissingExtraError:
+        raise
+    except InputError as error:
+        return Outcome(refused=str(error))
+
+
+def is_kept(path: str, kind: Kind) -> bool:
+    """Whether a file need not be read again, or is read so quickly that nothing is kept of it."""
+    return not kind.slow or _STORE.get(_key(path, kind)) is not None
+
+
+def keep(path: str, kind: Kind, outcome: Outcome) -> None:
+    """Keeps what became of a file that was read elsewhere."""
+    _STORE.put(_key(path, kind), outcome)
+
+
 def _kept(path: str, kind: Kind) -> tuple[str | None, str]:
     """The title and the text of a file, which is read again only if it, or a limit, was changed."""
-    status = os.stat(path)
-    key = (os.path.abspath(path), kind.name, status.st_ino, status.st_size, status.st_mtime_ns, limits())
-    outcome = _STORE.get(key)
+    outcome = _STORE.get(_key(path, kind))
     if outcome is None:
-        try:
-            outcome = _Outcome(*kind.read(read_whole(path)))
-        except MissingExtraError:
-            raise
-        except InputError as error:
-            outcome = _Outcome(refused=str(error))
-        _STORE.put(key, outcome)
+        outcome = outcome_of(path, kind)
+        keep(path, kind, outcome)
     if outcome.refused is not None:
         raise InputError(outcome.refused)
     return outcome.title, outcome.text

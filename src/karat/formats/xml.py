@@ -42,7 +42,7 @@ def parse_bytes(content: bytes, handler: Handler, name: str) -> None:
 def check_prolog(content: bytes, name: str) -> None:
     """Raises InputError if a text declares a document type, in which entities could be; `name` is how it is called."""
     parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = _refuse_entities
+    parser.StartDoctypeDeclHandler = refuse_entities
     try:
         parser.Parse(content[:_PROLOG])
     except expat.ExpatError:  # whoever reads it says what is wrong
@@ -56,7 +56,7 @@ def _parse(content: Iterable[bytes], parser: expat.XMLParserType, handler: Handl
     parser.StartElementHandler = handler.start
     parser.EndElementHandler = handler.end
     parser.CharacterDataHandler = handler.characters
-    parser.EntityDeclHandler = _refuse_entities
+    parser.EntityDeclHandler = refuse_entities
     try:
         for piece in content:
             parser.Parse(piece)
@@ -70,5 +70,6 @@ def _parse(content: Iterable[bytes], parser: expat.XMLParserType, handler: Handl
         raise InputError(f"{name}:{parser.CurrentLineNumber}: {brief(str(error))}") from None
 
 
-def _refuse_entities(*_: object) -> None:
+def refuse_entities(*_: object) -> None:
+    """Takes the declaration of an entity. Raises ValueError, always."""
     raise ValueError("an entity is declared (<!ENTITY), which is not read; write the text itself")

@@ -29,11 +29,13 @@ from karat.matching.align import (
     text_options,
 )
 from karat.matching.columns import Aligned, Prepared
+from karat.matching.concepts import concepts_for
 from karat.matching.inputs import hash_of_references
 from karat.matching.join import Chunk, Join, Shard, chunks
 from karat.matching.workers import ordered_map
 from karat.options import Progress
 from karat.protocol import Counting, Matching, Protocol
+from karat.vocabulary import Vocabulary
 
 T = TypeVar("T")
 
@@ -50,6 +52,7 @@ class Setup:
     reference_set: str | None = None
     extra: Accepted = NONE_ACCEPTED
     leave_out: bool = False  # documents that a run lacks, instead of taking them as empty
+    vocabulary: Vocabulary | None = None  # whose concepts are compared in the place of phrases
 
 
 class View:
@@ -117,7 +120,10 @@ class View:
         if matching not in self._prepared:
             _make_room(self._prepared)
             setup, texts = self.setup, self._normalised(matching)
-            self._prepared[matching] = prepare(self.documents, matching, setup.semeval, setup.reference_set, texts)
+            concepts = None if setup.vocabulary is None else concepts_for(setup.vocabulary, matching)
+            self._prepared[matching] = prepare(
+                self.documents, matching, setup.semeval, setup.reference_set, texts, concepts
+            )
         return self._prepared[matching]
 
     def _normalised(self, matching: Matching) -> Texts:
@@ -220,6 +226,7 @@ class Pass:
         *,
         reference_set: str | None = None,
         extra: Accepted = NONE_ACCEPTED,
+        vocabulary: Vocabulary | None = None,
         jobs: int = 1,
         progress: Progress | None = None,
     ) -> None:
@@ -235,6 +242,7 @@ class Pass:
             reference_set,
             extra,
             self.join.missing == "skip",
+            vocabulary,
         )
         self.ids: list[str] = []  # of the documents, once the pass has run
         self.ignored: dict[str, int] = {}  # by run, its documents that are not in the corpus, once the pass has run
@@ -281,9 +289,16 @@ class Pass:
 
     def again(self) -> Pass:
         """Another pass over all shards of the same files, with no look so far."""
-        join = replace(self.join, shard=Shard())
         setup = self.setup
-        found = Pass(self.corpus, self.runs, join, reference_set=setup.reference_set, extra=setup.extra, jobs=self.jobs)
+        found = Pass(
+            self.corpus,
+            self.runs,
+            replace(self.join, shard=Shard()),
+            reference_set=setup.reference_set,
+            extra=setup.extra,
+            vocabulary=setup.vocabulary,
+            jobs=self.jobs,
+        )
         return found if self._keep is None else found.among(self._keep)
 
     def stop(self) -> None:
@@ -292,8 +307,7 @@ class Pass:
 
     def notes(self) -> list[str]:
         """What a reader should know of how files were read and runs were joined, once the pass has run."""
-        notes = [*self.corpus.notes, *(note for run in self.runs for note in run.notes)]
-        read = dict.fromkeys(notes)
+        read = dict.fromkeys([*self.corpus.notes, *(note for run in self.runs for note in run.notes)])
         ignored = (
             f"{name}: {counted(count, 'document')} of the run ignored, not being in {self.corpus.name}"
             for name, count in self.ignored.items()

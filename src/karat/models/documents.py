@@ -13,20 +13,62 @@ from karat.formats.base import quoted
 from karat.formats.catalogue import form_of
 from karat.formats.files import STDIN, first_line
 from karat.formats.head import Head
-from karat.formats.texts import document_at, id_of, is_pdf, kind_of, suffix_of
+from karat.formats.texts import (
+    KINDS,
+    Outcome,
+    document_at,
+    id_of,
+    is_kept,
+    is_pdf,
+    keep,
+    kind_of,
+    outcome_of,
+    suffix_of,
+)
+from karat.matching.workers import ordered_map
+from karat.options import Progress
 
 
-def documents_at(path: str | Path, *, name: str | None = None, aside: Sequence[str] = ()) -> Corpus:
-    """The documents at a path; of a folder, files that are written to (`aside`) are none of them."""
+def documents_at(
+    path: str | Path,
+    *,
+    name: str | None = None,
+    aside: Sequence[str] = (),
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Corpus:
+    """The documents at a path; of a folder, files that are written to (`aside`) are none of them.
+
+    Of a folder, PDFs and others that take long are read at once, on several processes.
+    """
     name, where = split_name(str(path), name)
     if where == STDIN:
         return _standard_input(name)
     if os.path.isdir(where) and _is_plain_folder(where):
-        folder.contents(where, aside)  # says at once when there is no document
+        _extract(folder.contents(where, aside), jobs, progress)
         return Corpus(name, folder.Reading(where, aside), where)
     if os.path.isfile(where) and _is_document(where):
         return _one_document(where, name, id_of(Path(where).name))
     return read(where, name=name)
+
+
+def _extract(contents: folder.Contents, jobs: int, progress: Progress | None) -> None:
+    """Reads the files of a folder that take long, so that they are there when their documents are used."""
+    forms = [form for entry in contents.entries for form in entry.forms[:1] if form.kind is not None]
+    slow = [(form.path, form.kind.name) for form in forms if form.kind and not is_kept(form.path, form.kind)]
+    if len(slow) > 1 and (jobs > 1 or progress is not None):
+        for (path, kind), outcome in zip(slow, ordered_map(_outcome, iter(slow), jobs), strict=True):
+            keep(path, _KINDS[kind], outcome)
+            if progress is not None:
+                progress(1)
+
+
+_KINDS = {kind.name: kind for kind in KINDS}
+
+
+def _outcome(file: tuple[str, str]) -> Outcome:
+    path, kind = file
+    return outcome_of(path, _KINDS[kind])
 
 
 def _is_plain_folder(path: str) -> bool:

@@ -23,18 +23,27 @@ _APART = ("frequencies", "threads")  # the one is looked at apart, the other cha
 _MODELS = ("vectors:", "package:")  # before the path or the package of an embedder
 
 
-def fingerprint(spec: ModelSpec, common: CommonOptions, corpus: Corpus) -> str:
+def fingerprint(spec: ModelSpec, common: CommonOptions, corpus: Corpus, vocabulary: str | None = None) -> str:
     """The fingerprint of a model's run on a corpus.
 
     It covers the documents, the model with its options and the files that these name, the source of a plug-in, and
-    the options that all models share.
+    the options that all models share; with a vocabulary, also the signature of that.
     """
     values = {field.name: getattr(common, field.name) for field in fields(common) if field.name not in _APART}
     counts = None if common.frequencies is None else (common.frequencies.documents, dict(common.frequencies.counts))
     options = {name: _of_value(value) for name, value in spec.options.items()}
     function = spec.plug_in()
     source = None if function is None else _of_source(function)
-    parts = (spec.name, options, values, counts, _of_tagger(common.tagger), source, _of_documents(corpus))
+    parts: tuple[Any, ...] = (
+        spec.name,
+        options,
+        values,
+        counts,
+        _of_tagger(common.tagger),
+        source,
+        _of_documents(corpus),
+    )
+    parts += () if vocabulary is None else (vocabulary,)
     return blake2b(msgspec.msgpack.encode(parts), digest_size=16).hexdigest()
 
 

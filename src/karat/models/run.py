@@ -25,8 +25,10 @@ from karat.formats.jsonld import uris_of
 from karat.formats.load import DECODING_ERRORS, MOST_COUNT, json_value
 from karat.formats.output import write_beside
 from karat.formats.unfinished import Unfinished, unfinished
+from karat.formats.vocabulary import as_vocabulary
 from karat.llm.ask import Forecast
-from karat.matching.inputs import CorpusLike, as_corpus
+from karat.matching.concepts import concepts_for, with_concepts
+from karat.matching.inputs import CorpusLike, as_corpus, as_protocols
 from karat.matching.workers import ordered_map
 from karat.models.base import CommonOptions, Model, Predict
 from karat.models.documents import documents_at, shown_id
@@ -50,11 +52,13 @@ from karat.options import (
     group,
     option,
     options_from,
+    path_option,
     public,
 )
 from karat.results import Displayed
 from karat.tabular import TEXT, Column, Group, Row, Table
 from karat.text.languages import other_language
+from karat.vocabulary import Vocabulary, VocabularyLike
 
 CHUNK = 32  # documents that are read at a time where no model says how many it wants
 SAMPLED = 200  # characters of a document by which its language is detected
@@ -88,6 +92,10 @@ class PredictOptions:
     )
     redundancy: bool = option(False, "Leave out a phrase that is inside a better one.")
     title_weight: float = option(1.0, "How many times a title counts.", metavar="W")
+    vocabulary: VocabularyLike | None = path_option(
+        "Tell the concepts of this vocabulary, a list of terms or SKOS; unmapped=drop leaves out other phrases.",
+        "FILE[,option=value...]",
+    )
     asking: Asking | None = option(None, "How a language model behind an endpoint is asked.", command=False)
     work: WorkOptions = group(WorkOptions)
 
@@ -142,6 +150,7 @@ class Predicted(Displayed):
                 "title": entry.title,
                 "keyphrases": entry.prediction.keyphrases or [],
                 "scores": entry.prediction.scores,
+                **({} if (found := entry.prediction.concepts) is None else {"concepts": found}),
             }
             for entry in self.entries
         ]
@@ -174,23 +183,25 @@ class Predicted(Displayed):
     def tables(self) -> Iterator[Table]:
         """The phrases of each document, in their order."""
         head = f"{self.corpus}, {counted(self.documents, 'document')}, {self.model}"
-        scored = any(entry.prediction.scores for entry in self.entries)
-        columns = [Column("keyphrase", TEXT), *([Column("score")] if scored else [])]
-        groups = [Group(list(_ranks(each, scored)), each.head(place)) for place, each in enumerate(self.entries, 1)]
+        given = {name: any(getattr(each.prediction, name) for each in self.entries) for name in ("scores", "concepts")}
+        further = {"scores": Column("score"), "concepts": Column("concept", TEXT)}
+        shown = [name for name, there in given.items() if there]
+        columns = [Column("keyphrase", TEXT), *(further[name] for name in shown)]
+        groups = [Group(list(_ranks(each, shown)), each.head(place)) for place, each in enumerate(self.entries, 1)]
         yield Table(head, "document", columns if groups else (), groups)
 
 
 Finish = Callable[[Predicted], bytes]
 
 
-def _ranks(entry: Entry, scored: bool) -> Iterator[Row]:
-    """A row for each phrase of a document, and its score where any document has scores."""
+def _ranks(entry: Entry, shown: Sequence[str]) -> Iterator[Row]:
+    """A row for each phrase of a document, with its score and concept where any document has such."""
     phrases = entry.prediction.keyphrases or []
-    scores = entry.prediction.scores or [None] * len(phrases)
-    for rank, (phrase, score) in enumerate(zip(phrases, scores, strict=True), 1):
-        yield Row(str(rank), [phrase, score][: 1 + scored])
+    further = [getattr(entry.prediction, name) or [None] * len(phrases) for name in shown]
+    for rank, cells in enumerate(zip(phrases, *further, strict=True), 1):
+        yield Row(str(rank), list(cells))
     if not phrases:
-        yield Row("–", ["no phrases", None][: 1 + scored])
+        yield Row("–", ["no phrases", *(None for _ in shown)])
 
 
 # ---------------------------------------------------------------------------------------------- verbs
@@ -209,6 +220,7 @@ def predict(
     frequencies: Frequencies | Corpus | str | Path | None = None,
     redundancy: bool = False,
     title_weight: float = 1.0,
+    vocabulary: VocabularyLike | None = None,
     asking: Asking | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -247,6 +259,7 @@ def extract(
     frequencies: Frequencies | Corpus | str | Path | None = None,
     redundancy: bool = False,
     title_weight: float = 1.0,
+    vocabulary: VocabularyLike | None = None,
     asking: Asking | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -279,14 +292,15 @@ def predicted(
     where that is to be no run; what is done so far is kept beside it all the same.
     """
     if not isinstance(corpus, Corpus):
-        corpus = documents_at(corpus)
+        corpus = documents_at(corpus, jobs=options.work.jobs)
+    options = _with_vocabulary(options)
     if model.asks_endpoint:
         return _by_endpoint(corpus, model, options, output, finish)
     common, notes = _common_options(corpus, model, options)
     if output is None:
         return _gathered(corpus, model, common, options, notes)
     check_compression(output)
-    with unfinished(output, fingerprint(model, common, corpus)) as work:
+    with unfinished(output, fingerprint(model, common, corpus, _signature(options))) as work:
         found = _gathered(corpus, model, common, options, notes, work, shown)
         if found.failure is None:
             if finish is None:
@@ -297,6 +311,28 @@ def predicted(
             return found
     kept = f"what is predicted so far is in {work.part}; the same command goes on from there"
     return replace(found, failure=f"{found.failure}; {kept}")
+
+
+# ---------------------------------------------------------------------------------------------- concepts
+
+
+def _with_vocabulary(options: PredictOptions) -> PredictOptions:
+    """The options with the vocabulary that they name, read."""
+    return options if options.vocabulary is None else replace(options, vocabulary=as_vocabulary(options.vocabulary))
+
+
+def _signature(options: PredictOptions) -> str | None:
+    return options.vocabulary.signature() if isinstance(options.vocabulary, Vocabulary) else None
+
+
+def _mapped(entries: Sequence[Entry], options: PredictOptions) -> list[Entry]:
+    """What is predicted with the concepts that it is, where a vocabulary is given."""
+    if not isinstance(options.vocabulary, Vocabulary):
+        return list(entries)
+    matching = as_protocols(["karat"], named(options.language))[0].matching
+    concepts = concepts_for(options.vocabulary, matching)
+    found = with_concepts([entry.prediction for entry in entries], concepts, matching)
+    return [replace(entry, prediction=each) for entry, each in zip(entries, found, strict=True)]
 
 
 # ---------------------------------------------------------------------------------------------- common options
@@ -497,6 +533,7 @@ def _gathered(
     found = model.find()
     pieces = _pieces(corpus, len(kept), found.window)
     for done in ordered_map(_Predictor(model, common), pieces, 1 if found.threads else options.work.jobs):
+        done = replace(done, entries=_mapped(done.entries, options))
         if work is not None:
             work.add(_encode(entry.prediction) for entry in done.entries)
         documents += len(done.entries)
@@ -613,6 +650,7 @@ def _by_endpoint(
         for document, text in texts.all
         if (found := said.predictions.get(text) if text.strip() else empty) is not None
     ]
+    entries = _mapped(entries, options)
     without = [
         shown_id(document, place)
         for place, (document, text) in enumerate(texts.all, 1)

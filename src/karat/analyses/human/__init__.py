@@ -32,6 +32,7 @@ from karat.stats.correlation import (
     resample,
     williams,
 )
+from karat.vocabulary import VocabularyLike
 
 Pair = tuple[Floats, Floats]  # two columns over the same items
 
@@ -56,6 +57,7 @@ def human(
     by: By | None = None,
     missing: Missing = "error",
     extra: Extra = "error",
+    vocabulary: VocabularyLike | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Human:

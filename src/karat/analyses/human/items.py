@@ -21,7 +21,7 @@ from karat.matching.passes import View, look_at
 from karat.metrics.base import parse_request
 from karat.metrics.soft import hash_remark
 from karat.options import (
-    JoinOptions,
+    MatchOptions,
     WorkOptions,
     group,
     level_option,
@@ -101,7 +101,7 @@ class HumanOptions:
     level: float = level_option()
     resamples: int = option(2000, "Resamples of the items.", least=1, most=MOST_RESAMPLES, metavar="N")
     seed: int = seed_option()
-    join: JoinOptions = group(JoinOptions)
+    join: MatchOptions = group(MatchOptions)
     work: WorkOptions = group(WorkOptions)
 
     def __post_init__(self) -> None:

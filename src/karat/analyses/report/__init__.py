@@ -52,7 +52,7 @@ from karat.metrics.base import parse_request
 from karat.options import (
     By,
     Extra,
-    JoinOptions,
+    MatchOptions,
     Missing,
     Progress,
     WorkOptions,
@@ -71,6 +71,7 @@ from karat.options import (
 from karat.protocol import Protocol
 from karat.results import Results, Score
 from karat.stats.resampling import estimate, interval_of
+from karat.vocabulary import VocabularyLike
 
 DEPTH = 10  # of the curves of precision and recall
 CURVES = tuple(f"{metric}@{k}" for metric in ("p", "r") for k in range(1, DEPTH + 1))
@@ -112,7 +113,7 @@ class ReportOptions:
     )
     seed: int = seed_option()
     stage: Stage | None = option(None, "Called with what begins, and how many documents it has.", command=False)
-    join: JoinOptions = group(JoinOptions)
+    join: MatchOptions = group(MatchOptions)
     work: WorkOptions = group(WorkOptions)
 
     def __post_init__(self) -> None:
@@ -165,6 +166,7 @@ def report(
     by: By | None = None,
     missing: Missing = "error",
     extra: Extra = "error",
+    vocabulary: VocabularyLike | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Page:
