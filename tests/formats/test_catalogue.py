@@ -65,7 +65,7 @@ def phrases(path: Path) -> dict[Any, list[Any]]:
 
 @pytest.fixture(params=["library.bib", "export.ris", "papers.jsonl"])
 def corpus(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    path = tmp_path / request.param
+    path = tmp_path / str(request.param)
     record = {"id": "p 1", "title": "Dances of bees", "text": "Bees dance in hives."}
     held = {"library.bib": LIBRARY, "export.ris": EXPORT, "papers.jsonl": json.dumps(record) + "\n"}
     path.write_bytes(held[request.param].encode())

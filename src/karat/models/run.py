@@ -346,10 +346,12 @@ def _common_options(
     """(the common options for the model, notes for the reader)."""
     found = model.find()
     frequencies, notes = _frequencies(corpus, found, options)
-    return _shared(found, options, frequencies), notes
+    return _shared(found, options, frequencies, guessed), notes
 
 
-def _shared(found: Model, options: PredictOptions, frequencies: Frequencies | None) -> CommonOptions:
+def _shared(
+    found: Model, options: PredictOptions, frequencies: Frequencies | None, guessed: bool = False
+) -> CommonOptions:
     """The options that all models share, as a model gets them."""
     return CommonOptions(
         n=options.n,
