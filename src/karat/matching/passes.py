@@ -258,7 +258,7 @@ class Pass:
 
     def notes(self) -> list[str]:
         """What a reader should know of how files were read and runs were joined, once the pass has run."""
-        read = dict.fromkeys(note for each in (self.corpus, *self.runs) for note in each.notes)
+        read = dict.fromkeys([*self.corpus.notes, *(note for run in self.runs for note in run.notes)])
         ignored = (
             f"{name}: {counted(count, 'document')} of the run ignored, not being in {self.corpus.name}"
             for name, count in self.ignored.items()
