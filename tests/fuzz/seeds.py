@@ -339,6 +339,11 @@ def vocabulary() -> tuple[Files, ...]:
     )
 
 
+def queries() -> tuple[Files, ...]:
+    """Queries in every container, and as a table whose columns have no names."""
+    return (*records("queries", QUERIES), {"queries.tsv": b"q0\tfuzzy index\nq1\tgraphs of x\n"})
+
+
 _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     "results": results,
     "kea": kea,
@@ -357,7 +362,7 @@ _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     "sets": cache(lambda: records("human", SETS)),
     "judged": cache(lambda: records("human", _golden("human.pairs.jsonl"))),
     "pairs": cache(lambda: records("pairs", PAIRS)),
-    "queries": cache(lambda: (*records("queries", QUERIES), {"queries.tsv": b"q0\tfuzzy index\nq1\tgraphs of x\n"})),
+    "queries": cache(queries),
     "qrels": lambda: (
         {"a.qrels": QRELS},
         {"a.tsv": b"query-id\tcorpus-id\tscore\n" + QRELS.replace(b" 0 ", b"\t").replace(b" ", b"\t")},
