@@ -52,11 +52,16 @@ SAMPLES = {
     "both.csv": GOLDEN / "both.csv",
     "pairs.jsonl": GOLDEN / "human.pairs.jsonl",
     "scores.jsonl": GOLDEN / "human.sets.jsonl",
+    "wide.csv": GOLDEN / "human.wide.csv",
 }
 # Commands that are not run: they install, or take as long as the tests themselves.
 NOT_RUN = ("pip install", "python -m venv", "python -m benchmarks", "make ", "pytest", "KARAT_REWRITE=1 pytest")
 # What is in commands that need a part of the machine (tests/conftest.py), which a test of their own runs.
-NEEDS = {"model=package:": (pytest.mark.neural, pytest.mark.encoder), "--via synonyms": (pytest.mark.wordnet,)}
+NEEDS = {
+    "model=package:": (pytest.mark.neural, pytest.mark.encoder),
+    "--via synonyms": (pytest.mark.wordnet,),
+    "-m kim2010": (pytest.mark.wordnet,),
+}
 # What stands for more than the samples hold.
 INSTEAD = {"--shard 3/16": "--shard 1/1"}
 # Languages of blocks that are only shown.

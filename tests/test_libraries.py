@@ -34,7 +34,10 @@ BESIDE = {
     "Stemmer": "PyStemmer",
     "vl_convert": "vl-convert-python",
 }
-ASKED_FIRST = {"torch": "transformers"}  # what has to seem to be there, where it is not
+ASKED_FIRST = {
+    "torch": "transformers",
+    "sudachidict_core": "sudachipy",
+}  # what has to seem to be there, where it is not
 SCORE = ("score", "corpus.jsonl", "run.jsonl")
 MARIAN = ("pairs", "reformulate", "corpus.jsonl", "--via", "marian")
 
@@ -95,6 +98,23 @@ CASES: dict[str, tuple[str, tuple[str, ...], Callable[[Path], Any]]] = {
         "the tagger spacy:xx",
         ("predict", "textrank", "corpus.jsonl", "--tagger", "spacy:xx"),
         lambda folder: karat.predict(folder / "corpus.jsonl", "textrank", tagger="spacy:xx"),
+    ),
+    "jieba": (
+        "cutting Chinese into words",
+        (*SCORE, "--protocol", "karat,segmentation=jieba"),
+        lambda folder: karat.predict(folder / "corpus.jsonl", "firstphrases", language="chinese"),
+    ),
+    "sudachipy": (
+        "cutting Japanese into words",
+        ("predict", "firstphrases", "corpus.jsonl", "--language", "ja"),
+        lambda folder: karat.score(
+            folder / "corpus.jsonl", folder / "run.jsonl", protocol="karat,segmentation=sudachi"
+        ),
+    ),
+    "sudachidict_core": (
+        "cutting Japanese into words",
+        ("predict", "yake", "corpus.jsonl", "--language", "japanese"),
+        lambda folder: karat.predict(folder / "corpus.jsonl", "yake", language="japanese"),
     ),
     "pypdf": (
         "{folder}/paper.pdf: reading a PDF",
@@ -169,10 +189,10 @@ def test_a_call_that_needs_a_missing_library_names_the_command(
     monkeypatch.setitem(sys.modules, name, None)
     if first := ASKED_FIRST.get(name):
         monkeypatch.setitem(sys.modules, first, ModuleType(first))
-    from karat.text import tokens
+    from karat.text import segments, tokens
     from karat.text.normalise import normaliser
 
-    for known in (tokens._nltk_tokenizer, tokens._nltk_words, normaliser):
+    for known in (tokens._nltk_tokenizer, tokens._nltk_words, segments._by_words, segments.segmenter, normaliser):
         known.cache_clear()
     with pytest.raises(InputError) as raised:
         CASES[name][2](folder)

@@ -274,6 +274,24 @@ def _human(path: str, how: dict[str, str]) -> None:
     attempt(found.as_dict, lambda: karat.render(found, "md"))
 
 
+def _wide(path: str, how: dict[str, str]) -> None:
+    read_judged(path, scale=(0.0, 4.0))
+    found = karat.human(path, metrics=["overlap"], combine="both", learn=True, **SMALL)  # type: ignore[arg-type]
+    attempt(found.as_dict, lambda: karat.render(found, "md"))
+
+
+def _weights(path: str, how: dict[str, str]) -> None:
+    find(f"placed:{path}")
+    attempt(
+        lambda: karat.score(corpus(), run(), metrics=[f"soft_f,score=placed:{path}"]),
+        lambda: karat.human(
+            [{"prediction": "a", "reference": "a b", "x": 1}, {"prediction": "b", "reference": "a b", "x": 2}],
+            metrics=[f"placed:{path}"],
+            **SMALL,  # type: ignore[arg-type]
+        ),
+    )
+
+
 def _pairs(path: str, how: dict[str, str]) -> None:
     read_pairs(path)
     found = karat.homogeneity(corpus(), path, run(), **SMALL)  # type: ignore[arg-type]
@@ -304,6 +322,23 @@ def _reviews(path: str, how: dict[str, str]) -> None:
     attempt(
         lambda: read_accepted(path, {"s000", "s001"}, "corpus"),
         lambda: karat.score(corpus(), run(), metrics=["f1@5"], extra_references=path),
+    )
+
+
+def _gathered(path: str, how: dict[str, str]) -> None:
+    found = karat.gather_homogeneity(path)
+    attempt(found.as_dict, lambda: karat.render(found, "table"), lambda: karat.render(found, "csv"))
+
+
+def _annotations(path: str, how: dict[str, str]) -> None:
+    found = karat.collect_annotations(Path(path).with_name("study.json"), path)
+    scored = found.study.task in ("set", "pair")
+    attempt(
+        found.as_dict,
+        lambda: karat.render(found, "md"),
+        found.adjudication,
+        found.scores if scored else found.accepted,
+        *([found.resolved] if scored else []),
     )
 
 
@@ -355,11 +390,15 @@ READERS = {
     "figures": Reader("figures", _figures, share=4),
     "sets": Reader("sets", _human, share=4),
     "judged": Reader("judged", _human, share=3),
+    "wide": Reader("wide", _wide, share=3),
+    "weights": Reader("weights", _weights, share=3),
     "pairs": Reader("pairs", _pairs, share=4),
     "queries": Reader("queries", _searched, share=3),
     "qrels": Reader("qrels", _qrels, share=3),
     "ranking": Reader("ranking", _ranking, share=3),
+    "annotations": Reader("annotations", _annotations, share=5),
     "reviews": Reader("reviews", _reviews, share=4),
+    "homogeneity": Reader("homogeneity", _gathered, share=3),
     "reformulations": Reader("reformulations", _reformulations, share=3),
     "vocabulary": Reader("vocabulary", _vocabulary, share=6),
     "prompt": Reader("prompt", _prompt),

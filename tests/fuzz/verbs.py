@@ -22,6 +22,17 @@ ENDPOINT = ("--base-url", "http://127.0.0.1:9/v1", "--tries", "1", "--delay", "0
 
 # What each verb is given: words, and in braces kinds of files; `|` parts alternatives.
 GIVEN: dict[str, tuple[str, ...]] = {
+    "annotate collect": (
+        "study.json {annotations}",
+        "study.json {annotations} --scores out.jsonl --resolved out.csv",
+        "study.json {annotations} --adjudicate out.html --gap 1",
+    ),
+    "annotate sheets": (
+        "{corpus} {run} {beta} --task set -o out",
+        "{corpus} {run} --task pair -o out --annotators ana,ben --overlap 0.5",
+        "{corpus} {run} {beta} --task phrase -o out --format label-studio",
+        "{sample} --task reference -o out --sample 3",
+    ),
     "audit": ("{corpus} {run}", "{corpus} {run} {beta}"),
     "compare": ("{corpus} {run} {beta} --resamples 50", "{results} --resamples 20", "{tabled} --resamples 20"),
     "concepts": (
@@ -38,22 +49,34 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "corpus df": ("{corpus} -o out.json", "{sample} -o out.tsv"),
     "demo": ("--folder demo",),
     "describe": ("{corpus} {run}", "{corpus}", "{corpus} --train {sample}"),
-    "homogeneity": ("{corpus} {pairs} {run} --resamples 20",),
+    "homogeneity": (
+        "{corpus} {pairs} {run} --resamples 20",
+        "{corpus} {pairs} {run} {beta} --resamples 20 --pairs-out out.csv",
+    ),
     "human": (
         "{sets} --corpus {corpus} --run {run} --run {beta} --missing empty --resamples 20",
         "{judged} --corpus {corpus} --resamples 20",
+        "{wide} -m overlap --learn out.json --resamples 20",
+        "{wide} -m placed:{weights} --scale 0:4 --resamples 20",
     ),
     "list": ("protocols", "metrics f1", "similarities", "formats", "limits", "models yake"),
-    "nearmiss": ("{corpus} {run}", "{corpus} {run} --score file:{given}", "{corpus} {run} --all-pairs out.jsonl"),
+    "nearmiss": ("{corpus} {run}", "{corpus} {run} --score file:{given}", "{corpus} {run} --all-pairs out.csv"),
     "overlap": ("{corpus} {run} {beta}", "{corpus} {run} {beta} --review out.csv"),
+    "pairs describe": ("{corpus} {pairs} --resamples 20",),
     "pairs filter": ("{corpus} {reformulations} -o out.jsonl --pairs out2.jsonl",),
+    "pairs gather": ("{homogeneity}",),
     "pairs mine": ("{corpus} -o out.jsonl --min 0.1", "{sample} -o out.csv"),
     "pairs reformulate": (
         "{corpus} --via synonyms -o out.jsonl",
+        "{corpus} --via synonyms --repeat 2 --name twice -o out.jsonl",
         f"{{corpus}} --via paraphrase --model m -o out.jsonl --prompt {{prompt}} {' '.join(ENDPOINT)}",
         "{corpus} --via marian --forward {marian} --backward {marian} -o out.jsonl",
     ),
-    "pairs tables": ("{corpus} {run} --reformulations {reformulations} --resamples 20",),
+    "pairs repeats": ("{corpus} {run} {beta} --resamples 20",),
+    "pairs tables": (
+        "{corpus} {run} --reformulations {reformulations} --resamples 20",
+        "{corpus} {run} --shared {sample} --min 0.1 --stem --identical keep --resamples 20",
+    ),
     "plot": (
         *(f"{kind} {{corpus}} {{run}} {{beta}} -f json" for kind in CHARTS if kind not in UNUSUAL),
         *(f"{kind} {{demo}} {{byhand}} -f json" for kind in CHARTS if kind in UNUSUAL[2:]),
@@ -78,6 +101,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
         "{corpus} {run} {beta} -o out.html --resamples 20",
         "{corpus} {run} {beta} -o out.html --pairs {pairs} --human {sets} --resamples 20",
         "{results} -o out.html --resamples 20",
+        "{corpus} -o out.html --models firstphrases,yake --resamples 20",
     ),
     "reproduce": ("{corpus} {run} --reported {figures} --budget 20 --resamples 20",),
     "retrieval": (

@@ -116,8 +116,15 @@ def test_empty_documents_and_those_without_phrases_are_counted(tmp_path: Path) -
 def test_another_language_than_the_one_said_is_remarked_upon() -> None:
     french = "Les abeilles dansent dans la ruche et elles disent aux autres que les fleurs sont dans le pré."
     corpus = Corpus.of([{"id": n, "text": french} for n in range(3)])
-    found = predicted(corpus, parse_model("tfidf"), PredictOptions(frequencies=Frequencies(9, {})))
+    known = Frequencies(9, {})
+    found = predicted(corpus, parse_model("tfidf"), PredictOptions(frequencies=known, language="english"))
     assert found.notes == ("the texts look French, not English: see --language",)
+    guessed = predicted(corpus, parse_model("tfidf"), PredictOptions(frequencies=known))
+    assert guessed.notes == ("the texts look French, and are read as such; --language french pins it",)
+    assert [entry.prediction for entry in guessed.entries] == [
+        entry.prediction
+        for entry in predicted(corpus, parse_model("tfidf"), PredictOptions(frequencies=known, language="fr")).entries
+    ]
     assert other_language([french] * 3, "french") is None
     assert other_language(["Les abeilles."], "english") is None  # too few words
     assert other_language(["qwertz uiop " * 50], "english") is None  # no language at all

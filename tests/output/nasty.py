@@ -167,6 +167,16 @@ def hostile_folder(folder: Path) -> None:
             for n, attack in enumerate(ATTACKS.values())
         ],
     )
+    figures = {"hooper": 0.5, "hooper_ci": [0.4, 0.6], "rodgers": 0.5, "rodgers_ci": [0.4, 0.6], "undefined": 0}
+    row = {"corpus": HOSTILE_CORPUS, "system": HOSTILE_NAME, "pairs": 2, "pearson": 0.1, **figures}
+    result = {
+        "signatures": {"karat": HOSTILE_NAME},
+        "rows": [row, row | {"system": ATTACKS["html"]}],
+        "ceilings": [{"corpus": HOSTILE_CORPUS, "ceiling": ATTACKS["formula"], **figures}],
+        "options": {"language": ATTACKS["terminal"]},
+        "notes": [ATTACKS["terminal"]],
+    }
+    write("homogeneity.json", [result])
     write("reported.jsonl", [{"system": HOSTILE_NAME, "metric": "f1@5", "subset": "all", "value": "0.50"}])
     (folder / "vocabulary.txt").write_text("\n".join(ATTACKS["html"].split()), encoding="utf-8")
     attacks = [" ".join(encodable(attack).split()) for attack in ATTACKS.values()]

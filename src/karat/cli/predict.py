@@ -47,6 +47,8 @@ Examples:
   karat predict multipartiterank library.bib -o with-keywords.bib
   karat predict llm:qwen corpus.jsonl --base-url http://localhost:8000/v1 \\
       --shots train.jsonl:3 --max-requests 500 -o run.jsonl
+  karat predict llm:qwen corpus.jsonl --candidates multipartiterank \\
+      --repeat 5 --temperature 0.7 -o run.jsonl
 
 What is predicted stands in FILE.part until all is there: the same command, after
 a kill or an error, goes on where it was. The key of an endpoint is in the
@@ -72,7 +74,8 @@ _BY_SUFFIX = {
     ".ris": "ris",
     ".jsonld": "jsonld",
 }
-_OF_ENDPOINTS = (*ENDPOINT_OPTIONS, "prompt", "shots", "answers", "seed", "no_logprobs")
+_OF_ENDPOINTS = (*ENDPOINT_OPTIONS, "prompt", "shots", "answers", "candidates", "repeat", "seed", "no_logprobs")
+MOST_REPEATS = 100
 _OF_OTHERS = ("stem", "tagger", "frequencies", "redundancy", "title_weight")
 
 _llm_options = combine(
@@ -93,6 +96,19 @@ _llm_options = combine(
         metavar="FILE",
         help="llm: where answers are kept (default RUN.answers.sqlite).",
         shell_complete=completion.new_paths,
+    ),
+    click.option(
+        "--candidates",
+        metavar="RUN|MODEL",
+        help="llm: show phrases of each document in the prompt: those of a run, or what an extractor finds, as tfidf.",
+        shell_complete=completion.models,
+    ),
+    click.option(
+        "--repeat",
+        type=Whole(1, MOST_REPEATS),
+        default=1,
+        metavar="N",
+        help="llm: ask N times, with as many seeds: RUN.jsonl, RUN.2.jsonl... (default 1).",
     ),
     click.option("--no-logprobs", is_flag=True, help="llm: do not ask for the probabilities of tokens."),
     click.option("--seed", type=int, default=0, metavar="N", help="llm: of the endpoint (default 0)."),
@@ -139,20 +155,38 @@ def predict(model: str, corpus: str, format_: str | None, output: str | None, qu
     _check_options(click.get_current_context(), chosen)
     run, view = _destinations(corpus, format_, output)
     given = _documents(corpus, output, options, quiet, 1 if chosen.asks_endpoint else options["jobs"] or 1)
+    versions = _versions(run, options["repeat"])
     if options["dry_run"]:
-        _forecast(chosen, given, _options(chosen, output, options))
+        for version in range(len(versions)):
+            own = options | {"seed": options["seed"] + version}
+            _forecast(chosen, given, _options(chosen, output, own))
         return
-    with _progress(quiet, given, chosen) as (done, tell):
-        settings = _options(chosen, output, options, done, tell)
-        writer = _Writer(view, given.origin) if view is not None else None
-        finish = writer if run is None else None
-        found = predicted(given, chosen, settings, output=output, shown=view is not None, finish=finish)
-    if writer is not None and (output is None or run is not None) and (found.failure is None or run is not None):
-        write_out(writer(found, width=None).decode())
-    _deliver_notes(found, writer, output, quiet)
-    if found.failure is not None:
-        hint = "" if output is not None else "; with -o RUN.jsonl what was predicted before is kept"
-        raise InputError(found.failure + hint)
+    writer = _Writer(view, given.origin) if view is not None else None
+    for version, path in enumerate(versions):
+        own = options | {"seed": options["seed"] + version}
+        with _progress(quiet, given, chosen) as (done, tell):
+            settings = _options(chosen, output, own, done, tell)
+            finish = writer if run is None else None
+            found = predicted(given, chosen, settings, output=path or output, shown=view is not None, finish=finish)
+        if writer is not None and (output is None or run is not None) and (found.failure is None or run is not None):
+            write_out(writer(found, width=None).decode())
+        _deliver_notes(found, writer, output, quiet)
+        if found.failure is not None:
+            hint = "" if output is not None else "; with -o RUN.jsonl what was predicted before is kept"
+            raise InputError(found.failure + hint)
+
+
+def _versions(run: str | None, repeat: int) -> list[str | None]:
+    """The file of each time that a language model is asked: run.jsonl, run.2.jsonl and so on."""
+    if repeat > 1 and run is None:
+        raise InputError("--repeat writes several runs, so it needs a file: -o RUN.jsonl")
+    found: list[str | None] = [run]
+    for version in range(2, repeat + 1):
+        suffix = next(suffix for suffix in sorted(RUNS, key=len, reverse=True) if str(run).endswith(suffix))
+        path = f"{str(run).removesuffix(suffix)}.{version}{suffix}"
+        check_file(path)
+        found.append(path)
+    return found
 
 
 # ---------------------------------------------------------------------------------------------- options
@@ -228,6 +262,7 @@ def _options(
         endpoint_of(named, logprobs=not options["no_logprobs"]),
         prompt=options["prompt"],
         shots=options["shots"],
+        candidates=options["candidates"],
         store=options["answers"] or (f"{output}.answers.sqlite" if output is not None else None),
         limits=limits_of(options),
         concurrency=min(options["jobs"] or 4, MOST_REQUESTS),
@@ -313,7 +348,7 @@ def _progress(quiet: bool, corpus: Corpus, chosen: ModelSpec) -> Iterator[Showin
 class _Counting:
     """How phrases are counted."""
 
-    language: str = document_language_option()
+    language: str | None = document_language_option()
 
 
 @click.command("df", epilog=DF_EPILOG)
@@ -329,21 +364,25 @@ class _Counting:
 )
 @reading_flags
 @quiet_option
-def df(corpus: str, language: str, output: str, quiet: bool, **options: Any) -> None:
+def df(corpus: str, language: str | None, output: str, quiet: bool, **options: Any) -> None:
     """Count in how many documents each phrase occurs.
 
     The counts are of stemmed phrases of one to three words; `karat predict
     --df FILE` reads them, so that a large corpus is counted once.
     """
     check_file(output)
+    from karat.models.documents import document_language
     from karat.models.extractors.frequencies import frequencies_of, save_frequencies
 
     given = _documents(corpus, output, options, quiet)
     with progress(quiet) as done:
-        found = frequencies_of(given, language=language, progress=done)
+        tongue, said = document_language(given, language)
+        found = frequencies_of(given, language=tongue, progress=done)
     save_frequencies(output, found)
     if not quiet:
-        echo_notes([*given.notes, f"{counted(len(found.counts), 'phrase')} of {counted(found.documents, 'document')}"])
+        echo_notes(
+            [*given.notes, *said, f"{counted(len(found.counts), 'phrase')} of {counted(found.documents, 'document')}"]
+        )
 
 
 corpus_group.add_command(df)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +28,10 @@ from karat.formats.texts import (
 )
 from karat.matching.workers import ordered_map
 from karat.options import Progress
+from karat.text.languages import guess, language_of, named
+
+GUESSED, OPENING = 30, 600  # documents by which the language is guessed, about, and characters of each
+SEVERAL = 0.2  # share of the texts that makes another language worth a word
 
 
 def documents_at(
@@ -100,3 +105,35 @@ def _one_document(path: str, name: str, identifier: str) -> Corpus:
 def shown_id(document: Document, place: int) -> str:
     """A document as a message names it: by its id, or by its place."""
     return f"document {place}" if document.id is None else f"document {quoted(str(document.id))}"
+
+
+# ---------------------------------------------------------------------------------------------- languages
+
+
+def document_language(corpus: Corpus, given: str | None) -> tuple[str, list[str]]:
+    """(the language that is given, else the one that the first documents seem to be in; what is to be said of it).
+
+    Nothing is said of English, which is also what is taken where the texts do not settle it.
+    """
+    if given is not None:
+        return named(given), []
+    batch = next(corpus.ahead(), None)
+    if batch is None:
+        return "english", []
+    places = range(0, len(batch), max(len(batch) // GUESSED, 1))
+    texts = [_opening(each) for each in batch.pick(places).records()]
+    language = guess(texts)
+    found = Counter(each for each in map(language_of, texts) if each != "unknown").most_common(2)
+    if len(found) > 1 and found[1][1] >= SEVERAL * len(texts):
+        several = " and ".join(f"{count} {each.capitalize()}" for each, count in found)
+        so = f"all are read as {language.capitalize()}; predict for each language by itself, with --language"
+        return language, [f"of {len(texts)} sampled texts {several}: {so}"]
+    if language == "english":
+        return language, []
+    return language, [f"the texts look {language.capitalize()}, and are read as such; --language {language} pins it"]
+
+
+def _opening(document: Document) -> str:
+    """The beginning of a document's title and text, or of its words."""
+    text = document.text or " ".join(word for sentence in document.sentences or () for word, _ in sentence)
+    return f"{document.title or ''} {text}"[:OPENING]

@@ -18,8 +18,10 @@ from karat.embed.model import package_directory
 from karat.formats.content import file_hash, folder_hash
 from karat.models.base import CommonOptions
 from karat.models.find import ModelSpec, PlugIn
+from karat.text.languages import named
+from karat.text.tags import own_tagger
 
-_APART = ("frequencies", "threads")  # the one is looked at apart, the other changes nothing
+_APART = ("frequencies", "threads", "guessed")  # the first is looked at apart, the others change nothing
 _MODELS = ("vectors:", "package:")  # before the path or the package of an embedder
 
 
@@ -39,7 +41,7 @@ def fingerprint(spec: ModelSpec, common: CommonOptions, corpus: Corpus, vocabula
         options,
         values,
         counts,
-        _of_tagger(common.tagger),
+        _of_tagger(common.tagger or own_tagger(named(common.language))),
         source,
         _of_documents(corpus),
     )

@@ -31,8 +31,7 @@ from karat.matching.concepts import concepts_for, with_concepts
 from karat.matching.inputs import CorpusLike, as_corpus, as_protocols
 from karat.matching.workers import ordered_map
 from karat.models.base import CommonOptions, Model, Predict
-from karat.models.documents import documents_at, shown_id
-from karat.models.extractors.candidates import named
+from karat.models.documents import document_language, documents_at, shown_id
 from karat.models.extractors.frequencies import (
     DOCUMENTS,
     Frequencies,
@@ -57,7 +56,7 @@ from karat.options import (
 )
 from karat.results import Displayed
 from karat.tabular import TEXT, Column, Group, Row, Table
-from karat.text.languages import other_language
+from karat.text.languages import named, other_language
 from karat.vocabulary import Vocabulary, VocabularyLike
 
 CHUNK = 32  # documents that are read at a time where no model says how many it wants
@@ -75,7 +74,7 @@ class PredictOptions:
     n: int = option(10, "Phrases a document.", least=1, metavar="N", flags=("-n",))
     options: Mapping[str, Any] | None = option(None, "The model's own options.", command=False)
     stem: bool = option(False, "Give stems instead of phrases as they stand in the text.")
-    language: str = document_language_option()
+    language: str | None = document_language_option()
     tagger: str | None = option(
         None,
         "What tells word classes: textblob, or spacy:NAME.",
@@ -215,7 +214,7 @@ def predict(
     *,
     options: Mapping[str, Any] | None = None,
     stem: bool = False,
-    language: str = "english",
+    language: str | None = None,
     tagger: str | None = None,
     frequencies: Frequencies | Corpus | str | Path | None = None,
     redundancy: bool = False,
@@ -254,7 +253,7 @@ def extract(
     title: str | None = None,
     options: Mapping[str, Any] | None = None,
     stem: bool = False,
-    language: str = "english",
+    language: str | None = None,
     tagger: str | None = None,
     frequencies: Frequencies | Corpus | str | Path | None = None,
     redundancy: bool = False,
@@ -293,10 +292,13 @@ def predicted(
     """
     if not isinstance(corpus, Corpus):
         corpus = documents_at(corpus, jobs=options.work.jobs)
-    options = _with_vocabulary(options)
+    language, said = document_language(corpus, options.language or ("english" if model.foreign else None))
+    options = _with_vocabulary(replace(options, language=language))
     if model.asks_endpoint:
-        return _by_endpoint(corpus, model, options, output, finish)
-    common, notes = _common_options(corpus, model, options)
+        found = _by_endpoint(corpus, model, options, output, finish)
+        return replace(found, notes=(*said, *found.notes))
+    common, notes = _common_options(corpus, model, options, bool(said))
+    notes = [*said, *notes]
     if output is None:
         return _gathered(corpus, model, common, options, notes)
     check_compression(output)
@@ -338,13 +340,23 @@ def _mapped(entries: Sequence[Entry], options: PredictOptions) -> list[Entry]:
 # ---------------------------------------------------------------------------------------------- common options
 
 
-def _common_options(corpus: Corpus, model: ModelSpec, options: PredictOptions) -> tuple[CommonOptions, list[str]]:
+def _common_options(
+    corpus: Corpus, model: ModelSpec, options: PredictOptions, guessed: bool = False
+) -> tuple[CommonOptions, list[str]]:
     """(the common options for the model, notes for the reader)."""
     found = model.find()
     frequencies, notes = _frequencies(corpus, found, options)
-    common = CommonOptions(
+    return _shared(found, options, frequencies, guessed), notes
+
+
+def _shared(
+    found: Model, options: PredictOptions, frequencies: Frequencies | None, guessed: bool = False
+) -> CommonOptions:
+    """The options that all models share, as a model gets them."""
+    return CommonOptions(
         n=options.n,
-        language=options.language,
+        language=language_in(options),
+        guessed=guessed,
         tagger=options.tagger,
         frequencies=frequencies,
         stem=options.stem,
@@ -352,7 +364,18 @@ def _common_options(corpus: Corpus, model: ModelSpec, options: PredictOptions) -
         title_weight=options.title_weight,
         threads=options.work.jobs if found.threads else 1,
     )
-    return common, notes
+
+
+def run_fingerprint(corpus: Corpus, model: ModelSpec, options: PredictOptions) -> str:
+    """What a run depends on, as a short text: document frequencies that are not given are those of the corpus."""
+    found = model.find()
+    given = None if options.frequencies is None else _frequencies(corpus, found, options)[0]
+    return fingerprint(model, _shared(found, options, given), corpus)
+
+
+def language_in(options: PredictOptions) -> str:
+    """The language of the documents by its name; English where nobody has said or guessed it."""
+    return named(options.language or "english")
 
 
 def _frequencies(corpus: Corpus, model: Model, options: PredictOptions) -> tuple[Frequencies | None, list[str]]:
@@ -361,15 +384,15 @@ def _frequencies(corpus: Corpus, model: Model, options: PredictOptions) -> tuple
     if isinstance(given, Frequencies) or (given is None and "frequencies" not in model.needs):
         return given, []
     if isinstance(given, Corpus):
-        return frequencies_of(given, language=options.language), []
+        return frequencies_of(given, language=language_in(options)), []
     if given is not None:
-        return _frequencies_at(str(given), options.language), []
+        return _frequencies_at(str(given), language_in(options)), []
     if len(list(islice(_ids(corpus), 2))) < 2:
         raise InputError(
             f"{model.name} needs to know in how many documents a phrase occurs, which one document does not tell: "
             "name other documents with --df CORPUS, or a file that karat corpus df made"
         )
-    found = frequencies_of(corpus, language=options.language)
+    found = frequencies_of(corpus, language=language_in(options))
     return found, [
         f"document frequencies are those of the {counted(found.documents, 'document')} at hand; --df names others"
     ]
@@ -614,7 +637,7 @@ def _texts(corpus: Corpus) -> _Texts:
 
 def forecast(corpus: Corpus, model: ModelSpec, options: PredictOptions) -> Forecast:
     """How many requests the prediction takes, and about how many tokens; no request is sent."""
-    common = CommonOptions(n=options.n, language=options.language)
+    common = CommonOptions(n=options.n, language=document_language(corpus, options.language)[0])
     return count_requests(corpus, model.name, _texts(corpus).distinct, _asking(model, options), common)
 
 
@@ -632,7 +655,7 @@ def _by_endpoint(
     """What a language model predicts; what has no answer is left out, and is the failure."""
     asking = _asking(model, options)
     texts = _texts(corpus)
-    said = ask(texts.distinct, asking, CommonOptions(n=options.n, language=options.language))
+    said = ask(texts.distinct, asking, CommonOptions(n=options.n, language=language_in(options)))
     empty = Prediction(keyphrases=[])
     entries = [
         Entry(msgspec.structs.replace(found, id=document.id), document.title)
