@@ -173,6 +173,25 @@ def test_stop_words_are_left_out_before_words_are_stemmed_and_marks_are_no_words
     assert Analysis("marks", "french", "french").terms("Les réseaux - de neurones") == ["réseau", "neuron"]
 
 
+def test_texts_without_spaces_are_cut_as_the_protocol_cuts_them() -> None:
+    documents = [{"id": "1", "text": "蜜蜂跳舞。"}, {"id": "2", "text": "德国的蜡 Bees"}]
+    for language in ("chinese", "zh"):
+        found = karat.retrieval(
+            documents,
+            {"q": "蜜蜂", "r": "the bees"},
+            {"q": {"1": 1}, "r": {"2": 1}},
+            language=language,
+            keep=True,
+            resamples=9,
+        )
+        assert {query: [i for i, _ in ranked] for query, ranked in found.ranking("text").items()} == {
+            "q": ["1"], "r": ["2"]
+        }  # fmt: skip
+    assert Analysis(stop="none").terms("蜜蜂 net") == ["蜜", "蜂", "net"]
+    terms = Vocabulary(Analysis(stop="none"), ["蜜蜂"])
+    assert terms.of("蜜x蜂") == [0, -1, 1]
+
+
 def test_terms_are_the_same_however_they_are_remembered() -> None:
     texts = ["Bees and re\u0301seaux, wax-moths", "ÉTÉ İstanbul x\u200by", "a\u00adb"]
     terms = Vocabulary(Analysis(stop="none"), ["bees réseaux wax moths été xy ab istanbul"])
@@ -488,8 +507,9 @@ def test_a_run_that_lacks_documents_and_queries_that_nobody_judged_are_refused()
 def test_the_signature_of_the_search_names_every_convention() -> None:
     found = karat.retrieval(DOCUMENTS, {"q": "x"}, {"q": {"1": 1}}, language="french", k1=1.2, resamples=9)
     assert found.search == (
-        "bm25,idf=lucene,k1=1.2,b=0.4,weight=1,cutoff=M,tokenizer=split_nopunc,stemmer=french,stop=french,query=counted,"
-        f"depth=1000,scores=single,ties=id-descending,karat={karat.__version__}"
+        "bm25,idf=lucene,k1=1.2,b=0.4,weight=1,cutoff=M,tokenizer=split_nopunc,stemmer=french,stop=french,"
+        "segmentation=characters,query=counted,depth=1000,scores=single,ties=id-descending,"
+        f"karat={karat.__version__}"
     )
     [signature] = found.signatures.values()
     assert "stemmer=french" in signature

@@ -51,6 +51,7 @@ from karat.matching.inputs import (
 from karat.matching.sanity import has_texts, no_texts
 from karat.options import By, Correction, Extra, Interval, Missing, Progress, options_from, public
 from karat.protocol import Protocol, whole_number
+from karat.text.languages import named, stemmer_of
 
 
 @public(RetrievalOptions)
@@ -154,10 +155,16 @@ def _check(options: RetrievalOptions, systems: Sequence[str]) -> None:
 
 
 def _analysis(options: RetrievalOptions, protocol: Protocol) -> Analysis:
-    """How text becomes terms: the stemmer is that of the language, by default Porter's for English."""
-    language = options.join.language or "english"
-    stemmer = "porter" if language == "english" else language
-    return Analysis(options.tokenizer, stemmer if options.stem else "none", language if options.stop else "none")
+    """How text becomes terms: stemmer and stop words are those of the language, by default English."""
+    given = options.join.language or "english"
+    language = "english" if given in ("porter", "none") else named(given)
+    stemmer = given if given in ("porter", "none") else stemmer_of(language)
+    return Analysis(
+        options.tokenizer,
+        stemmer if options.stem else "none",
+        language if options.stop else "none",
+        protocol.matching.segmentation,
+    )
 
 
 def _signature(analysis: Analysis, options: RetrievalOptions) -> str:
@@ -171,6 +178,7 @@ def _signature(analysis: Analysis, options: RetrievalOptions) -> str:
         "tokenizer": analysis.tokenizer,
         "stemmer": analysis.stemmer,
         "stop": analysis.stop,
+        "segmentation": analysis.segmentation,
         "query": options.query_terms,
         "depth": str(options.depth),
         "scores": "single",

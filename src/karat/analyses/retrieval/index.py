@@ -19,6 +19,7 @@ from karat.matching.align import align, references_of
 from karat.matching.columns import PRMU, Aligned, Bools, Floats, Ints, Subset, position
 from karat.matching.passes import View
 from karat.protocol import Protocol
+from karat.text import segments
 from karat.text.stems import stemmer
 from karat.text.stoplists import stop_words
 from karat.text.tokens import tokenizer
@@ -36,6 +37,7 @@ class Analysis:
     tokenizer: str = "split_nopunc"
     stemmer: str = "porter"
     stop: str = "english"  # the language whose stop words are left out, or none
+    segmentation: str = "characters"  # how Chinese and Japanese are cut
 
     def terms(self, text: str) -> list[str]:
         """The terms of a text in their order.
@@ -43,6 +45,15 @@ class Analysis:
         >>> Analysis().terms("The networks of neurons, trained")
         ['network', 'neuron', 'train']
         """
+        return self.terms_between(self.spaced(text))
+
+    def spaced(self, text: str) -> str:
+        """The text with spaces between words, where its script has none."""
+        between = None if text.isascii() else segments.cut(self.segmentation)
+        return text if between is None else between(text)
+
+    def terms_between(self, text: str) -> list[str]:
+        """The terms of a text that has spaces between its words."""
         cut, stem, stop = tokenizer(self.tokenizer), stemmer(self.stemmer), stop_words(self.stop)
         plain = text if text.isascii() else composed(text)
         tokens = cut(plain) if cut.cased else cut(plain.lower())
@@ -72,7 +83,8 @@ class Vocabulary:
         cut = tokenizer(self.analysis.tokenizer)
         if not cut.local or cut.cased or cut.pieces is not str.split:
             return [self.numbers.get(term, OTHER) for term in self.analysis.terms(text)]
-        return list(chain.from_iterable(map(self._pieces.__getitem__, text.lower().split())))
+        pieces = self.analysis.spaced(text).lower().split()
+        return list(chain.from_iterable(map(self._pieces.__getitem__, pieces)))
 
     def forget(self) -> None:
         """Empties the memory if it has grown beyond its bound."""
@@ -95,7 +107,7 @@ class _Pieces(dict[str, tuple[int, ...]]):
         self._analysis, self._numbers = analysis, numbers
 
     def __missing__(self, piece: str) -> tuple[int, ...]:
-        found = tuple(self._numbers.get(term, OTHER) for term in self._analysis.terms(piece))
+        found = tuple(self._numbers.get(term, OTHER) for term in self._analysis.terms_between(piece))
         self[piece] = found
         return found
 
