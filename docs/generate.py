@@ -25,6 +25,7 @@ from karat.options import About, about
 from karat.options import option_fields as option_fields_of
 from karat.protocol import PRESETS, option_fields
 from karat.similarity import SIMILARITIES, Similarity
+from karat.text.resources import resources
 from karat.vocabulary import VocabularyOptions
 
 ROOT = Path(__file__).parents[1]
@@ -118,6 +119,25 @@ def _help_with_values(known: About) -> str:
     meanings = known.values.items() if isinstance(known.values, Mapping) else ()
     said = "; ".join(f"`{value}`: {meaning}" for value, meaning in meanings)
     return f"{known.help} {said}." if said else known.help
+
+
+def languages() -> str:
+    """A table of the languages: what there is for each, and how it was checked."""
+    rows = (
+        [
+            each.name,
+            f"`{each.code}`",
+            each.stemmer,
+            str(each.stop_words or "–"),
+            each.tagger if each.tagger == "–" else f"`{each.tagger}`",
+            each.sentences,
+            each.words,
+            each.checked,
+        ]
+        for each in resources()
+    )
+    heads = ["language", "code", "stemmer", "stop words", "tagger", "sentences", "words", "checked"]
+    return "\n".join(_table(heads, rows)) + "\n"
 
 
 def _roles(corpus: object, run: object) -> str:
@@ -323,6 +343,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "formats": formats,
     "limits": limits,
     "vocabulary": vocabulary,
+    "languages": languages,
     "metrics": metrics,
     "similarities": similarities,
     "models": models,

@@ -18,7 +18,7 @@ LAYERS = [
     ["metrics", "results", "llm"],
     ["models", "pairs"],
     ["analyses"],
-    ["output"],
+    ["output", "annotation"],
     ["cli", "__main__"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -43,6 +43,7 @@ WITHOUT_OPTIONS = {
     "cite",
     "collect",
     "figures",
+    "gather_homogeneity",
     "limit",
     "load",
     "merge",

@@ -25,6 +25,12 @@ from karat.analyses.describe import describe as describe
 from karat.analyses.describe.result import Description as Description
 from karat.analyses.ensemble import ensemble as ensemble
 from karat.analyses.homogeneity import homogeneity as homogeneity
+from karat.analyses.homogeneity.corpora import Gathered as Gathered
+from karat.analyses.homogeneity.corpora import gather_homogeneity as gather_homogeneity
+from karat.analyses.homogeneity.describe import PairsDescription as PairsDescription
+from karat.analyses.homogeneity.describe import describe_pairs as describe_pairs
+from karat.analyses.homogeneity.repeats import Repeats as Repeats
+from karat.analyses.homogeneity.repeats import repeats as repeats
 from karat.analyses.homogeneity.result import Homogeneity as Homogeneity
 from karat.analyses.human import human as human
 from karat.analyses.human.result import Human as Human
@@ -40,6 +46,8 @@ from karat.analyses.reproduce import Reproduction as Reproduction
 from karat.analyses.reproduce import reproduce as reproduce
 from karat.analyses.reproduce import reproduce_corpora as reproduce_corpora  # deprecated
 from karat.analyses.rerank import rerank as rerank
+from karat.analyses.retrieval import retrieval as retrieval
+from karat.analyses.retrieval.result import Retrieval as Retrieval
 from karat.analyses.score import prmu as prmu
 from karat.analyses.score import score as score
 from karat.analyses.show import Shown as Shown
@@ -54,6 +62,10 @@ from karat.analyses.vocabulary.map import Mapped as Mapped
 from karat.analyses.vocabulary.map import map_concepts as map_concepts
 from karat.analyses.vocabulary.show import VocabularyDescription as VocabularyDescription
 from karat.analyses.vocabulary.show import show_vocabulary as show_vocabulary
+from karat.annotation.collect import Annotations as Annotations
+from karat.annotation.collect import collect_annotations as collect_annotations
+from karat.annotation.sheets import Sheets as Sheets
+from karat.annotation.sheets import annotation_sheets as annotation_sheets
 from karat.corpus import Corpus as Corpus
 from karat.corpus import Document as Document
 from karat.corpus import Prediction as Prediction

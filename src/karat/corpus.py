@@ -160,6 +160,18 @@ class LookAhead(Generic[R]):
     def __reduce__(self) -> tuple[Any, ...]:
         return LookAhead, (self._read, self._origin)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the function that reads has to say, where it has `notes`."""
+        found: tuple[str, ...] = tuple(getattr(self._read, "notes", tuple)())
+        return found
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The files that could not be read so far, where the function that reads goes on without them."""
+        found: tuple[str, ...] = tuple(getattr(self._read, "unread", tuple)())
+        return found
+
     def ahead(self) -> Iterator[Batch[R]]:
         """The batches, each read when it is needed."""
         self._forget_changed()
@@ -234,6 +246,18 @@ class _Records(Generic[R]):
 
     def __len__(self) -> int:
         return sum(map(len, self.ahead()))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of how it is read: what was left out so far, which columns were guessed."""
+        assert isinstance(self.batches, LookAhead)
+        return self.batches.notes
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The files of a folder that could not be read so far."""
+        assert isinstance(self.batches, LookAhead)
+        return self.batches.unread
 
     @property
     def ids(self) -> list[str | None]:

@@ -228,8 +228,9 @@ def language_option() -> Any:
 
 
 def document_language_option() -> Any:
-    """The field `language` of models: what the documents are written in."""
-    return option("english", "Language of the documents, as french.", metavar="LANGUAGE", complete="languages")
+    """The field `language` of models: what the documents are written in; None for what they seem to be in."""
+    help = "Language of the documents, as french. See `karat list languages`."
+    return option(None, help, metavar="LANGUAGE", complete="languages", otherwise="guessed from the texts")
 
 
 def missing_option() -> Any:

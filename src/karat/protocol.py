@@ -64,6 +64,16 @@ class Matching:
         "how characters that Unicode can write in several ways are compared",
         {"composed": "in one way: NFC, without zero-width characters", "as-is": "as they are given"},
     )
+    segmentation: str = _option(
+        "characters",
+        "how Chinese and Japanese, which have no spaces between words, are cut before the tokenizer",
+        {
+            "characters": "each character is a token",
+            "jieba": "into the words of jieba's dictionary, of Chinese (extra chinese)",
+            "sudachi": "into the shortest units of Sudachi's dictionary, of Japanese (extra japanese)",
+            "none": "they are not: what stands between spaces and marks is one token",
+        },
+    )
     repair: str = _option(
         "none",
         "pieces of tokens that are put together again",
@@ -466,7 +476,7 @@ KARAT = Protocol("karat", Matching(), Counting(), "karat's own, the default")
 def _preset(name: str, summary: str, script: str, base: Protocol = KARAT, **options: Any) -> Protocol:
     extra = {"experimental": options.pop("experimental", False), "also": options.pop("also", ())}
     extra["cites"] = (*options.pop("cites", ()), *base.cites)
-    options = {"unicode": "as-is"} | options  # no script looks at Unicode
+    options = {"unicode": "as-is", "segmentation": "none"} | options  # no script looks at Unicode or other scripts
     return replace(change(base, **options), name=name, summary=summary, script=script, **extra)
 
 

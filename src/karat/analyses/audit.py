@@ -47,7 +47,7 @@ from karat.options import (
 from karat.protocol import Counting, Matching, Protocol, change, option_fields, published
 from karat.results import Displayed, Results
 from karat.tabular import NUMBER, SIGNED, Column, Group, Row, Table, number, signed
-from karat.text.tokens import tokenizer
+from karat.text.normalise import normaliser_of
 from karat.vocabulary import VocabularyLike
 
 DEFAULT_METRIC = "f1@M:present"
@@ -416,7 +416,7 @@ def _usable(listed: Sequence[str | Protocol], skip: bool) -> tuple[list[str | Pr
     for given in listed:
         [protocol] = as_protocols([given])
         try:
-            tokenizer(protocol.matching.tokenizer)("a")
+            normaliser_of(protocol.matching)("a")
         except MissingExtraError as error:
             if not skip:
                 raise

@@ -101,7 +101,7 @@ Texts = tuple[list[str], list[str], list[str]]  # the same, and both with what s
 def part_options(matching: Matching) -> tuple[str, ...]:
     """The options of a way of matching that normalised titles and bodies depend on."""
     digits = "digits" if matching.repair == "digits" else ""
-    return (matching.tokenizer, matching.stemmer, matching.case, matching.unicode, digits)
+    return (matching.tokenizer, matching.stemmer, matching.case, matching.unicode, matching.segmentation, digits)
 
 
 def text_options(matching: Matching) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from karat.matching.columns import Aligned, Bools, Cutoff, Floats, Ints, Subset
 from karat.metrics.base import Fit, Rows, divide, harmonic, metric, rows, typed_options
 from karat.metrics.exact import judged
 from karat.similarity import Similarity, Words, find, find_once
-from karat.similarity.base import FILE
+from karat.similarity.base import PATHS
 from karat.similarity.context import Contexts, sentences_in
 from karat.text.normalise import normaliser_of
 from karat.text.stems import stemmer
@@ -46,7 +46,7 @@ def read_options(written: Mapping[str, str]) -> dict[str, Any]:
     checked_threshold(options.get("threshold", OWN["threshold"]))
     name = options.get("score", OWN["score"])
     further = {option: text for option, text in written.items() if option not in OWN}
-    if name.startswith(FILE) and further:
+    if name.startswith(PATHS) and further:
         raise InputError(f"score={name} takes no further options, not {', '.join(further)}")
     found = find(",".join([name, *(f"{option}={text}" for option, text in further.items())]))
     return options | {option: found.options[option] for option in further}

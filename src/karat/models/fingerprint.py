@@ -17,10 +17,11 @@ from karat.corpus import Corpus
 from karat.embed.model import package_directory
 from karat.formats.content import file_hash, folder_hash
 from karat.models.base import CommonOptions
-from karat.models.documents import files_of
 from karat.models.find import ModelSpec, PlugIn
+from karat.text.languages import named
+from karat.text.tags import own_tagger
 
-_APART = ("frequencies", "threads")  # the one is looked at apart, the other changes nothing
+_APART = ("frequencies", "threads", "guessed")  # the first is looked at apart, the others change nothing
 _MODELS = ("vectors:", "package:")  # before the path or the package of an embedder
 
 
@@ -40,7 +41,7 @@ def fingerprint(spec: ModelSpec, common: CommonOptions, corpus: Corpus, vocabula
         options,
         values,
         counts,
-        _of_tagger(common.tagger),
+        _of_tagger(common.tagger or own_tagger(named(common.language))),
         source,
         _of_documents(corpus),
     )
@@ -49,10 +50,7 @@ def fingerprint(spec: ModelSpec, common: CommonOptions, corpus: Corpus, vocabula
 
 
 def _of_documents(corpus: Corpus) -> Any:
-    """The documents as they are read; of files that are documents each, the names and the bytes."""
-    files = files_of(corpus)
-    if files is not None:
-        return [(file.id, file_hash(file.path)) for file in files]
+    """The documents as they are read."""
     found = blake2b(digest_size=32)
     for document in corpus:
         found.update(msgspec.msgpack.encode(document))

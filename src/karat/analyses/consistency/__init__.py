@@ -37,7 +37,7 @@ from karat.errors import InputError, counted
 from karat.formats.vocabulary import as_vocabulary
 from karat.matching.inputs import CorpusLike, RunLike, as_corpus, as_protocols, as_runs
 from karat.options import options_from, public
-from karat.text.normalise import normaliser
+from karat.text.normalise import normaliser_of
 from karat.vocabulary import VocabularyLike
 
 __all__ = ["BY", "LISTED", "OUTSIDE", "Concept", "Consistency", "Fix", "Listed", "Named", "consistency"]
@@ -68,7 +68,7 @@ def consistency(
     if not systems:
         raise InputError("nothing to look at: give at least one run")
     [protocol] = as_protocols(["karat"], chosen.language)
-    stems = normaliser("marks", protocol.matching.stemmer, "lower")
+    stems = normaliser_of(protocol.matching)
     vectors = embedder(chosen.model) if chosen.near is not None or _wants_cosine(chosen) else None
     texts = None if corpus is None else as_corpus(corpus)
     explained = None if texts is None else explained_in(texts)

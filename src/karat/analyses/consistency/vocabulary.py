@@ -11,14 +11,14 @@ from karat.analyses.consistency.result import LISTED, OUTSIDE, ConsistencyOption
 from karat.embed import Embedder
 from karat.matching.inputs import as_protocols
 from karat.similarity.nearest import Near, nearest_by_cosine, nearest_by_letters, of_length_1
-from karat.text.normalise import normaliser
+from karat.text.normalise import normaliser_of
 from karat.text.unicode import key_of
 from karat.vocabulary import Vocabulary
 
 
 def listed_in(names: Names, vocabulary: Vocabulary, options: ConsistencyOptions, vectors: Embedder | None) -> Listed:
     """How much of a run's names is in the vocabulary, and the entries nearest to the most frequent of the rest."""
-    stems = normaliser("marks", as_protocols(["karat"], options.language)[0].matching.stemmer, "lower")
+    stems = normaliser_of(as_protocols(["karat"], options.language)[0].matching)
     labels = list(vocabulary.labels())
     keys = [key_of(label.text) for _, label in labels]
     forms = stems.many([key.replace("-", " ") for key in keys])
