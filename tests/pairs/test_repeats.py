@@ -23,7 +23,7 @@ from tests.waiting import PATIENCE
 
 __all__ = ["folder"]  # a fixture
 
-DOCUMENTS = [
+DOCUMENTS: list[dict[str, Any]] = [
     {"id": "d1", "text": "Honey bees dance on combs of wax.", "keyphrases": ["honey bees", ["combs", "comb"]]},
     {"id": "d2", "text": "Paper wasps build nests of wood.", "keyphrases": ["wasps"]},
 ]
