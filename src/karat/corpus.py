@@ -166,6 +166,12 @@ class LookAhead(Generic[R]):
         found: tuple[str, ...] = tuple(getattr(self._read, "notes", tuple)())
         return found
 
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The files that could not be read so far, where the function that reads goes on without them."""
+        found: tuple[str, ...] = tuple(getattr(self._read, "unread", tuple)())
+        return found
+
     def ahead(self) -> Iterator[Batch[R]]:
         """The batches, each read when it is needed."""
         self._forget_changed()
@@ -246,6 +252,12 @@ class _Records(Generic[R]):
         """What a reader should know of how it is read: what was left out so far, which columns were guessed."""
         assert isinstance(self.batches, LookAhead)
         return self.batches.notes
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The files of a folder that could not be read so far."""
+        assert isinstance(self.batches, LookAhead)
+        return self.batches.unread
 
     @property
     def ids(self) -> list[str | None]:

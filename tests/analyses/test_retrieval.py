@@ -244,14 +244,20 @@ def test_subsets_in_which_documents_hold_the_same_are_searched_and_tested_once()
 
 
 def test_the_first_predictions_are_added_and_all_references() -> None:
-    documents = [{"id": "1", "text": "x", "keyphrases": ["bee", "wax", "comb"]}, {"id": "2", "text": "y"}]
+    documents: list[dict[str, Any]] = [
+        {"id": "1", "text": "x", "keyphrases": ["bee", "wax", "comb"]},
+        {"id": "2", "text": "y"},
+    ]
     run = [{"id": "1", "keyphrases": ["hive", "hives", "sting", "queen"]}, {"id": "2", "keyphrases": []}]
     found = karat.retrieval(documents, {"q": "z"}, {"q": {"1": 1}}, run, cutoff="2", subsets=["all"], resamples=9)
     assert {row["system"]: row["phrases"] for row in found.rows()} == {"text": 0.0, "references": 1.5, "run": 1.0}
 
 
 def test_of_variants_of_a_reference_the_first_is_added() -> None:
-    documents = [{"id": "1", "text": "x", "keyphrases": [["bee", "apis"], "wax"]}, {"id": "2", "text": "y"}]
+    documents: list[dict[str, Any]] = [
+        {"id": "1", "text": "x", "keyphrases": [["bee", "apis"], "wax"]},
+        {"id": "2", "text": "y"},
+    ]
     found = karat.retrieval(
         documents, {"q": "apis", "r": "bee"}, {"q": {"1": 1}, "r": {"1": 1}}, keep=True, resamples=9
     )

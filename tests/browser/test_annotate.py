@@ -15,7 +15,7 @@ import pytest
 import karat
 from karat.annotation.study import load_study
 from karat.inert import inert
-from tests.browser.test_page import FLAGS, WATCH, axe, one, texts, until  # noqa: F401  axe is a fixture
+from tests.browser.conftest import FLAGS, WATCH, one, texts, until
 from tests.output.nasty import HOSTILE_CORPUS, HOSTILE_RUNS, hostile_folder
 from tests.waiting import PATIENCE
 from tests.waiting import until as wait
@@ -378,7 +378,7 @@ def test_the_policy_stops_what_is_not_the_sheet_s_own(studies: Path, browser: Br
 def test_axe_finds_no_fault_on_sheets_and_nothing_is_wider_than_a_phone(
     studies: Path,
     browser: Browser,
-    axe: str,  # noqa: F811
+    axe: str,
 ) -> None:
     for task in TASKS:
         for width, theme in ((400, "light"), (400, "dark"), (1280, "light"), (1280, "dark")):

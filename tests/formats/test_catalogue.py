@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-import bibtexparser
 import openpyxl
 import pytest
 import rispy
+from bibtexparser.entrypoint import parse_string
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,7 +65,7 @@ def phrases(path: Path) -> dict[Any, list[Any]]:
 
 @pytest.fixture(params=["library.bib", "export.ris", "papers.jsonl"])
 def corpus(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    path = tmp_path / request.param
+    path = tmp_path / str(request.param)
     record = {"id": "p 1", "title": "Dances of bees", "text": "Bees dance in hives."}
     held = {"library.bib": LIBRARY, "export.ris": EXPORT, "papers.jsonl": json.dumps(record) + "\n"}
     path.write_bytes(held[request.param].encode())
@@ -87,7 +87,7 @@ def test_a_bibtex_file_gets_keywords_and_stays_as_it_is_everywhere_else(tmp_path
     made = predicted(source, "out.bib").read_text()
     added = "2020,\n  keywords = {dances, honey bees, honey bees dance}\n}"
     assert made == LIBRARY.replace("2020\n}", added).replace("{nests; paper wasps}", "{nests; wasps; paper}")
-    theirs = {entry.key: entry for entry in bibtexparser.parse_string(made).entries}
+    theirs = {entry.key: entry for entry in parse_string(made).entries}
     assert theirs["smith20"]["keywords"] == "dances, honey bees, honey bees dance"
     assert theirs["jones21"]["keywords"] == "nests; wasps; paper"
 
@@ -192,7 +192,7 @@ def test_predicting_goes_on_where_it_was_whatever_is_written(tmp_path: Path, suf
 
 
 def test_entries_are_those_of_another_reader_of_bibtex() -> None:
-    theirs = {entry.key: entry for entry in bibtexparser.parse_string(BIBTEX.decode()).entries}
+    theirs = {entry.key: entry for entry in parse_string(BIBTEX.decode()).entries}
     ours = {entry.key: entry for entry in bibtex.entries_of(BIBTEX.decode(), "x")}
     assert set(ours) == set(theirs)
     for name, field in theirs["swarm20"].fields_dict.items():

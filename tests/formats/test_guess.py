@@ -159,7 +159,7 @@ def book(*sheets: list[list[Any]]) -> bytes:
 
 def test_an_excel_file_is_read_from_its_first_sheet_with_rows(tmp_path: Path) -> None:
     path = tmp_path / "t.xlsx"
-    rows = [
+    rows: list[list[Any]] = [
         [],
         ["Id", "Title", "Abstract", "Subjects"],
         [7, "Bees", "They dance.", "bees; hives"],

@@ -12,6 +12,7 @@ import karat
 from karat.corpus import Document
 from karat.errors import InputError
 from karat.formats import docx, folder, html
+from karat.formats.archive import Archive
 from karat.formats.texts import document_at
 from tests.folders import WORD, bomb, docx_of, html_of, zip_of
 
@@ -171,11 +172,10 @@ def test_a_file_is_extracted_once_and_again_when_it_was_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = []
-    original = docx.Archive
 
-    def counted(content: bytes, kind: str) -> docx.Archive:
+    def counted(content: bytes, kind: str) -> Archive:
         calls.append(kind)
-        return original(content, kind)
+        return Archive(content, kind)
 
     monkeypatch.setattr(docx, "Archive", counted)
     path = tmp_path / "a.docx"

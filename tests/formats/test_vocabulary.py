@@ -269,6 +269,7 @@ INNER = '{"@context": {"t": {"@id": "x:t", "@context": ["http://127.0.0.1:9/c"]}
         ("x.ttl", f"{PREFIXES} :a a skos:Concept . :b a skos:Concept .", "x.ttl: none of its 2 concepts has a label"),
         ("x.ttl", f'{PREFIXES} :a a skos:Concept ; skos:prefLabel " " .', "x.ttl: none of its 1 concepts has a label"),
         ("x.ttl", "@prefix a: <http://a.org/> . a:b a:c a:d .", "there is no skos:Concept and no skos:prefLabel"),
+        ("x.ttl", f'{PREFIXES} [] a skos:Concept ; skos:prefLabel "a" .', "there is no skos:Concept and no skos:pref"),
         ("x.txt", "\n\t\n", "x.txt: the vocabulary has no term; write one a line"),
     ],
 )

@@ -12,6 +12,7 @@ from functools import cache
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -315,8 +316,10 @@ def documents() -> tuple[Files, ...]:
 @cache
 def homogeneity() -> tuple[Files, ...]:
     """A result of `karat homogeneity`, as it is written in JSON."""
-    documents = [{"id": f"d{n}", "text": "Neural networks learn.", "keyphrases": ["nets"]} for n in range(3)]
-    run = [{"id": f"d{n}", "keyphrases": ["nets", f"learning {n}"]} for n in range(3)]
+    documents: list[dict[str, Any]] = [
+        {"id": f"d{n}", "text": "Neural networks learn.", "keyphrases": ["nets"]} for n in range(3)
+    ]
+    run: list[dict[str, Any]] = [{"id": f"d{n}", "keyphrases": ["nets", f"learning {n}"]} for n in range(3)]
     pairs = [{"a": "d0", "b": "d1"}, {"a": "d1", "b": "d2"}]
     found = karat.homogeneity(documents, pairs, run, resamples=9)
     return ({"homogeneity.json": karat.render(found, "json").encode()},)
@@ -384,6 +387,11 @@ def annotated() -> tuple[Files, ...]:
     return tuple(found)
 
 
+def queries() -> tuple[Files, ...]:
+    """Queries in every container, and as a table whose columns have no names."""
+    return (*records("queries", QUERIES), {"queries.tsv": b"q0\tfuzzy index\nq1\tgraphs of x\n"})
+
+
 _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     "results": results,
     "kea": kea,
@@ -409,7 +417,7 @@ _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     "weights": lambda: ({"weights.json": json.dumps(Weights((1.0, 0.5), first=2.0).as_dict()).encode()},),
     "pairs": cache(lambda: records("pairs", PAIRS)),
     "homogeneity": homogeneity,
-    "queries": cache(lambda: (*records("queries", QUERIES), {"queries.tsv": b"q0\tfuzzy index\nq1\tgraphs of x\n"})),
+    "queries": cache(queries),
     "qrels": lambda: (
         {"a.qrels": QRELS},
         {"a.tsv": b"query-id\tcorpus-id\tscore\n" + QRELS.replace(b" 0 ", b"\t").replace(b" ", b"\t")},

@@ -101,6 +101,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
         "{corpus} {run} {beta} -o out.html --resamples 20",
         "{corpus} {run} {beta} -o out.html --pairs {pairs} --human {sets} --resamples 20",
         "{results} -o out.html --resamples 20",
+        "{corpus} -o out.html --models firstphrases,yake --resamples 20",
     ),
     "reproduce": ("{corpus} {run} --reported {figures} --budget 20 --resamples 20",),
     "retrieval": (

@@ -200,7 +200,10 @@ def test_synonyms_differ_by_version_and_a_name_stands_in_ids() -> None:
 
 def test_sentences_change_their_order_and_nothing_else() -> None:
     text = "Bees fly. They dance, e.g. in a hive. Then they sleep. So do wasps."
-    documents = [{"id": "d1", "title": "On bees", "text": text}, {"id": "d2", "text": "One sentence."}]
+    documents: list[dict[str, Any]] = [
+        {"id": "d1", "title": "On bees", "text": text},
+        {"id": "d2", "text": "One sentence."},
+    ]
     found = reformulate(Corpus.of(documents), "order", repeat=2)
     first, second = (each for each in found if each.source == "d1")
     for each in (first, second):

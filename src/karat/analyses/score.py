@@ -429,11 +429,11 @@ def _fitted(plan: Plan, reading: Pass, development: Development | None) -> tuple
     fits = [fit for request in requested if (fit := request.needs_fit())]
     notes: list[str] = []
     if any(not fit.development for fit in fits):
-        plan = _with_constants(plan, _again(reading), range(len(reading.runs)), development=False)
+        plan = _with_constants(plan, reading.again(), range(len(reading.runs)), development=False)
     if any(fit.development for fit in fits):
         if development is None:
             notes.append("the k of @V was fitted on the scored documents themselves; --dev-corpus fits it on others")
-            others = _again(reading)
+            others = reading.again()
         else:
             corpus, runs = as_corpus(development[0]), as_runs(development[1])
             _same_systems(runs, reading.runs)
@@ -450,19 +450,6 @@ def _fitted(plan: Plan, reading: Pass, development: Development | None) -> tuple
         order = [names.index(run.name) for run in reading.runs]
         plan = _with_constants(plan, others, order, development=True)
     return plan, notes
-
-
-def _again(reading: Pass) -> Pass:
-    """Another pass over all documents of the same files."""
-    return Pass(
-        reading.corpus,
-        reading.runs,
-        replace(reading.join, shard=Shard()),
-        reference_set=reading.setup.reference_set,
-        extra=reading.setup.extra,
-        vocabulary=reading.setup.vocabulary,
-        jobs=reading.jobs,
-    )
 
 
 def _same_systems(development: Sequence[Run], runs: Sequence[Run]) -> None:

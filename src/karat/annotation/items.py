@@ -20,7 +20,7 @@ from karat.matching.fusing import fuse
 from karat.matching.inputs import as_protocols
 from karat.matching.passes import Pass, View, look_at
 from karat.metrics.base import parse_request
-from karat.options import JoinOptions, WorkOptions
+from karat.options import JoinOptions, flat, options_from
 from karat.protocol import Protocol, whole_number
 
 HALF = 0.5  # of F1: the strata of sets are those that find nothing, less than this, and more
@@ -209,9 +209,8 @@ def _pairs_in_pass(reading: Pass, source: Source, join: JoinOptions) -> Callable
             if each.system not in systems:
                 systems.append(each.system)
 
-    options = NearMissOptions(
-        protocol=source.protocol, cutoff=source.cutoff, examples=0, pairs=take, join=join, work=WorkOptions()
-    )
+    own = {"protocol": source.protocol, "cutoff": source.cutoff, "examples": 0, "pairs": take}
+    options = options_from(NearMissOptions, own | flat(join))
     finish_near = near_misses_in_pass(reading, options)
 
     def finish() -> Found:

@@ -81,7 +81,9 @@ class Fields:
         return cell_list(value, self.separator) if isinstance(value, str) else [value]
 
     def _references(self, value: Any) -> list[Any] | None:
-        found = self._list(value)
+        found = (
+            None if isinstance(value, str) and not value.strip() else self._list(value)
+        )  # an empty cell tells nothing
         return None if found is None else [self._reference(phrase) for phrase in found]
 
     def _reference(self, phrase: Any) -> Any:

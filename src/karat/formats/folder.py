@@ -297,6 +297,10 @@ class Reading:
             found.append(f"left out {many} of documents that are there in another form: {some(names, MOST_NAMED)}")
         return [*self._contents.notes, *found]
 
+    def unread(self) -> list[str]:
+        """The files that cannot be read, by their places in the folder."""
+        return list(map(self._place, self._refused))
+
     def _place(self, path: str) -> str:
         return os.path.relpath(path, _folders(self.path)[0])
 

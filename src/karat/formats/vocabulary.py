@@ -53,12 +53,14 @@ SYNTAXES = {
     ".jsonld": "json-ld",
     ".json": "json-ld",
 }
+_PARSERS = {"nt": "turtle"}  # of which N-Triples are a part; their own parser takes long for long lines
 _SHOWN = {"turtle": "Turtle", "nt": "N-Triples", "xml": "RDF/XML", "json-ld": "JSON-LD"}
 _OPENINGS = {b"@prefix": "turtle", b"@base": "turtle", b"PREFIX": "turtle", b"<?xml": "xml", b"<rdf:RDF": "xml"}
 SKOS = "http://www.w3.org/2004/02/skos/core#"
 XL = "http://www.w3.org/2008/05/skos-xl#"
 ISO = "http://purl.org/iso25964/skos-thes#"
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+_BLANK = "_:"  # before the names of nodes without a URI, which are no concepts
 _LABELS: dict[str, LabelKind] = {"prefLabel": "preferred", "altLabel": "alternative", "hiddenLabel": "hidden"}
 _BROADER = {f"{SKOS}broader", *(f"{ISO}broader{kind}" for kind in ("Generic", "Partitive", "Instantial"))}
 _NARROWER = {each.replace("broader", "narrower") for each in _BROADER}
@@ -168,7 +170,7 @@ def _triples(path: str, syntax: str) -> Triples:
     graph = rdflib.Graph(store=store, bind_namespaces="none")
     try:
         with _quiet():
-            graph.parse(data=content, format=syntax, publicID="file:///")
+            graph.parse(data=content, format=_PARSERS.get(syntax, syntax), publicID="file:///")
     except RecursionError:
         raise InputError(f"{path}: not {_SHOWN[syntax]}: nested too deeply") from None
     except Exception as error:  # its errors are of many kinds
@@ -202,6 +204,7 @@ def _store(rdflib: Any) -> Any:
         def __init__(self) -> None:
             super().__init__()
             self.kept: Triples = defaultdict(lambda: defaultdict(list))
+            self._namespaces: dict[Any, Any] = {}
             self._prefixes: dict[Any, Any] = {}
 
         def add(self, triple: Any, context: Any, quoted: bool = False) -> None:
@@ -209,25 +212,30 @@ def _store(rdflib: Any) -> Any:
             subject, predicate, value = triple
             name = str(predicate)
             if name == TYPE or name.startswith((SKOS, XL, ISO)):
-                self.kept[name][str(subject)].append(value)
+                self.kept[name][_name_of_node(subject)].append(value)
 
         def bind(self, prefix: str, namespace: Any, override: bool = True) -> None:
             """Takes a prefix."""
-            self._prefixes[prefix] = namespace
+            self._namespaces[prefix], self._prefixes[namespace] = namespace, prefix
 
         def namespace(self, prefix: str) -> Any:
             """The namespace of a prefix."""
-            return self._prefixes.get(prefix)
+            return self._namespaces.get(prefix)
 
         def prefix(self, namespace: Any) -> Any:
             """The prefix of a namespace."""
-            return next((prefix for prefix, each in self._prefixes.items() if each == namespace), None)
+            return self._prefixes.get(namespace)
 
         def namespaces(self) -> Any:
             """All prefixes with their namespaces."""
-            return iter(self._prefixes.items())
+            return iter(self._namespaces.items())
 
     return Store()
+
+
+def _name_of_node(node: Any) -> str:
+    """The URI of a node; a blank one has a name that is another in each reading."""
+    return f"{_BLANK}{node}" if type(node).__name__ == "BNode" else str(node)
 
 
 def _check_xml(path: str, content: bytes) -> None:
@@ -271,6 +279,7 @@ def _concepts(path: str, triples: Triples) -> Iterator[Concept]:
     uris = {uri for uri, of in kinds.items() if f"{SKOS}Concept" in of} | {
         uri for uri in labels if not kinds.get(uri, set()) & others
     }
+    uris = {uri for uri in uris if not uri.startswith(_BLANK)}
     if not uris:
         raise InputError(f"{path}: there is no skos:Concept and no skos:prefLabel in it; is it a SKOS thesaurus?")
     links = _links(triples)
@@ -288,7 +297,7 @@ def _labels(triples: Triples) -> Iterator[tuple[str, Label]]:
             yield from ((uri, label) for label in _written(values, kind))
         for uri, values in triples[XL + name].items():
             for value in values:
-                yield from ((uri, label) for label in _written(forms.get(str(value), ()), kind))
+                yield from ((uri, label) for label in _written(forms.get(_name_of_node(value), ()), kind))
 
 
 def _written(values: Iterable[Any], kind: LabelKind) -> Iterator[Label]:
@@ -319,7 +328,8 @@ def _links(triples: Triples) -> dict[str, set[str]]:
 def _pairs(triples: Triples, name: str, downwards: bool) -> Iterator[tuple[str, str]]:
     for subject, values in triples[name].items():
         for value in values:
-            yield (str(value), subject) if downwards else (subject, str(value))
+            other = _name_of_node(value)
+            yield (other, subject) if downwards else (subject, other)
 
 
 # ---------------------------------------------------------------------------------------------- writing

@@ -81,7 +81,7 @@ def as_corpora(given: CorpusLike | CorporaLike, runs: Sequence[RunLike] = ()) ->
 
     Raises InputError if runs stand beside several corpora, or if two corpora have one name.
     """
-    if not _are_corpora(given):
+    if not are_corpora(given):
         return [(as_corpus(given), as_runs(runs))]  # type: ignore[arg-type]
     if runs:
         raise InputError("several corpora have their runs beside them: {corpus: [run, run], ...}")
@@ -94,7 +94,8 @@ def as_corpora(given: CorpusLike | CorporaLike, runs: Sequence[RunLike] = ()) ->
     return found
 
 
-def _are_corpora(given: Any) -> bool:
+def are_corpora(given: Any) -> bool:
+    """Whether several corpora are given, each with its runs."""
     return isinstance(given, Mapping) or (
         isinstance(given, list | tuple) and bool(given) and isinstance(given[0], tuple)
     )

@@ -31,7 +31,7 @@ from karat.matching.align import (
 from karat.matching.columns import Aligned, Prepared
 from karat.matching.concepts import concepts_for
 from karat.matching.inputs import hash_of_references
-from karat.matching.join import Chunk, Join, chunks
+from karat.matching.join import Chunk, Join, Shard, chunks
 from karat.matching.workers import ordered_map
 from karat.options import Progress
 from karat.protocol import Counting, Matching, Protocol
@@ -69,6 +69,7 @@ class View:
         self._texts: dict[tuple[str, ...], Texts] = {}
         self._prepared: dict[Matching, Prepared] = {}
         self._aligned: dict[Matching, dict[tuple[int, Counting], Aligned]] = {}
+        self._among: dict[Keep, View] = {}
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -90,6 +91,13 @@ class View:
     def pick(self, keep: Sequence[int]) -> View:
         """A view of some of the documents, by their positions here, with columns of its own."""
         return View(self.setup, self.chunk.pick(keep))
+
+    def among(self, keep: Keep) -> View:
+        """A view of the documents that `keep` chooses, the same for every look; this view where it chooses all."""
+        if keep not in self._among:
+            chosen = keep(self)
+            self._among[keep] = self if len(chosen) == len(self) else self.pick(chosen)
+        return self._among[keep]
 
     def replaced(self, documents: Sequence[Document]) -> View:
         """A view of the same chunk with other documents in the place of those of the corpus."""
@@ -145,6 +153,9 @@ class View:
     def unpredicted(self, protocol: Protocol) -> Aligned:
         """The columns of the documents and their references alone, nothing being predicted."""
         return align(self.prepared(protocol.matching), [NO_PREDICTIONS] * len(self), protocol.counting)
+
+
+Keep = Callable[[View], Sequence[int]]  # the positions of the documents that are looked at
 
 
 def hash_look(view: View) -> int:
@@ -237,13 +248,18 @@ class Pass:
         self.ignored: dict[str, int] = {}  # by run, its documents that are not in the corpus, once the pass has run
         self._looks: list[tuple[Callable[[View], Any], bool, Answers[Any]]] = []
         self._systems: tuple[int, ...] | None = None  # those that looks see, where not all
+        self._keep: Keep | None = None  # which documents looks see, where not all
         self._optional = False
         self._stopped = False
 
     def look(self, function: Callable[[View], T], *, take: Callable[[T], None] | None = None) -> Answers[T]:
         """Registers a look; its answers are there once the pass has run, or go to `take` as they come."""
         answers = Answers[T](_take=take)
-        seen = function if self._systems is None else partial(_at_some, self._systems, function)
+        seen: Callable[[View], Any] = function
+        if self._systems is not None:
+            seen = partial(_at_some, self._systems, seen)
+        if self._keep is not None:
+            seen = partial(_among, self._keep, seen)
         self._looks.append((seen, self._optional, answers))
         return answers
 
@@ -259,6 +275,31 @@ class Pass:
             found.runs = [self.runs[s] for s in systems]
             found.setup = replace(self.setup, systems=tuple(self.setup.systems[s] for s in systems))
         return found
+
+    def among(self, keep: Keep) -> Pass:
+        """The same pass, for looks at the documents that `keep` chooses of each chunk; `ids` are theirs.
+
+        A chunk of which it chooses none is not looked at. `keep` is a function of a module, as looks are.
+        """
+        found = copy(self)
+        found._keep = keep
+        found.ids = []
+        found.look(_ids, take=found.ids.extend)
+        return found
+
+    def again(self) -> Pass:
+        """Another pass over all shards of the same files, with no look so far."""
+        setup = self.setup
+        found = Pass(
+            self.corpus,
+            self.runs,
+            replace(self.join, shard=Shard()),
+            reference_set=setup.reference_set,
+            extra=setup.extra,
+            vocabulary=setup.vocabulary,
+            jobs=self.jobs,
+        )
+        return found if self._keep is None else found.among(self._keep)
 
     def stop(self) -> None:
         """Ends the reading behind the chunk whose answers are being taken: what follows is of no interest."""
@@ -279,9 +320,11 @@ class Pass:
         joined = chunks(self.corpus, self.runs, self.join, self.ignored)
         with uncollected():
             for ids, parts in ordered_map(partial(_answers, self.setup, looks), joined, self.jobs):
-                self.ids += ids
+                if self._keep is None:  # else a look takes them
+                    self.ids += ids
                 for (_, _, answers), part in zip(self._looks, parts, strict=True):
-                    answers.add(part)
+                    if part is not _Unseen:
+                        answers.add(part)
                 if self.progress is not None:
                     self.progress(len(ids))
                 if self._stopped:
@@ -338,6 +381,19 @@ class _Some(View):
 
 def _at_some(systems: tuple[int, ...], function: Callable[[View], T], view: View) -> T:
     return function(_Some(view, systems))
+
+
+class _Unseen:
+    """What stands for the answer of a look that has nothing to see in a chunk."""
+
+
+def _among(keep: Keep, function: Callable[[View], T], view: View) -> T | type[_Unseen]:
+    seen = view.among(keep)
+    return function(seen) if len(seen) else _Unseen
+
+
+def _ids(view: View) -> list[str]:
+    return list(view.ids)
 
 
 def _answers(

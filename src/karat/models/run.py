@@ -346,7 +346,14 @@ def _common_options(
     """(the common options for the model, notes for the reader)."""
     found = model.find()
     frequencies, notes = _frequencies(corpus, found, options)
-    common = CommonOptions(
+    return _shared(found, options, frequencies, guessed), notes
+
+
+def _shared(
+    found: Model, options: PredictOptions, frequencies: Frequencies | None, guessed: bool = False
+) -> CommonOptions:
+    """The options that all models share, as a model gets them."""
+    return CommonOptions(
         n=options.n,
         language=language_in(options),
         guessed=guessed,
@@ -357,7 +364,13 @@ def _common_options(
         title_weight=options.title_weight,
         threads=options.work.jobs if found.threads else 1,
     )
-    return common, notes
+
+
+def run_fingerprint(corpus: Corpus, model: ModelSpec, options: PredictOptions) -> str:
+    """What a run depends on, as a short text: document frequencies that are not given are those of the corpus."""
+    found = model.find()
+    given = None if options.frequencies is None else _frequencies(corpus, found, options)[0]
+    return fingerprint(model, _shared(found, options, given), corpus)
 
 
 def language_in(options: PredictOptions) -> str:
