@@ -387,6 +387,11 @@ def annotated() -> tuple[Files, ...]:
     return tuple(found)
 
 
+def queries() -> tuple[Files, ...]:
+    """Queries in every container, and as a table whose columns have no names."""
+    return (*records("queries", QUERIES), {"queries.tsv": b"q0\tfuzzy index\nq1\tgraphs of x\n"})
+
+
 _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     "results": results,
     "kea": kea,
@@ -412,9 +417,7 @@ _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     "weights": lambda: ({"weights.json": json.dumps(Weights((1.0, 0.5), first=2.0).as_dict()).encode()},),
     "pairs": cache(lambda: records("pairs", PAIRS)),
     "homogeneity": homogeneity,
-    "queries": cache(
-        lambda: (*records("queries", QUERIES), Files({"queries.tsv": b"q0\tfuzzy index\nq1\tgraphs of x\n"}))
-    ),
+    "queries": cache(queries),
     "qrels": lambda: (
         {"a.qrels": QRELS},
         {"a.tsv": b"query-id\tcorpus-id\tscore\n" + QRELS.replace(b" 0 ", b"\t").replace(b" ", b"\t")},
