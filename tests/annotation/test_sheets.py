@@ -202,8 +202,8 @@ def test_the_scales_have_a_level_for_agreement_and_keys_that_differ() -> None:
             keys = [step.key for step in scale.steps]
             assert len(set(keys)) == len(keys)
             assert not set(keys) & set("ouscad")  # what other keys do
-    assert (sheets("set").study.scale, sheets("pair").study.scale) == ("0-4", "0-1")
-    assert sheets("pair", scale="0-4").study.scale == "0-4"
+    assert (sheets("set").study.scale, sheets("pair").study.scale) == ("0-1", "0-4")
+    assert sheets("pair", scale="0-1").study.scale == "0-1"
 
 
 @pytest.mark.parametrize(("package", "name"), [("karat.output.page", "page"), ("karat.annotation", "sheet")])

@@ -376,7 +376,8 @@ def annotated() -> tuple[Files, ...]:
     documents = karat.Corpus.of(map(json.loads, CORPUS.splitlines()), name="corpus")
     systems = [karat.Run.of(map(json.loads, lines.splitlines()), name=f"r{n}") for n, lines in enumerate((RUN, OTHER))]
     for task in ("set", "reference"):
-        study = karat.annotation_sheets(documents, *systems, task=task, annotators="ana,ben", sample=6).study
+        scale: Any = {"scale": "0-4"} if task == "set" else {}
+        study = karat.annotation_sheets(documents, *systems, task=task, annotators="ana,ben", sample=6, **scale).study
         answer = {"chosen": [0], "added": ["honey bees"], "done": True} if task == "reference" else 3
         record = {"answer": answer, "comment": "why", "seconds": 2.5, "at": 1763391599000}
         head = {"karat": "annotations", "version": 1, "study": study.id, "task": task, "annotator": "ana"}
