@@ -135,7 +135,7 @@ def describe(corpus: str, pairs: str, reformulations: str | None, **options: Any
 
 REPEATS_EPILOG = """\b
 Examples:
-  karat predict llm:qwen corpus.jsonl --repeat 3 --temperature 0.7 -o run.jsonl
+  karat predict llm:qwen corpus.jsonl --repeat 3 --temperature 1 -o run.jsonl
   karat pairs repeats corpus.jsonl run.jsonl run.2.jsonl run.3.jsonl
   karat pairs repeats corpus.jsonl seed1.jsonl seed2.jsonl --cutoff 5 -f csv
 """
