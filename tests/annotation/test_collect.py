@@ -26,6 +26,7 @@ Answer = Callable[[str, int], Any]
 
 
 def begun(folder: Path, task: str, **options: Any) -> Study:
+    options = {"set": {"scale": "0-4"}, "pair": {"scale": "0-1"}}.get(task, {}) | options
     found = karat.annotation_sheets(CORPUS, ALPHA, BETA, task=task, annotators=",".join(NAMES), **options)  # type: ignore[arg-type]
     found.save(folder / "study")
     return found.study

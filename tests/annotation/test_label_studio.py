@@ -74,7 +74,7 @@ def test_the_interface_shows_what_the_tasks_have_and_every_control_names_an_obje
 
 
 def test_scores_come_back_from_an_export(tmp_path: Path) -> None:
-    sheets("set", sample=6, format="label-studio").save(tmp_path / "study")
+    sheets("set", scale="0-4", sample=6, format="label-studio").save(tmp_path / "study")
 
     def answer(data: dict[str, Any], who: int) -> list[dict[str, Any]]:
         return choice(str((data["item"] + who) % 5)) + words("comment", "why not")
@@ -116,7 +116,7 @@ def test_keyphrases_of_documents_come_back(tmp_path: Path) -> None:
 
 
 def test_skipped_annotations_are_none_and_of_two_by_one_user_the_newer_counts(tmp_path: Path) -> None:
-    sheets("set", sample=3, format="label-studio").save(tmp_path / "study")
+    sheets("set", scale="0-4", sample=3, format="label-studio").save(tmp_path / "study")
     path = exported(tmp_path / "study", lambda data, who: choice("3"), was_cancelled=True)
     with_none = karat.collect_annotations(tmp_path / "study", path)
     assert with_none.scores() == []
@@ -147,7 +147,7 @@ def test_skipped_annotations_are_none_and_of_two_by_one_user_the_newer_counts(tm
     ],
 )
 def test_a_wrong_export_is_named(content: str, message: str, tmp_path: Path) -> None:
-    found = sheets("set", sample=3, format="label-studio")
+    found = sheets("set", scale="0-4", sample=3, format="label-studio")
     found.save(tmp_path / "study")
     path = tmp_path / "export.json"
     path.write_text(content.replace("ID", found.study.id))

@@ -24,7 +24,8 @@ pytestmark = pytest.mark.browser
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 NAMES = ("ana", "ben", "cem", "dov")
-TASKS = ("set", "pair", "phrase", "reference")
+TASKS: tuple[Any, ...] = ("set", "pair", "phrase", "reference")
+SCALES: dict[str, Any] = {"set": {"scale": "0-4"}, "pair": {"scale": "0-1"}}
 START = "return document.getElementById('sheet').hidden === false"
 
 
@@ -106,7 +107,8 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for run in runs:
         karat.write(run, folder / f"{run.name}.jsonl")
     for task in TASKS:
-        sheets = karat.annotation_sheets(documents, *runs, task=task, annotators=",".join(NAMES), sample=40)  # type: ignore[arg-type]
+        own = SCALES.get(task, {})
+        sheets = karat.annotation_sheets(documents, *runs, task=task, annotators=",".join(NAMES), sample=40, **own)
         sheets.save(folder / task)
     return folder
 
@@ -350,7 +352,7 @@ def test_text_from_files_is_inert_on_a_sheet(tmp_path: Path, browser: Browser) -
     hostile_folder(tmp_path)
     corpus, *runs = (str(tmp_path / f"{name}.jsonl") for name in (HOSTILE_CORPUS, *HOSTILE_RUNS))
     for task in TASKS:
-        sheets = karat.annotation_sheets(corpus, *runs, task=task, annotators=1)  # type: ignore[arg-type]
+        sheets = karat.annotation_sheets(corpus, *runs, task=task, annotators=1, **SCALES.get(task, {}))
         sheets.save(tmp_path / task)
         driver = browser.open(tmp_path / task / "a1.html")
         for _ in range(len(sheets.study.items)):

@@ -31,6 +31,7 @@ WRITTEN = {
     "adjudicate",
     "resolved",
     "scores",
+    "rankings",
 }  # what is written need not be there
 
 

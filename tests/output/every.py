@@ -175,7 +175,7 @@ def _study() -> karat.Study:
 def _annotations(corpus: karat.Corpus, runs: list[karat.Run]) -> karat.Annotations:
     """Two annotators who never agree on what two systems predict."""
     with TemporaryDirectory() as folder:
-        sheets = karat.annotation_sheets(corpus, *runs, task="set", annotators=2)
+        sheets = karat.annotation_sheets(corpus, *runs, task="set", scale="0-4", annotators=2)
         sheets.save(Path(folder, "study"))
         for name, score in (("a1", 0), ("a2", 4)):
             own = {str(n): {"answer": score, "comment": SCRIPT, "at": 1} for n in sheets.study.annotators[name]}

@@ -64,7 +64,7 @@ class SheetsOptions:
     sample: int = option(200, "How many items are judged.", least=1, metavar="N")
     seed: int = option(1, "Which items, and in which order.", least=0, metavar="N")
     scale: ScaleName | None = option(
-        None, "Scale of a set or pair.", values=("0-4", "0-1"), otherwise="0-4 of a set, 0-1 of a pair"
+        None, "Scale of a set or pair.", values=("0-4", "0-1"), otherwise="0-1 of a set, 0-4 of a pair"
     )
     cutoff: str = cutoff_option()
     known: bool = option(False, "Of the task phrase: judge predictions that are references already, too.")

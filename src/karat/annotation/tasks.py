@@ -65,6 +65,7 @@ _RELEVANT = Scale("nominal", (Step(0, "n", "Not relevant"), Step(1, "y", "Releva
 # By task and name; the first scale of a task is its default.
 SCALES: Mapping[TaskName, Mapping[str, Scale]] = {
     "set": {
+        "0-1": _tenths("nothing in common", "half of it", "says the same"),
         "0-4": _five(
             "nothing in common",
             "little in common",
@@ -72,10 +73,8 @@ SCALES: Mapping[TaskName, Mapping[str, Scale]] = {
             "most of it",
             "says the same",
         ),
-        "0-1": _tenths("nothing in common", "half of it", "says the same"),
     },
     "pair": {
-        "0-1": _tenths("different things", "related", "the same thing"),
         "0-4": _five(
             "no meaning in common",
             "little in common",
@@ -83,6 +82,7 @@ SCALES: Mapping[TaskName, Mapping[str, Scale]] = {
             "nearly the same",
             "the same meaning",
         ),
+        "0-1": _tenths("different things", "related", "the same thing"),
     },
     "phrase": {"relevant": _RELEVANT},
     "reference": {"chosen": _RELEVANT},

@@ -31,7 +31,7 @@ SHEETS_EPILOG = """\b
 Examples:
   karat annotate sheets corpus.jsonl t5.jsonl one2set.jsonl --task set \\
       --annotators 4 --sample 200 -o study
-  karat annotate sheets corpus.jsonl t5.jsonl --task pair --scale 0-4 \\
+  karat annotate sheets corpus.jsonl t5.jsonl --task pair --scale 0-1 \\
       --annotators ana,ben,cem --overlap 0.5 -o study
   karat annotate sheets corpus.jsonl t5.jsonl one2set.jsonl --task phrase \\
       --cutoff 10 --at-least 2 -o study
