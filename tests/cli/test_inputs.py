@@ -32,6 +32,7 @@ WRITTEN = {
     "resolved",
     "scores",
     "rankings",
+    "keep_runs",
 }  # what is written need not be there
 
 
