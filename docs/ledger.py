@@ -135,7 +135,14 @@ def _overview(ledger: Ledger) -> Iterator[str]:
 
 
 def _section(name: str, entry: Entry, numbers: dict[str, float]) -> Iterator[str]:
-    yield from (f"### {entry.at}: {entry.mark}", "", f"The paper: {_cell(entry.says)}", "", f"karat: {_cell(entry.gives)}", "")
+    yield from (
+        f"### {entry.at}: {entry.mark}",
+        "",
+        f"The paper: {_cell(entry.says)}",
+        "",
+        f"karat: {_cell(entry.gives)}",
+        "",
+    )
     if entry.measured:
         yield from ("| measured | paper | karat | command |", "|:--|--:|--:|:--|")
         for each in entry.measured:
