@@ -11,14 +11,14 @@ ROOT = Path(karat.__file__).parent
 LAYERS = [
     [
         *("inert", "errors", "registry", "interrupts", "libraries", "limits"),
-        *("options", "protocol", "corpus", "tabular", "citations"),
+        *("options", "protocol", "corpus", "vocabulary", "tabular", "citations"),
     ],
     ["formats", "text"],
     ["matching", "embed", "similarity", "stats"],
     ["metrics", "results", "llm"],
     ["models", "pairs"],
     ["analyses"],
-    ["output"],
+    ["output", "annotation"],
     ["cli", "__main__"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

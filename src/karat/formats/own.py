@@ -76,4 +76,5 @@ FORMATS = (
     ),
     _table_format("csv", "CSV or TSV with a header: id, title, text, keyphrases as `a;b`", "csv", "tsv"),
     _table_format("parquet", "Parquet with columns id, title, text, keyphrases", "parquet"),
+    _table_format("xlsx", "Excel, the first sheet, with a header: id, title, text, keyphrases as `a;b`", "xlsx"),
 )
