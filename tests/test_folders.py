@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,16 @@ SKIPPED = {
     "scan.pdf": "no text in this PDF",
 }
 # Verbs that read no corpus: names, results, or runs alone.
-WITHOUT_CORPUS = {"demo", "list", "results check", "results merge", "results tables", "run rerank"}
+WITHOUT_CORPUS = {
+    *("annotate collect", "demo", "list", "pairs gather", "results check", "results merge", "results tables"),
+    *("run rerank", "vocabulary map", "vocabulary show"),
+}
 RESAMPLES = ("--resamples", "20")
 COMMANDS = {
+    "annotate sheets": ("papers", "run.jsonl", "--task", "set", "-o", "out"),
     "audit": ("papers", "run.jsonl"),
     "compare": ("papers", "run.jsonl", "yake.jsonl", *RESAMPLES),
+    "concepts": ("papers", "run.jsonl", "--vocabulary", "terms.txt"),
     "confidence": ("papers", "sure.jsonl", *RESAMPLES),
     "consistency": ("run.jsonl", "--corpus", "papers"),
     "corpus convert": ("papers", "-o", "out.jsonl"),
@@ -39,17 +45,20 @@ COMMANDS = {
     "human": ("sets.jsonl", "--corpus", "papers", "--run", "run.jsonl", "--missing", "empty", *RESAMPLES),
     "nearmiss": ("papers", "run.jsonl"),
     "overlap": ("papers", "run.jsonl", "yake.jsonl"),
+    "pairs describe": ("papers", "pairs.jsonl", *RESAMPLES),
     "pairs filter": ("papers", "others.jsonl", "-o", "out.jsonl", "--pairs", "out2.jsonl"),
     "pairs mine": ("papers", "-o", "out.jsonl", "--min", "0.1"),
     "pairs reformulate": (
         *("papers", "--via", "paraphrase", "--model", "m", "-o", "out.jsonl"),
         *("--base-url", "http://127.0.0.1:9/v1", "--dry-run"),
     ),
+    "pairs repeats": ("papers", "run.jsonl", "yake.jsonl", *RESAMPLES),
     "pairs tables": ("papers", "run.jsonl", "--reformulations", "others.jsonl", "--missing", "empty", *RESAMPLES),
     "plot": ("scores", "papers", "run.jsonl", "yake.jsonl", "-o", "out.svg"),
     "predict": ("firstphrases", "papers", "-o", "out.jsonl"),
     "report": ("papers", "run.jsonl", "yake.jsonl", "-o", "out.html", *RESAMPLES),
     "reproduce": ("papers", "run.jsonl", "--reported", "figures.csv", "--budget", "20", *RESAMPLES),
+    "retrieval": ("papers", "queries.jsonl", "qrels", "run.jsonl", *RESAMPLES),
     "run convert": ("run.jsonl", "--corpus", "papers", "-o", "out.csv"),
     "run ensemble": ("run.jsonl", "yake.jsonl", "--corpus", "papers", "-o", "out.jsonl"),
     "run show": ("papers", "run.jsonl", "--id", "reports/doc03"),
@@ -81,6 +90,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines(path / "sure.jsonl", [{"id": i, "keyphrases": ["insect ecology"], "scores": [0.5]} for i in IDS])
     lines(path / "pairs.jsonl", [{"a": IDS[0], "b": IDS[6]}, {"a": IDS[1], "b": IDS[7]}])
     lines(path / "sets.jsonl", [{"id": i, "system": "run", "annotator": "a", "score": 3} for i in IDS[:9]])
+    (path / "terms.txt").write_text("honey bees\nleaf ants\ninsect ecology\n")
+    lines(path / "queries.jsonl", [{"id": "q1", "text": "honey bees"}, {"id": "q2", "text": "leaf ants"}])
+    (path / "qrels").write_text(f"q1 0 {IDS[0]} 1\nq2 0 {IDS[1]} 1\n")
     (path / "figures.csv").write_text("system,metric,value\nrun,f1@5:present,.5\n")
     return path
 
@@ -120,7 +132,7 @@ def test_a_verb_reads_the_same_documents_and_says_once_what_it_skipped(
 ) -> None:
     monkeypatch.chdir(place)
     for output in place.glob("out*"):
-        output.unlink()
+        shutil.rmtree(output) if output.is_dir() else output.unlink()
     assert not command.main([*verb.split(), *COMMANDS[verb]], standalone_mode=False)
     said = capfd.readouterr()
     shown = " ".join((said.out + said.err).split())

@@ -17,6 +17,7 @@ from karat.annotation.sample import balanced, dealt, numbered
 from karat.annotation.study import Item, Study, load_study
 from karat.annotation.tasks import SCALES, TASKS
 from karat.errors import InputError
+from karat.output.page.shell import blocks
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CORPUS, ALPHA, BETA = (GOLDEN / f"synthetic.{name}.jsonl" for name in ("corpus", "alpha", "beta"))
@@ -203,6 +204,14 @@ def test_the_scales_have_a_level_for_agreement_and_keys_that_differ() -> None:
             assert not set(keys) & set("ouscad")  # what other keys do
     assert (sheets("set").study.scale, sheets("pair").study.scale) == ("0-1", "0-4")
     assert sheets("pair", scale="0-1").study.scale == "0-1"
+
+
+@pytest.mark.parametrize(("package", "name"), [("karat.output.page", "page"), ("karat.annotation", "sheet")])
+def test_no_name_of_the_script_of_a_page_is_declared_twice(package: str, name: str) -> None:
+    _, script = blocks(package, name)  # a second declaration would be an error, and nothing of the script would run
+    names = re.findall(r"^(?:async )?(?:function|const|let|class) ([A-Za-z]\w*)", script, re.M)
+    assert "counted" in names
+    assert [each for each, count in Counter(names).items() if count > 1] == []
 
 
 # ---------------------------------------------------------------------------------------------- errors

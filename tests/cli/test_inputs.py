@@ -31,6 +31,8 @@ WRITTEN = {
     "adjudicate",
     "resolved",
     "scores",
+    "rankings",
+    "keep_runs",
 }  # what is written need not be there
 
 

@@ -160,6 +160,14 @@ def test_a_run_is_written_into_the_catalogue_of_its_corpus(tmp_path: Path) -> No
     assert not (tmp_path / "new.bib").exists()
 
 
+def test_a_run_with_concepts_has_defined_terms(tmp_path: Path) -> None:
+    (tmp_path / "c.jsonl").write_text('{"id": "d1", "title": "Bees", "text": "x"}\n')
+    record = {"id": "d1", "keyphrases": ["bees", "hives", "wax"], "concepts": ["http://x.org/1", None, "plain term"]}
+    karat.write(karat.Run.of([record]), tmp_path / "k.jsonld", corpus=tmp_path / "c.jsonl")
+    [work] = json.loads((tmp_path / "k.jsonld").read_text())["@graph"]
+    assert work["keywords"] == [{"@type": "DefinedTerm", "@id": "http://x.org/1", "name": "bees"}, "hives", "wax"]
+
+
 @pytest.mark.parametrize("suffix", ["csv", "bib"])
 def test_predicting_goes_on_where_it_was_whatever_is_written(tmp_path: Path, suffix: str) -> None:
     (tmp_path / "fails.py").write_text(

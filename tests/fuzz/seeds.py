@@ -338,18 +338,34 @@ TURTLE = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 """
 
 
+RDF = """<?xml version="1.0"?>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:skos="http://www.w3.org/2004/02/skos/core#">
+  <skos:Concept rdf:about="http://example.org/index">
+    <skos:prefLabel xml:lang="en">index</skos:prefLabel><skos:altLabel xml:lang="en">indexing</skos:altLabel>
+    <skos:narrower rdf:resource="http://example.org/model"/>
+  </skos:Concept>
+  <skos:Concept rdf:about="http://example.org/model"><skos:prefLabel>wavelet models</skos:prefLabel></skos:Concept>
+</rdf:RDF>
+"""
+LINKED = """{"@context": {"skos": "http://www.w3.org/2004/02/skos/core#", "e": "http://example.org/"}, "@graph": [
+ {"@id": "e:index", "@type": "skos:Concept", "skos:prefLabel": {"@value": "index", "@language": "en"}},
+ {"@id": "e:model", "@type": "skos:Concept", "skos:prefLabel": ["wavelet models"], "skos:broader": {"@id": "e:index"}}]}
+"""
+TRIPLES = """<http://example.org/a> <http://www.w3.org/2004/02/skos/core#prefLabel> "index"@en .
+<http://example.org/b> <http://www.w3.org/2004/02/skos/core#prefLabel> "wavelet models" .
+<http://example.org/b> <http://www.w3.org/2004/02/skos/core#broader> <http://example.org/a> .
+"""
+
+
 def vocabulary() -> tuple[Files, ...]:
     """A list of terms, and a thesaurus in every syntax."""
-    import rdflib
-
-    graph = rdflib.Graph().parse(data=TURTLE, format="turtle")
-    others = {"nt": "nt", "rdf": "xml", "jsonld": "json-ld"}
-    made: Files = {f"vocabulary.{suffix}": graph.serialize(format=syntax).encode() for suffix, syntax in others.items()}
     return (
         {"vocabulary.txt": head(GOLDEN / "vocabulary.txt", 8)},
         {"vocabulary.ttl": TURTLE.encode()},
         {"vocabulary.ttl.gz": gzipped(TURTLE.encode())},
-        *({name: content} for name, content in made.items()),
+        {"vocabulary.nt": TRIPLES.encode()},
+        {"vocabulary.rdf": RDF.encode()},
+        {"vocabulary.jsonld": LINKED.encode()},
     )
 
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from karat import __version__
 from karat.analyses.score import pass_for
-from karat.analyses.vocabulary.show import vocabulary_notes
 from karat.errors import InputError, counted
 from karat.matching.columns import Aligned, Bools, Cutoff, Floats, Ints, lookup
 from karat.matching.concepts import Concepts as Mapping
+from karat.matching.concepts import vocabulary_notes
 from karat.matching.inputs import CorpusLike, ProtocolLike, RunLike, as_protocols, by_line_notes, hash_text
 from karat.matching.passes import Pass, View, hash_look
 from karat.metrics.base import divide, harmonic, parse_request

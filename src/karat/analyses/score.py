@@ -12,13 +12,13 @@ import msgspec
 import numpy as np
 
 from karat import __version__
-from karat.analyses.vocabulary.show import vocabulary_notes
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, counted
 from karat.formats.reviews import NONE_ACCEPTED, Accepted, read_accepted
 from karat.formats.vocabulary import as_vocabulary
 from karat.matching.align import part_options, text_options
 from karat.matching.columns import PRMU, Aligned, Ints
+from karat.matching.concepts import vocabulary_notes
 from karat.matching.inputs import (
     CorpusLike,
     Development,

@@ -50,8 +50,8 @@ Examples:
   karat predict llm:qwen corpus.jsonl --candidates multipartiterank \\
       --repeat 5 --temperature 0.7 -o run.jsonl
 
-What is predicted stands in FILE.part until all is there: the same command, after
-a kill or an error, goes on where it was. The key of an endpoint is in the
+What is predicted stands in FILE.part until all is there: the same command,
+after a kill or an error, goes on where it was. The key of an endpoint is in the
 environment, KARAT_LLM_KEY, or in a file; never on the command line.
 """
 

@@ -8,7 +8,8 @@ others in the place of the phrase's own stems; no two concepts have the same.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import compress
 from typing import Any, Literal, NamedTuple
@@ -17,6 +18,7 @@ import msgspec
 
 from karat.corpus import PER_PHRASE, Prediction
 from karat.embed import Embedder, Vectors, embedder
+from karat.errors import counted
 from karat.protocol import Matching
 from karat.similarity.nearest import ROUNDING, Near, nearest_by_cosine, nearest_by_letters, of_length_1
 from karat.text.normalise import normaliser_of
@@ -169,3 +171,50 @@ def _with_concepts(
         name: None if values is None else list(compress(values, kept)) for name, values in lists.items()
     }
     return msgspec.structs.replace(prediction, **changed)
+
+
+# ---------------------------------------------------------------------------------------------- what to know
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A label that several concepts have; it is taken for the first."""
+
+    label: str
+    concepts: tuple[str, ...]  # URIs, the one that it is taken for first
+
+
+def shared_labels(vocabulary: Vocabulary) -> tuple[Shared, ...]:
+    """The labels, whatever their case and language, that several concepts have, those of most concepts first."""
+    owners: dict[str, dict[int, None]] = defaultdict(dict)
+    texts: dict[str, str] = {}
+    for number, label in vocabulary.labels():
+        key = key_of(label.text)
+        owners[key][number] = None
+        texts.setdefault(key, label.text)
+    found = [
+        Shared(texts[key], tuple(vocabulary.concepts[n].uri for n in numbers))
+        for key, numbers in owners.items()
+        if len(numbers) > 1
+    ]
+    return tuple(sorted(found, key=lambda each: (-len(each.concepts), each.label)))
+
+
+def vocabulary_notes(vocabulary: Vocabulary) -> Iterator[str]:
+    """What a reader should know of a vocabulary whose concepts are compared."""
+    name = vocabulary.name
+    if vocabulary.cut:
+        below, up = vocabulary.cut[0]
+        count = counted(len(vocabulary.cut), "link")
+        yield f"{name}: the hierarchy has cycles; {count} left out that close one (first {below} broader {up})"
+    if vocabulary.loose:
+        yield f"{name}: {counted(vocabulary.loose, 'link')} to broader concepts that are not in the file left out"
+    shared = shared_labels(vocabulary)
+    if shared:
+        label, first = shared[0].label, shared[0].concepts[0]
+        count = "1 label is that" if len(shared) == 1 else f"{len(shared):,} labels are those"
+        yield f"{name}: {count} of several concepts and taken for the first (as {label!r} for {first})"
+    tag = vocabulary.options.language
+    lacking = len(vocabulary) - len({number for number, _ in vocabulary.labels()})
+    if lacking:
+        yield f"{name}: {counted(lacking, 'concept')} without a label{f' in {tag}' if tag else ''}"

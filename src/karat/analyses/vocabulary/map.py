@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from karat.analyses.vocabulary.show import vocabulary_notes
 from karat.corpus import Run
 from karat.errors import counted
 from karat.formats.vocabulary import as_vocabulary
-from karat.matching.concepts import HOW, NOTHING, Concepts, Found, concepts_for, with_concepts
+from karat.matching.concepts import HOW, NOTHING, Concepts, Found, concepts_for, vocabulary_notes, with_concepts
 from karat.matching.inputs import OneRun, as_protocols, as_runs
 from karat.options import language_option, option, options_from, public, required
 from karat.protocol import Matching

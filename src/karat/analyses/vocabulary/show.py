@@ -9,10 +9,10 @@ from typing import Any
 
 from karat.errors import counted
 from karat.formats.vocabulary import as_vocabulary
+from karat.matching.concepts import Shared, shared_labels, vocabulary_notes
 from karat.options import option, options_from, public
 from karat.results import Displayed
 from karat.tabular import COUNT, TEXT, Column, Table, rows_of
-from karat.text.unicode import key_of
 from karat.vocabulary import KINDS, Vocabulary, VocabularyLike
 
 NO_LANGUAGE = "none"
@@ -23,14 +23,6 @@ class ShowVocabularyOptions:
     """How much of a vocabulary is shown."""
 
     worst: int = option(10, "Show N labels that several concepts have, and N links of cycles; 0 for all.", least=0)
-
-
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """A label that several concepts have; it is taken for the first."""
-
-    label: str
-    concepts: tuple[str, ...]  # URIs, the one that it is taken for first
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -128,39 +120,3 @@ def show_vocabulary(vocabulary: VocabularyLike, *, worst: int = 10) -> Vocabular
     depths = Counter(max(above.values(), default=0) for above in found.ancestors)
     shared = shared_labels(found)
     return VocabularyDescription(found, options, shared, dict(sorted(depths.items())), tuple(vocabulary_notes(found)))
-
-
-def shared_labels(vocabulary: Vocabulary) -> tuple[Shared, ...]:
-    """The labels, whatever their case and language, that several concepts have, those of most concepts first."""
-    owners: dict[str, dict[int, None]] = defaultdict(dict)
-    texts: dict[str, str] = {}
-    for number, label in vocabulary.labels():
-        key = key_of(label.text)
-        owners[key][number] = None
-        texts.setdefault(key, label.text)
-    found = [
-        Shared(texts[key], tuple(vocabulary.concepts[n].uri for n in numbers))
-        for key, numbers in owners.items()
-        if len(numbers) > 1
-    ]
-    return tuple(sorted(found, key=lambda each: (-len(each.concepts), each.label)))
-
-
-def vocabulary_notes(vocabulary: Vocabulary) -> Iterator[str]:
-    """What a reader should know of a vocabulary whose concepts are compared."""
-    name = vocabulary.name
-    if vocabulary.cut:
-        below, up = vocabulary.cut[0]
-        count = counted(len(vocabulary.cut), "link")
-        yield f"{name}: the hierarchy has cycles; {count} left out that close one (first {below} broader {up})"
-    if vocabulary.loose:
-        yield f"{name}: {counted(vocabulary.loose, 'link')} to broader concepts that are not in the file left out"
-    shared = shared_labels(vocabulary)
-    if shared:
-        label, first = shared[0].label, shared[0].concepts[0]
-        count = "1 label is that" if len(shared) == 1 else f"{len(shared):,} labels are those"
-        yield f"{name}: {count} of several concepts and taken for the first (as {label!r} for {first})"
-    tag = vocabulary.options.language
-    lacking = len(vocabulary) - len({number for number, _ in vocabulary.labels()})
-    if lacking:
-        yield f"{name}: {counted(lacking, 'concept')} without a label{f' in {tag}' if tag else ''}"

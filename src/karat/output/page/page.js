@@ -21,7 +21,6 @@ function symbol(index, system) {
   return drawn;
 }
 
-const counted = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
 const percent = (share) => `${(100 * share).toFixed(1).replace(/\.0$/, "")} %`;
 const shown = (value) => (value === null || value === undefined ? "–" : value.toFixed(4).replace(/^0\./, "."));
 
