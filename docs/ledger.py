@@ -72,6 +72,7 @@ class Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str
     authors: str
     year: int
+    setup: str
     entries: list[Entry]
 
 
@@ -116,7 +117,12 @@ def measure(figure: Measured, data: Path) -> float:
 def page(name: str) -> str:
     """A paper part by part: what stands in it, and what karat gives."""
     ledger, numbers = load(name), figures()
-    parts = [f"*{_cell(ledger.title)}*, {ledger.authors}, {ledger.year}.", "", *_overview(ledger), ""]
+    parts = [
+        f"*{_cell(ledger.title)}*, {ledger.authors}, {ledger.year}. {_cell(ledger.setup)}",
+        "",
+        *_overview(ledger),
+        "",
+    ]
     for kind, heading in (("table", "Tables"), ("figure", "Figures"), ("finding", "Findings")):
         entries = [entry for entry in ledger.entries if entry.kind == kind]
         if entries:

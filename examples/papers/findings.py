@@ -1,4 +1,4 @@
-"""Figures of the analysis paper's findings that no single command prints, each with a 95 % interval.
+"""Figures of findings of two papers that no single command prints, each with a 95 % interval.
 
     python examples/papers/findings.py DATA
 
@@ -13,9 +13,11 @@ import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import spearmanr
 
 import karat
 from karat.stats.correlation import williams
@@ -29,6 +31,7 @@ TOKENS = 5  # places in a phrase that are looked at
 DRAWS = 5000
 PRINTED = {"KMR": 0.4033, "DeBERTa": 0.3910, "RoBERTa": 0.3854, "SciBERT": 0.3543}  # with people, on 500 documents
 PRINTED_F1, PEOPLE = 0.3664, 500
+BRACKETS = ((0, 20), (20, 40), (40, 60), (60, 101))  # of the phrases of two systems that both give, in percent
 
 
 def values(data: Path, corpus: str, system: str, metric: str) -> dict[str, float]:
@@ -104,12 +107,39 @@ def people(data: Path) -> Iterator[str]:
         yield f"{name} {printed:.4f} against F1 {PRINTED_F1:.4f} on {PEOPLE} documents: p = {p:.3f}, unadjusted"
 
 
+def shared(data: Path) -> Iterator[str]:
+    """Of what T5 and One2Set share, how much is wrong, by how much they share (reproducibility paper, Figure 3)."""
+    for corpus in CORPORA:
+        runs = {name: data / "predictions" / corpus / f"{name}.jsonl.gz" for name in ("t5", "one2set")}
+        found = karat.overlap(data / f"{corpus}.chan19.jsonl.gz", runs, protocol="thomas2024")
+        for pair in (each for each in found.pairs if each.subset != "all"):
+            both = pair.correct + pair.wrong
+            some = both > 0
+            share, wrong = (100 * both / np.maximum(pair.either, 1))[some], (pair.wrong / np.maximum(both, 1))[some]
+            for low, high in BRACKETS:
+                inside = (share >= low) & (share < high)
+                counted = ratio(pair.wrong[some][inside], both[some][inside])
+                yield f"{corpus}, {pair.subset}, {low} to {min(high, 100)} % shared: {counted}"
+            r, p = spearmanr(share, wrong)
+            ranks = f"{r:+.2f}, p = {p:.2f}, {len(share)} documents"
+            yield f"{corpus}, {pair.subset}, Spearman of share and wrong share: {ranks}"
+
+
+def ratio(parts: NDArray[Any], wholes: NDArray[Any]) -> str:
+    """The ratio of two sums over documents, with its interval."""
+    if len(parts) < 2:
+        return f"{len(parts)} documents"
+    draws = np.random.default_rng(0).integers(len(parts), size=(DRAWS, len(parts)))
+    low, high = np.quantile(parts[draws].sum(1) / wholes[draws].sum(1), [0.025, 0.975])
+    return f"wrong are {parts.sum() / wholes.sum():.2f} [{low:.2f}, {high:.2f}], {len(parts)} documents"
+
+
 def main() -> None:
     """Prints all figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("data", type=Path, help="folder of the corpora and of `predictions`")
     data = parser.parse_args().data
-    for part in (exact_and_soft, tokens, people):
+    for part in (exact_and_soft, tokens, people, shared):
         for line in part(data):
             print(line, flush=True)
 
