@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING
+from functools import partial
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
@@ -17,6 +18,7 @@ from pathlib import Path
 import click
 
 import karat.metrics  # registers them
+from docs import ledger
 from karat.cli import karat as command
 from karat.formats import FORMATS
 from karat.limits import listed
@@ -29,7 +31,7 @@ from karat.text.resources import resources
 from karat.vocabulary import VocabularyOptions
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 
 _PART = re.compile(r"(?P<start><!-- (?P<name>\w+): written by [^\n]*-->\n).*?(?P<end><!-- end of (?P=name) -->)", re.S)
 
@@ -349,6 +351,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "models": models,
     "verbs": verbs,
     "api": api,
+    "ledger": ledger.summary,
+    **{f"ledger_{name}": partial(ledger.page, name) for name in ledger.NAMES},
 }
 
 
