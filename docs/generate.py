@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING
+from functools import partial
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
@@ -17,17 +18,20 @@ from pathlib import Path
 import click
 
 import karat.metrics  # registers them
+from docs import ledger
 from karat.cli import karat as command
 from karat.formats import FORMATS
 from karat.limits import listed
 from karat.metrics.base import METRICS, Metric
-from karat.options import about
+from karat.options import About, about
 from karat.options import option_fields as option_fields_of
 from karat.protocol import PRESETS, option_fields
 from karat.similarity import SIMILARITIES, Similarity
+from karat.text.resources import resources
+from karat.vocabulary import VocabularyOptions
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 
 _PART = re.compile(r"(?P<start><!-- (?P<name>\w+): written by [^\n]*-->\n).*?(?P<end><!-- end of (?P=name) -->)", re.S)
 
@@ -101,6 +105,41 @@ def limits() -> str:
     """A table of the limits: how much each is, and of what."""
     rows = ([f"`{name}`", each["default"], each["about"]] for name, each in listed().items())
     return "\n".join(_table(["limit", "default", "of what"], rows)) + "\n"
+
+
+def vocabulary() -> str:
+    """A table of the options of a vocabulary: the default of each, and what it does."""
+    fields = list(option_fields_of(VocabularyOptions))
+    rows = (
+        [f"`{each.name}`", f"`{each.default}`" if each.default else "–", _cell(_help_with_values(about(each)))]
+        for each in fields
+    )
+    return "\n".join(_table(["option", "default", "what it does"], rows)) + "\n"
+
+
+def _help_with_values(known: About) -> str:
+    meanings = known.values.items() if isinstance(known.values, Mapping) else ()
+    said = "; ".join(f"`{value}`: {meaning}" for value, meaning in meanings)
+    return f"{known.help} {said}." if said else known.help
+
+
+def languages() -> str:
+    """A table of the languages: what there is for each, and how it was checked."""
+    rows = (
+        [
+            each.name,
+            f"`{each.code}`",
+            each.stemmer,
+            str(each.stop_words or "–"),
+            each.tagger if each.tagger == "–" else f"`{each.tagger}`",
+            each.sentences,
+            each.words,
+            each.checked,
+        ]
+        for each in resources()
+    )
+    heads = ["language", "code", "stemmer", "stop words", "tagger", "sentences", "words", "checked"]
+    return "\n".join(_table(heads, rows)) + "\n"
 
 
 def _roles(corpus: object, run: object) -> str:
@@ -305,11 +344,15 @@ PARTS: dict[str, Callable[[], str]] = {
     "options": options,
     "formats": formats,
     "limits": limits,
+    "vocabulary": vocabulary,
+    "languages": languages,
     "metrics": metrics,
     "similarities": similarities,
     "models": models,
     "verbs": verbs,
     "api": api,
+    "ledger": ledger.summary,
+    **{f"ledger_{name}": partial(ledger.page, name) for name in ledger.NAMES},
 }
 
 

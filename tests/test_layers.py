@@ -11,14 +11,14 @@ ROOT = Path(karat.__file__).parent
 LAYERS = [
     [
         *("inert", "errors", "registry", "interrupts", "libraries", "limits"),
-        *("options", "protocol", "corpus", "engines", "tabular", "citations"),
+        *("options", "protocol", "corpus", "engines", "vocabulary", "tabular", "citations"),
     ],
     ["formats", "text"],
     ["matching", "spark", "embed", "similarity", "stats"],
     ["metrics", "results", "llm"],
     ["models", "pairs"],
     ["analyses"],
-    ["output"],
+    ["output", "annotation"],
     ["cli", "__main__"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

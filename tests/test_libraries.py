@@ -34,7 +34,10 @@ BESIDE = {
     "Stemmer": "PyStemmer",
     "vl_convert": "vl-convert-python",
 }
-ASKED_FIRST = {"torch": "transformers"}  # what has to seem to be there, where it is not
+ASKED_FIRST = {
+    "torch": "transformers",
+    "sudachidict_core": "sudachipy",
+}  # what has to seem to be there, where it is not
 SCORE = ("score", "corpus.jsonl", "run.jsonl")
 MARIAN = ("pairs", "reformulate", "corpus.jsonl", "--via", "marian")
 
@@ -96,10 +99,37 @@ CASES: dict[str, tuple[str, tuple[str, ...], Callable[[Path], Any]]] = {
         ("predict", "textrank", "corpus.jsonl", "--tagger", "spacy:xx"),
         lambda folder: karat.predict(folder / "corpus.jsonl", "textrank", tagger="spacy:xx"),
     ),
+    "jieba": (
+        "cutting Chinese into words",
+        (*SCORE, "--protocol", "karat,segmentation=jieba"),
+        lambda folder: karat.predict(folder / "corpus.jsonl", "firstphrases", language="chinese"),
+    ),
+    "sudachipy": (
+        "cutting Japanese into words",
+        ("predict", "firstphrases", "corpus.jsonl", "--language", "ja"),
+        lambda folder: karat.score(
+            folder / "corpus.jsonl", folder / "run.jsonl", protocol="karat,segmentation=sudachi"
+        ),
+    ),
+    "sudachidict_core": (
+        "cutting Japanese into words",
+        ("predict", "yake", "corpus.jsonl", "--language", "japanese"),
+        lambda folder: karat.predict(folder / "corpus.jsonl", "yake", language="japanese"),
+    ),
     "pypdf": (
         "{folder}/paper.pdf: reading a PDF",
         ("predict", "firstphrases", "{folder}/paper.pdf"),
         lambda folder: karat.predict(folder / "paper.pdf", "firstphrases"),
+    ),
+    "lxml": (
+        "{folder}/page.html: reading HTML",
+        ("predict", "firstphrases", "{folder}/page.html"),
+        lambda folder: karat.predict(folder / "page.html", "firstphrases"),
+    ),
+    "openpyxl": (
+        "an Excel file",
+        ("describe", "{folder}/table.xlsx"),
+        lambda folder: list(karat.read(folder / "table.xlsx")),
     ),
     "xlsxwriter": (
         "writing an .xlsx file",
@@ -110,6 +140,11 @@ CASES: dict[str, tuple[str, tuple[str, ...], Callable[[Path], Any]]] = {
         "training copyrnn",
         ("train", "copyrnn", "corpus.jsonl", "-o", "{folder}/new"),
         lambda folder: karat.train(folder / "corpus.jsonl", "copyrnn", output=folder / "new"),
+    ),
+    "rdflib": (
+        "a SKOS thesaurus",
+        (*SCORE, "--vocabulary", "{folder}/thesaurus.ttl"),
+        lambda folder: karat.read_vocabulary(folder / "thesaurus.ttl"),
     ),
     "pandas": ("to_pandas()", (), lambda folder: scored(folder).to_pandas()),
     "polars": ("to_polars()", (), lambda folder: scored(folder).to_polars()),
@@ -127,6 +162,9 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "run.jsonl").write_text('{"id": "d1", "keyphrases": ["finch"]}\n')
     (tmp_path / "corpus.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd\x00")
     (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.4\n")
+    (tmp_path / "page.html").write_text("<p>Bees fly.</p>")
+    (tmp_path / "table.xlsx").write_bytes(b"PK\x03\x04")
+    (tmp_path / "thesaurus.ttl").write_text("@prefix a: <http://a.org/> .\n")
     for name, kind in (("encoder", "bert"), ("marian", "marian")):
         (tmp_path / name).mkdir()
         for file in (*NEEDED, "model.safetensors"):
@@ -151,10 +189,10 @@ def test_a_call_that_needs_a_missing_library_names_the_command(
     monkeypatch.setitem(sys.modules, name, None)
     if first := ASKED_FIRST.get(name):
         monkeypatch.setitem(sys.modules, first, ModuleType(first))
-    from karat.text import tokens
+    from karat.text import segments, tokens
     from karat.text.normalise import normaliser
 
-    for known in (tokens._nltk_tokenizer, tokens._nltk_words, normaliser):
+    for known in (tokens._nltk_tokenizer, tokens._nltk_words, segments._by_words, segments.segmenter, normaliser):
         known.cache_clear()
     with pytest.raises(InputError) as raised:
         CASES[name][2](folder)
@@ -220,7 +258,7 @@ LEFT_OUT = (
 
 def test_files_of_a_folder_that_need_a_missing_library_are_named_and_the_rest_is_done(papers: Path) -> None:
     found = predicted(str(papers), parse_model(fly), PredictOptions())
-    assert [(entry.prediction.id, entry.prediction.keyphrases) for entry in found.entries] == [("text.txt", ["Bees"])]
+    assert [(entry.prediction.id, entry.prediction.keyphrases) for entry in found.entries] == [("text", ["Bees"])]
     assert found.notes == LEFT_OUT
 
 

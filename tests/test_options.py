@@ -43,6 +43,7 @@ WITHOUT_OPTIONS = {
     "cite",
     "collect",
     "figures",
+    "gather_homogeneity",
     "limit",
     "load",
     "merge",
@@ -53,6 +54,7 @@ WITHOUT_OPTIONS = {
     "read_run",
     "render",
     "write",
+    "write_vocabulary",
 }
 VERBS = [name for name in FUNCTIONS if name not in WITHOUT_OPTIONS]
 

@@ -66,6 +66,7 @@ def test_every_lane_requires_what_it_installs() -> None:
         "environment": [],
         "core": [],
         "debian": ["wordnet,latex"],
+        "languages": ["spacy,segmenters"],
         "neural": ["neural,encoder,peers"],
         "browser": ["browser,npm"],
     }

@@ -15,6 +15,8 @@ from karat.analyses.cite import cite as cite
 from karat.analyses.compare import Comparison as Comparison
 from karat.analyses.compare import compare as compare
 from karat.analyses.compare import compare_corpora as compare_corpora  # deprecated
+from karat.analyses.concepts import ConceptScores as ConceptScores
+from karat.analyses.concepts import concepts as concepts
 from karat.analyses.confidence import confidence as confidence
 from karat.analyses.confidence.result import Confidence as Confidence
 from karat.analyses.consistency import Consistency as Consistency
@@ -23,6 +25,12 @@ from karat.analyses.describe import describe as describe
 from karat.analyses.describe.result import Description as Description
 from karat.analyses.ensemble import ensemble as ensemble
 from karat.analyses.homogeneity import homogeneity as homogeneity
+from karat.analyses.homogeneity.corpora import Gathered as Gathered
+from karat.analyses.homogeneity.corpora import gather_homogeneity as gather_homogeneity
+from karat.analyses.homogeneity.describe import PairsDescription as PairsDescription
+from karat.analyses.homogeneity.describe import describe_pairs as describe_pairs
+from karat.analyses.homogeneity.repeats import Repeats as Repeats
+from karat.analyses.homogeneity.repeats import repeats as repeats
 from karat.analyses.homogeneity.result import Homogeneity as Homogeneity
 from karat.analyses.human import human as human
 from karat.analyses.human.result import Human as Human
@@ -38,6 +46,8 @@ from karat.analyses.reproduce import Reproduction as Reproduction
 from karat.analyses.reproduce import reproduce as reproduce
 from karat.analyses.reproduce import reproduce_corpora as reproduce_corpora  # deprecated
 from karat.analyses.rerank import rerank as rerank
+from karat.analyses.retrieval import retrieval as retrieval
+from karat.analyses.retrieval.result import Retrieval as Retrieval
 from karat.analyses.score import prmu as prmu
 from karat.analyses.score import score as score
 from karat.analyses.show import Shown as Shown
@@ -48,6 +58,14 @@ from karat.analyses.table import table as table
 from karat.analyses.table.result import PaperTable as PaperTable
 from karat.analyses.tables import Tables as Tables
 from karat.analyses.tables import tables as tables
+from karat.analyses.vocabulary.map import Mapped as Mapped
+from karat.analyses.vocabulary.map import map_concepts as map_concepts
+from karat.analyses.vocabulary.show import VocabularyDescription as VocabularyDescription
+from karat.analyses.vocabulary.show import show_vocabulary as show_vocabulary
+from karat.annotation.collect import Annotations as Annotations
+from karat.annotation.collect import collect_annotations as collect_annotations
+from karat.annotation.sheets import Sheets as Sheets
+from karat.annotation.sheets import annotation_sheets as annotation_sheets
 from karat.corpus import Corpus as Corpus
 from karat.corpus import Document as Document
 from karat.corpus import Prediction as Prediction
@@ -56,6 +74,8 @@ from karat.errors import InputError as InputError
 from karat.errors import KaratError as KaratError
 from karat.formats import read as read
 from karat.formats import read_run as read_run
+from karat.formats.vocabulary import read_vocabulary as read_vocabulary
+from karat.formats.vocabulary import write_vocabulary as write_vocabulary
 from karat.formats.write import write as write
 from karat.limits import limit as limit
 from karat.metrics.base import metric as metric
@@ -81,3 +101,6 @@ from karat.results import Results as Results
 from karat.results import collect as collect
 from karat.results import load as load
 from karat.results import merge as merge
+from karat.vocabulary import Concept as Concept
+from karat.vocabulary import Label as Label
+from karat.vocabulary import Vocabulary as Vocabulary

@@ -236,7 +236,8 @@ def entries(papers: Iterable[Paper]) -> str:
 def short_signature(signature: str) -> str:
     """The short form of a signature: program, protocol, version, and the first digits of the hash of the references.
 
-    A set of references other than the keyphrases, and references that were added, are named behind these.
+    A set of references other than the keyphrases, references that were added, and the vocabulary whose concepts were
+    compared are named behind these.
 
     >>> short_signature("karat,pad=k,hash=652d0a1b2c3d4e5f,karat=0.2.0")
     'karat|karat,pad=k|v0.2.0|refs:652d'
@@ -250,7 +251,11 @@ def short_signature(signature: str) -> str:
     parts += [f"v{facts['karat']}"] if "karat" in facts else []
     parts += [f"refs:{facts['hash'][:HASH]}"] if "hash" in facts else []
     parts += [f"set:{facts['set']}"] if facts.get("set", "keyphrases") != "keyphrases" else []
-    return "|".join([*parts, *([f"extra:{facts['extra'][:HASH]}"] if "extra" in facts else [])])
+    parts += [f"extra:{facts['extra'][:HASH]}"] if "extra" in facts else []
+    if "vocabulary" in facts:
+        name, digits, *options = facts["vocabulary"].split(":")
+        parts.append(":".join(["vocabulary", name, digits[:HASH], *options]))
+    return "|".join(parts)
 
 
 def short_signatures(named: Sequence[tuple[str, str]]) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from math import inf, isfinite, isnan
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
@@ -49,13 +50,15 @@ class Prediction(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defau
     token_probs: list[Tokens | None] | None = None
     token_logprobs: list[Tokens | None] | None = None
     kinds: list[str] | None = None
+    concepts: list[str | None] | None = None  # the URI of each phrase's concept in a vocabulary
+    concepts_by: list[str | None] | None = None  # how that was found: exact, stem or similar
 
     def __post_init__(self) -> None:
-        """Raises InputError if scores, probabilities or kinds are not one for each phrase, or not valid."""
-        if self.scores is None and self.token_probs is None and self.token_logprobs is None and self.kinds is None:
+        """Raises InputError if scores, probabilities, kinds or concepts are not one for each phrase, or not valid."""
+        if all(each is None for each in _of_phrases(self)):
             return
         count = len(self.keyphrases or ())
-        for name in ("scores", "token_probs", "token_logprobs", "kinds"):
+        for name in PER_PHRASE:
             values = getattr(self, name)
             if values is not None and len(values) != count:
                 raise InputError(f"{len(values)} {name} for {count} keyphrases")
@@ -71,6 +74,8 @@ class Prediction(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defau
                 msgspec.structs.force_setattr(self, name, [_whole(each, lowest) for each in tokens])
 
 
+PER_PHRASE = ("scores", "token_probs", "token_logprobs", "kinds", "concepts", "concepts_by")  # one for each phrase
+_of_phrases = attrgetter(*PER_PHRASE)
 _NOT_FINITE = "a score or probability is not a finite number; write null where there is none"
 
 
@@ -160,6 +165,18 @@ class LookAhead(Generic[R]):
     def __reduce__(self) -> tuple[Any, ...]:
         return LookAhead, (self._read, self._origin)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the function that reads has to say, where it has `notes`."""
+        found: tuple[str, ...] = tuple(getattr(self._read, "notes", tuple)())
+        return found
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The files that could not be read so far, where the function that reads goes on without them."""
+        found: tuple[str, ...] = tuple(getattr(self._read, "unread", tuple)())
+        return found
+
     def ahead(self) -> Iterator[Batch[R]]:
         """The batches, each read when it is needed."""
         self._forget_changed()
@@ -240,6 +257,18 @@ class _Records(Generic[R]):
 
     def __len__(self) -> int:
         return sum(map(len, self.ahead()))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of how it is read: what was left out so far, which columns were guessed."""
+        assert isinstance(self.batches, LookAhead)
+        return self.batches.notes
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The files of a folder that could not be read so far."""
+        assert isinstance(self.batches, LookAhead)
+        return self.batches.unread
 
     @property
     def ids(self) -> list[str | None]:

@@ -20,10 +20,16 @@ EXTRAS = {
     "safetensors": "neural",
     "httpx": "llm",
     "spacy": "spacy",
+    "jieba": "chinese",
+    "sudachipy": "japanese",
+    "sudachidict_core": "japanese",
     "pypdf": "pdf",
     "xlsxwriter": "xlsx",
+    "openpyxl": "xlsx",
+    "lxml": "office",
     "pandas": "pandas",
     "polars": "polars",
+    "rdflib": "vocabulary",
 }
 
 

@@ -33,6 +33,8 @@ class Limits:
     digits: int = option(100, "Digits of a whole number in JSON.", metavar="count")
     pages: int = option(5000, "Pages of a PDF.", metavar="count")
     drawing: int = option(2 * 10**6, "Bytes that draw the pages of a PDF, where they are more than 50 times its own.")
+    members: int = option(10_000, "Files within a docx or Excel file.", metavar="count")
+    unpacked: int = option(256 * 10**6, "Bytes of all files within a docx or Excel file.")
 
     def exceeded(self, name: str, where: str, what: str, most: int | None = None) -> InputError:
         """The error for something that is beyond the limit of that name, or beyond `most` where that is more.
@@ -135,6 +137,8 @@ def limit(
     digits: int | None = None,
     pages: int | None = None,
     drawing: str | int | None = None,
+    members: int | None = None,
+    unpacked: str | int | None = None,
 ) -> Iterator[Limits]:
     """Changes limits of this process as long as it is open, as `with karat.limit(line="64MB", pages=10000):`.
 

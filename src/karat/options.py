@@ -12,10 +12,13 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import wraps
 from inspect import Parameter, signature
 from numbers import Integral, Real
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 from warnings import warn
 
 from karat.errors import InputError, KeywordError, unknown
+
+if TYPE_CHECKING:
+    from karat.vocabulary import VocabularyLike
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -225,8 +228,9 @@ def language_option() -> Any:
 
 
 def document_language_option() -> Any:
-    """The field `language` of models: what the documents are written in."""
-    return option("english", "Language of the documents, as french.", metavar="LANGUAGE", complete="languages")
+    """The field `language` of models: what the documents are written in; None for what they seem to be in."""
+    help = "Language of the documents, as french. See `karat list languages`."
+    return option(None, help, metavar="LANGUAGE", complete="languages", otherwise="guessed from the texts")
 
 
 def missing_option() -> Any:
@@ -300,6 +304,18 @@ class JoinOptions:
     missing: Missing = missing_option()
     extra: Extra = option(
         "error", "A document of a run that is not in the corpus: an error, or ignored.", values=("error", "ignore")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MatchOptions(JoinOptions):
+    """The same, and what is compared: phrases, or the concepts of a vocabulary that they are."""
+
+    vocabulary: VocabularyLike | None = option(
+        None,
+        "Compare the concepts of this vocabulary, a list of terms or SKOS, instead of strings.",
+        metavar="FILE[,option=value...]",
+        complete="paths",
     )
 
 

@@ -64,6 +64,16 @@ class Matching:
         "how characters that Unicode can write in several ways are compared",
         {"composed": "in one way: NFC, without zero-width characters", "as-is": "as they are given"},
     )
+    segmentation: str = _option(
+        "characters",
+        "how Chinese and Japanese, which have no spaces between words, are cut before the tokenizer",
+        {
+            "characters": "each character is a token",
+            "jieba": "into the words of jieba's dictionary, of Chinese (extra chinese)",
+            "sudachi": "into the shortest units of Sudachi's dictionary, of Japanese (extra japanese)",
+            "none": "they are not: what stands between spaces and marks is one token",
+        },
+    )
     repair: str = _option(
         "none",
         "pieces of tokens that are put together again",
@@ -383,7 +393,8 @@ def _text_of(protocol: Protocol) -> str:
     return ",".join([protocol.name, *changed])
 
 
-FACTS = ("set", "hash", "extra", "karat")  # what a signature says of the data and of the program, beside options
+# What a signature says of the data and of the program, beside options.
+FACTS = ("set", "hash", "extra", "vocabulary", "karat")
 
 
 def option_fields() -> dict[str, tuple[str, Any]]:
@@ -465,7 +476,7 @@ KARAT = Protocol("karat", Matching(), Counting(), "karat's own, the default")
 def _preset(name: str, summary: str, script: str, base: Protocol = KARAT, **options: Any) -> Protocol:
     extra = {"experimental": options.pop("experimental", False), "also": options.pop("also", ())}
     extra["cites"] = (*options.pop("cites", ()), *base.cites)
-    options = {"unicode": "as-is"} | options  # no script looks at Unicode
+    options = {"unicode": "as-is", "segmentation": "none"} | options  # no script looks at Unicode or other scripts
     return replace(change(base, **options), name=name, summary=summary, script=script, **extra)
 
 

@@ -12,10 +12,10 @@ import pytest
 from scipy.stats import entropy
 
 import karat
-from karat.analyses.consistency.vocabulary import read_vocabulary
 from karat.cli import karat as command
 from karat.embed import Vectors
 from karat.errors import InputError
+from karat.formats.vocabulary import read_vocabulary
 from karat.output import render
 from karat.text.abbreviations import abbreviates, explanations
 
@@ -236,8 +236,11 @@ def vocabulary(tmp_path: Path) -> Path:
 
 def test_a_vocabulary_has_a_term_a_line_and_variants_after_tabs(vocabulary: Path) -> None:
     found = read_vocabulary(vocabulary)
-    assert found.terms == ("Neural networks", "Service quality", "Bee")
-    assert found.variants == (("neural nets", "Neural networks"), ("connectionism", "Neural networks"))
+    assert [concept.label() for concept in found.concepts] == ["Neural networks", "Service quality", "Bee"]
+    assert [(label.text, found.shown(number)) for number, label in found.labels() if label.kind != "preferred"] == [
+        ("neural nets", "Neural networks"),
+        ("connectionism", "Neural networks"),
+    ]
 
 
 def test_the_share_in_a_vocabulary_and_what_to_fix_first(vocabulary: Path) -> None:

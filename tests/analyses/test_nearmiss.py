@@ -350,3 +350,26 @@ def test_a_subset_needs_texts() -> None:
     run = karat.Run.of([{"id": "1", "keyphrases": ["net"]}])
     with pytest.raises(InputError, match="the subset absent needs the documents' title or text, and memory has none"):
         karat.nearmiss(corpus, run, subset="absent")
+
+
+# ---------------------------------------------------------------------------------------------- by relation
+
+
+def test_the_nearest_reference_is_chosen_among_those_of_the_relation() -> None:
+    """`deep graph network` shares two words with one reference and holds another, which has one word."""
+    references = ["deep network", "graph"]
+    assert texts(one(references, ["deep graph network"])[1]) == [("deep graph network", "deep network")]
+    found, pairs = one(references, ["deep graph network"], relation="include")
+    assert texts(pairs) == [("deep graph network", "graph")]
+    assert found.found[0].references.near == 1
+    assert {row["class"] for row in found.rows() if row["kind"] == "relation"} == {"include"}
+
+
+def test_relations_add_up_to_all_where_every_pair_counts() -> None:
+    whole = karat.nearmiss(*SYNTHETIC[:2], every=True).found[0].pairs
+    parts = [
+        karat.nearmiss(*SYNTHETIC[:2], every=True, relation=name).found[0].pairs for name in ("include", "overlap")
+    ]
+    rest = karat.nearmiss(*SYNTHETIC[:2], every=True, relation="exact,morph,part-of,reordered,none").found[0].pairs
+    assert sum(parts) + rest == whole
+    assert min(parts) > 0

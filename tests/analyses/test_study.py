@@ -124,3 +124,99 @@ def test_the_command_shows_all_three_tables_in_80_columns(folder: Path) -> None:
 def test_every_format_holds_every_system(found: karat.Study) -> None:
     for form in ("table", "md", "latex", "csv", "json"):
         assert all(name in render(found, form) for name in ("ext", "gen", "paraphrase")), form
+
+
+# ---------------------------------------------------------------------------------------------- another corpus
+
+OTHERS = [
+    {"id": "1", "text": "Deep nets.", "keyphrases": ["deep nets", "Learning"]},  # an id that the first corpus has too
+    {"id": "o2", "text": "Nets learn.", "keyphrases": ["deep nets", "learning"]},
+    {"id": "o3", "text": "Nets and trees.", "keyphrases": ["deep net", "learning", "trees"]},
+]
+NETS = {"1": ["nets"], "o2": ["nets", "x"], "o3": ["nets"]}
+
+
+@pytest.fixture
+def two(folder: Path) -> Path:
+    """The folder with runs for each of two corpora, in folders that are named like them."""
+    (folder / "runs").rename(folder / "old")
+    (folder / "runs").mkdir()
+    (folder / "old").rename(folder / "runs/corpus")
+    lines(folder / "others.jsonl", OTHERS)
+    for name in ("gen", "ext"):
+        lines(folder / f"runs/others/{name}.jsonl", predictions(NETS))
+    return folder
+
+
+def test_the_third_table_may_be_of_another_corpus_with_runs_of_its_own(two: Path) -> None:
+    files = two / "corpus.jsonl", two / "reformulations.jsonl", two / "runs"
+    found = karat.study(*files, shared=two / "others.jsonl", resamples=99, min=0.6, stem=True)
+    rows = {(row["table"], row["corpus"], row.get("system", row.get("version"))): row for row in found.rows()}
+    assert rows[2, "corpus", "ext"]["hooper"] == pytest.approx((1 / 3 + 1) / 2)  # as without another corpus
+    # By stems 1 and o2 are identical and left out; both share two of three references with o3.
+    assert rows[3, "others", "gen"]["pairs"] == 2
+    assert rows[3, "others", "gen"]["hooper"] == pytest.approx((1 + 1 / 2) / 2)
+    assert (rows[1, "others", "original"]["documents"], rows[1, "others", "CP 60 %"]["documents"]) == (3, 3)
+    assert (1, "corpus", "CP 60 %") not in rows
+    shown = karat.render(found)
+    for title in ("generators", "extractors", "Hooper with how alike", "Systems compared by hooper, table 3", "df"):
+        assert title in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_identical_references_measure_and_stems_make_other_pairs(two: Path) -> None:
+    files = two / "corpus.jsonl", None, two / "runs"
+
+    def pairs(**options: Any) -> int:
+        return len(karat.study(*files, shared=two / "others.jsonl", resamples=9, **options).mined)
+
+    assert [pairs(min=0.6), pairs(min=0.6, identical="keep")] == [0, 1]
+    assert [pairs(min=0.6, stem=True), pairs(min=0.6, stem=True, identical="keep")] == [2, 3]
+    assert [pairs(min=0.3), pairs(min=0.3, measure="max")] == [0, 2]
+
+
+def test_several_corpora_are_groups_of_the_third_table(two: Path) -> None:
+    french = [{**each, "id": f"f{n}", "text": "Des réseaux."} for n, each in enumerate(OTHERS)]
+    lines(two / "french.jsonl", french)
+    lines(two / "runs/french/gen.jsonl", predictions({f"f{n}": ["réseau"] for n in range(3)}))
+    given = two / "corpus.jsonl", None, two / "runs"
+    both = [two / "others.jsonl", two / "french.jsonl"]
+    found = karat.study(*given, shared=both, stem=True, min=0.6, language="french=french", resamples=9)
+    assert [(each.corpus, len(each.mined)) for each in found.shared] == [("others", 2), ("french", 2)]
+    shown = karat.render(found)
+    assert "others, generators" in shown
+    assert "french, extractors" in shown  # by French stems réseau is in a text about réseaux
+    english = karat.study(*given, shared=both, stem=True, min=0.6, resamples=9)
+    assert "french, generators" in karat.render(english)
+    with pytest.raises(karat.InputError, match="unknown corpus 'frensh'"):
+        karat.study(*given, shared=both, language="frensh=french", resamples=9)
+    with pytest.raises(karat.InputError, match="two corpora of the third table are called others"):
+        karat.study(*given, shared=[two / "others.jsonl"] * 2, resamples=9)
+
+
+def test_what_systems_have_on_each_pair_is_written_by_table(two: Path) -> None:
+    asked = ("corpus.jsonl", "runs", "--reformulations", "reformulations.jsonl", "--shared", "others.jsonl")
+    options = ("--min", "0.6", "--stem", "--resamples", "99", "--pairs-out", "values.jsonl")
+    subprocess.run([*program(), "pairs", "tables", *asked, *options], cwd=two, capture_output=True, check=True)
+    rows = [json.loads(line) for line in (two / "values.jsonl").read_text().splitlines()]
+    assert {(row["table"], row["corpus"], row["system"]) for row in rows} == {
+        (2, "corpus", "ext"),
+        (2, "corpus", "gen"),
+        (3, "others", "ext"),
+        (3, "others", "gen"),
+    }
+    assert [row["method"] for row in rows if row["table"] == 2] == ["paraphrase"] * 4
+
+
+def test_tfidf_with_other_document_frequencies_for_reformulations_is_noted(tmp_path: Path) -> None:
+    demo = Path(karat.__file__).parent / "demo"
+    documents, made = karat.read(demo / "corpus.jsonl"), karat.read(demo / "paraphrases.jsonl")
+    everything = karat.Corpus.of([*documents, *made])
+    notes = []
+    for frequencies in (everything, None):
+        runs = [karat.predict(each, "tfidf", 20, frequencies=frequencies) for each in (documents, made)]
+        both = karat.Run.of([*runs[0], *runs[1]], "tfidf")
+        notes.append(karat.study(documents, demo / "paraphrases.jsonl", both, length=0.5, resamples=9).notes)
+    said = [[note for note in each if "different document frequencies" in note] for each in notes]
+    assert [len(each) for each in said] == [0, 1]
+    assert said[1][0].startswith("tfidf: its scores show that documents and reformulations were weighed")

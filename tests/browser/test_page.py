@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-import tarfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,32 +10,13 @@ import pytest
 
 import karat
 from karat.inert import inert, neutral
+from tests.browser.conftest import Open, choose, faults_of, one, texts, until
 from tests.output.nasty import ATTACKS, HOSTILE_CORPUS, HOSTILE_RUNS, LONG, NASTY, corpus, hostile_folder, runs
-from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.browser
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SYNTHETIC = [str(GOLDEN / f"synthetic.{name}.jsonl") for name in ("corpus", "alpha", "beta")]
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--hide-scrollbars",
-)
-# Kept before anything of the page runs, so that nothing it does is missed.
-WATCH = """
-window.seen = [];
-document.addEventListener('securitypolicyviolation', (event) => seen.push(event.violatedDirective));
-addEventListener('error', (event) => seen.push(event.message));
-addEventListener('unhandledrejection', (event) => seen.push(String(event.reason)));
-window.alert = (text) => seen.push('alert ' + text);
-"""
-Open = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -79,80 +56,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     karat.report(karat.Corpus.of(documents, name="many"), *systems, resamples=50).save(path)
     return path
-
-
-@pytest.fixture(scope="module")
-def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[bool], Any]]:
-    """One browser with scripts and one without, started when first asked for."""
-    from selenium.webdriver import Chrome, ChromeOptions, ChromeService
-
-    started: dict[bool, Any] = {}
-
-    def browser(scripts: bool) -> Any:
-        if scripts not in started:
-            options = ChromeOptions()
-            options.binary_location = str(shutil.which("chromium"))
-            for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-                options.add_argument(flag)
-            if not scripts:
-                options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
-            options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-            started[scripts] = Chrome(options=options, service=ChromeService(str(shutil.which("chromedriver"))))
-            started[scripts].set_script_timeout(PATIENCE)
-            started[scripts].execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
-        return started[scripts]
-
-    yield browser
-    for each in started.values():
-        each.quit()
-
-
-@pytest.fixture
-def opened(start: Callable[[bool], Any]) -> Open:
-    """Opens a page at a width and in a theme; comes back when its documents can be looked through."""
-
-    def at(path: Path, width: int = 1280, theme: str = "light", scripts: bool = True, address: str = "") -> Any:
-        found = start(scripts)
-        size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
-        found.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        wishes = {
-            "prefers-color-scheme": theme,
-            "prefers-reduced-motion": "reduce",
-        }  # no smooth scrolling below a click
-        features = [{"name": name, "value": value} for name, value in wishes.items()]
-        found.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        found.get("about:blank")
-        found.get_log("browser")
-        found.get(path.as_uri() + address)
-        if scripts:
-            until(found, "return document.querySelector('.view article') !== null")
-        return found
-
-    return at
-
-
-def until(found: Any, script: str) -> Any:
-    """What a script gives as soon as it is true."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    return WebDriverWait(found, PATIENCE, 0.02).until(lambda _: found.execute_script(script))
-
-
-def one(found: Any, selector: str) -> Any:
-    return found.find_element("css selector", selector)
-
-
-def texts(found: Any, selector: str) -> list[str]:
-    script = "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)"
-    return list(found.execute_script(script, selector))
-
-
-def choose(found: Any, name: str, value: str) -> None:
-    """Chooses an option of the field that is named so, as a person does."""
-    from selenium.webdriver.support.ui import Select
-
-    field = found.find_element("xpath", f"//div[@class='controls']//label[starts-with(., '{name}')]/select")
-    Select(field).select_by_visible_text(value)
 
 
 def test_the_page_opens_from_disk_and_does_nothing_that_it_may_not(
@@ -444,26 +347,91 @@ def test_without_scripts_the_most_instructive_documents_stand_there(synthetic: P
     assert found.find_element("css selector", "figure svg").is_displayed()
 
 
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The source of axe-core, fetched by npm for these tests alone."""
-    folder = tmp_path_factory.mktemp("axe")
-    subprocess.run(["npm", "pack", "--silent", "axe-core"], cwd=folder, check=True, capture_output=True)
-    with tarfile.open(next(folder.glob("*.tgz"))) as packed:
-        source = packed.extractfile("package/axe.min.js")
-        assert source is not None
-        return source.read().decode()
-
-
 @pytest.mark.npm
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1280])
 def test_axe_finds_no_fault(theme: str, width: int, nasty: Path, synthetic: Path, axe: str, opened: Open) -> None:
     for path in (nasty, synthetic):
         found = opened(path, width=width, theme=theme)
-        found.execute_script("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-        found.execute_script(axe)
-        script = "const done = arguments[0]; axe.run(document).then((found) => done(found.violations))"
-        faults = found.execute_async_script(script)
-        told = [(fault["id"], fault["impact"], [node["html"][:200] for node in fault["nodes"][:3]]) for fault in faults]
-        assert told == []
+        assert faults_of(found, axe) == []
+
+
+def test_a_filtered_list_has_an_address_and_is_as_it_was_when_the_page_is_loaded_again(
+    synthetic: Path, opened: Open
+) -> None:
+    found = opened(synthetic)
+    assert not one(found, ".link").is_displayed()
+    choose(found, "System", "synthetic.beta")
+    choose(found, "Order", "worst first")
+    choose(found, "Missed references", "unseen (U)")
+    until(found, "return / of 400$/.test(document.querySelector('.status').textContent)")
+    listed, told = texts(found, ".row .who"), one(found, ".status").text
+    address = found.execute_script("return document.querySelector('.link').hash")
+    assert address.startswith("#list/synthetic.corpus/")
+    one(found, ".row").click()
+    until(found, "return location.hash.startsWith('#doc/')")
+    found.refresh()
+    until(found, "return document.querySelector('.view article') !== null")
+    assert (texts(found, ".row .who"), one(found, ".status").text) == (listed, told)
+    again = opened(synthetic)
+    assert one(again, ".status").text == "400 documents"
+    again = opened(synthetic, address=address)
+    assert (texts(again, ".row .who"), one(again, ".status").text) == (listed, told)
+    shown = (
+        "return [...document.querySelectorAll('.controls select')].map((each) => each.selectedOptions[0].textContent)"
+    )
+    assert {"synthetic.beta", "worst first", "unseen (U)"} <= set(again.execute_script(shown))
+
+
+def test_the_address_of_a_search_and_of_the_documents_of_a_number_lead_there(synthetic: Path, opened: Open) -> None:
+    found = opened(synthetic)
+    one(found, "input[type=search]").send_keys("We compress")
+    until(found, "return / found$/.test(document.querySelector('.status').textContent)")
+    told, address = one(found, ".status").text, found.execute_script("return document.querySelector('.link').hash")
+    again = opened(synthetic, address=address)
+    until(again, f"return document.querySelector('.status').textContent === '{told}'")
+    one(again, "#mistakes a.leads").click()
+    until(again, "return / of 400$/.test(document.querySelector('.status').textContent)")
+    told, address = one(again, ".status").text, again.execute_script("return document.querySelector('.link').hash")
+    where = one(again, ".only span").text
+    once_more = opened(synthetic, address=address)
+    assert (one(once_more, ".status").text, one(once_more, ".only span").text) == (told, where)
+
+
+def test_an_address_that_is_none_of_the_page_s_own_changes_nothing(synthetic: Path, opened: Open) -> None:
+    for address in (
+        "#list/other/x",
+        "#list/synthetic.corpus/order%3Dnone%26system%3Dnobody%26led%3D99999",
+        "#list/%zz/a",
+    ):
+        found = opened(synthetic, address=address)
+        assert one(found, ".status").text == "400 documents"
+        assert found.execute_script("return window.seen") == []
+
+
+def test_a_key_shows_all_keys_and_another_leads_to_the_search(synthetic: Path, opened: Open) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    found = opened(synthetic)
+    panel = one(found, "dialog.keys")
+    assert not panel.is_displayed()
+    one(found, "body").send_keys("?")
+    until(found, "return document.querySelector('dialog.keys').open")
+    assert "next document" in panel.text
+    panel.send_keys(Keys.ESCAPE)
+    until(found, "return !document.querySelector('dialog.keys').open")
+    one(found, "body").send_keys("/")
+    until(found, "return document.activeElement === document.querySelector('input[type=search]')")
+    assert one(found, "input[type=search]").get_attribute("value") == ""
+    found.execute_script("document.activeElement.blur()")
+    found.find_element("xpath", "//button[starts-with(., 'Keys')]").click()
+    until(found, "return document.querySelector('dialog.keys').open")
+
+
+@pytest.mark.npm
+def test_axe_finds_no_fault_in_the_keys_and_a_filtered_list(synthetic: Path, axe: str, opened: Open) -> None:
+    found = opened(synthetic)
+    choose(found, "Order", "worst first")
+    one(found, "body").send_keys("?")
+    until(found, "return document.querySelector('dialog.keys').open")
+    assert faults_of(found, axe) == []

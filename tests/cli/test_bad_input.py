@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import karat
+from karat.formats.folder import RECORDS
+from karat.formats.texts import SUFFIXES
 from karat.protocol import PRESETS
 from tests.forked import program
 from tests.waiting import PATIENCE, until
@@ -166,7 +168,14 @@ def test_a_directory_given_for_a_file_is_named(folder: Path, arguments: Sequence
 
 
 @pytest.mark.parametrize(
-    ("arguments", "what"), [(("things", "run.jsonl"), "corpus"), (("corpus.jsonl", "things"), "run")]
+    ("arguments", "what"),
+    [
+        (
+            ("things", "run.jsonl"),
+            f"no documents there (files that end in {', '.join((*SUFFIXES, *RECORDS))} are looked for)",
+        ),
+        (("corpus.jsonl", "things"), "no known format of a run (files photo.jpg); name it with --from"),
+    ],
 )
 def test_a_folder_of_no_known_kind_is_named(folder: Path, arguments: Sequence[str], what: str) -> None:
     (folder / "things").mkdir()
@@ -174,7 +183,7 @@ def test_a_folder_of_no_known_kind_is_named(folder: Path, arguments: Sequence[st
 
     said = refusal(folder, "score", *arguments)
 
-    assert said == f"karat: things: no known format of a {what} (files photo.jpg); name it with --from"
+    assert said == f"karat: things: {what}"
 
 
 def test_lines_of_no_known_fields_are_named(folder: Path) -> None:
@@ -624,7 +633,7 @@ def test_an_audit_is_of_one_metric(folder: Path) -> None:
 def test_a_format_that_cannot_be_written_as_a_run_names_those_that_can(folder: Path) -> None:
     said = refusal(folder, "run", "convert", "run.jsonl", "--to", "ldkp", "-o", "out.jsonl")
 
-    assert said.startswith("karat: the format ldkp cannot be written as a run (known: karat, csv, parquet, chan,")
+    assert said.startswith("karat: the format ldkp cannot be written as a run (known: karat, csv, parquet, xlsx, chan,")
     assert "ldkp" not in said.partition("known:")[2]
 
 

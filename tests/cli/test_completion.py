@@ -15,7 +15,8 @@ from click.shell_completion import CompletionItem
 from karat.cli import completion
 from karat.cli import karat as command
 from karat.formats import FORMATS
-from karat.protocol import LANGUAGES, PRESETS
+from karat.protocol import PRESETS
+from karat.text.languages import LANGUAGES
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-c", "from karat.cli import main; main()"]
@@ -66,7 +67,7 @@ def test_after_a_comma_come_the_values_that_would_change_the_protocol() -> None:
 def test_languages_are_offered_once_a_stemmer_is_asked_for() -> None:
     assert offered(completion.protocols, "karat,stem") == ["karat,stemmer=none"]
     assert offered(completion.protocols, "karat,stemmer=fr") == ["karat,stemmer=french"]
-    assert offered(completion.languages, "") == LANGUAGES
+    assert offered(completion.languages, "") == list(LANGUAGES)
     assert offered(completion.languages, "ger") == ["german"]
 
 

@@ -19,7 +19,21 @@ from karat.formats import files
 CORPUS = '{"id": "d1", "text": "A swarm of bees.", "keyphrases": ["swarm"]}\n'
 RUN = '{"id": "d1", "keyphrases": ["swarm", "nest"]}\n'
 HELP = ["-h", "--help"]  # click keeps the flag of the help that it makes first
-WRITTEN = {"output", "figures", "review", "all_pairs", "answers"}  # what is written need not be there
+WRITTEN = {
+    "output",
+    "figures",
+    "review",
+    "all_pairs",
+    "answers",
+    "learn",
+    "pairs_out",
+    "accepted",
+    "adjudicate",
+    "resolved",
+    "scores",
+    "rankings",
+    "keep_runs",
+}  # what is written need not be there
 
 
 def leaves(group: click.Group, name: str = "") -> Iterator[tuple[str, click.Command]]:
@@ -81,6 +95,8 @@ LATE = [
     ("score corpus.jsonl run.jsonl -m f1@5 -m soft_f,score=file:no.csv", "no.csv"),
     ("compare corpus.jsonl --runs no", "no"),
     ("nearmiss corpus.jsonl run.jsonl --score file:no.csv", "no.csv"),
+    ("nearmiss corpus.jsonl run.jsonl --score placed:no.json", "no.json"),
+    ("score corpus.jsonl run.jsonl -m soft_f,score=placed:no.json", "no.json"),
     ("nearmiss corpus.jsonl run.jsonl --score cosine,model=vectors:no.vec", "no.vec"),
     ("describe corpus.jsonl run.jsonl --train no.jsonl", "no.jsonl"),
     ("consistency run.jsonl --vocabulary no.txt", "no.txt"),

@@ -47,6 +47,35 @@ def test_the_file_of_pairs_is_compressed_if_its_name_says_so(folder: Path) -> No
     assert len(gzip.decompress((folder / "pairs.jsonl.gz").read_bytes()).splitlines()) == 2
 
 
+HEADER = "id,prediction,reference,relation,location,direction,complexity,words,similarity"
+
+
+def test_a_table_of_pairs_has_their_classes(folder: Path) -> None:
+    """By hand: bee swarm holds swarm, its head; of swarms of bees, the longer phrase, it holds the head, bees."""
+    files = ("corpus.jsonl", "run.jsonl", "other.jsonl")
+    done = karat("nearmiss", *files, "--all-pairs", "pairs.csv", "-q", cwd=folder)
+    assert done.returncode == 0, done.stderr.decode()
+    assert (folder / "pairs.csv").read_text().splitlines() == [
+        HEADER,
+        "d1,swarm,bee swarm,part-of,head,shorter,simple,noun-noun,0.5",
+        "d1,swarms of bees,bee swarm,overlap,head,longer,simple,noun-noun,0.6666666667",
+    ]
+    karat("nearmiss", *files, "--all-pairs", "pairs.tsv.gz", "-q", cwd=folder)
+    tabs = gzip.decompress((folder / "pairs.tsv.gz").read_bytes()).decode().splitlines()
+    assert tabs[0] == HEADER.replace(",", "\t")
+    assert len(tabs) == 3
+
+
+def test_only_pairs_of_a_relation_are_counted_and_written(folder: Path) -> None:
+    flags = ("--relation", "include,part-of", "--all-pairs", "pairs.csv", "-f", "json")
+    found = json.loads(karat("nearmiss", "corpus.jsonl", "run.jsonl", *flags, cwd=folder).stdout)
+    [summary] = found["summary"]
+    assert (summary["pairs"], summary["near_predictions"], found["options"]["relation"]) == (1, 1, "include,part-of")
+    assert [line.split(",")[1] for line in (folder / "pairs.csv").read_text().splitlines()] == ["prediction", "swarm"]
+    shown = karat("nearmiss", "corpus.jsonl", "run.jsonl", *flags[:2], cwd=folder).stdout.decode()
+    assert "of the relation include or part-of to it; each prediction" in " ".join(shown.split())
+
+
 def test_the_pairs_that_a_file_scores_are_scored_by_it(folder: Path) -> None:
     scores = [("swarm", 0.25), ("swarms of bees", 1.0)]
     lines = [{"prediction": prediction, "reference": "bee swarm", "score": score} for prediction, score in scores]
@@ -80,6 +109,9 @@ def test_the_bytes_are_the_same_on_several_processes_and_in_a_file(tmp_path: Pat
             "-o x.karat: this verb writes no .karat file; choose another suffix (known: .md, .html, .tex",
         ),
         (["-o", "x.doc"], ".doc is the suffix of no format (known: .md, .html, .tex, .typ, .csv, .json, .txt)"),
+        (["--relation", "includes"], "unknown relation 'includes'; did you mean 'include'?"),
+        (["--relation", "include,"], "unknown relation ''"),
+        (["--all-pairs", "pairs.parquet"], "near misses are written as JSON lines, or as a table to .csv or .tsv"),
         (["--all-pairs", "nowhere/pairs.jsonl"], "nowhere: there is no such folder"),
         (["--all-pairs", "."], ".: is a directory, not a file"),
         (["--protocol", "karat,stemer=none"], "did you mean 'stemmer'?"),

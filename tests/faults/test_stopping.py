@@ -32,6 +32,7 @@ COMMANDS = {
     "convert to a file": "corpus convert corpus.jsonl -o out.csv",
     "convert to two files": "corpus convert corpus.jsonl --to chan --lossy -o out.src.txt+out.trg.txt",
     "convert to a folder": "corpus convert corpus.jsonl --to inspec --lossy -o folder",
+    "annotate": "annotate sheets corpus.jsonl run.jsonl --task set --annotators 2 -o study",
     "train": "train kea corpus.jsonl -o out.json.gz",
 }
 

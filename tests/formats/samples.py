@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import pyarrow
+import xlsxwriter
 import zstandard
 from pyarrow import parquet
 
 from karat.formats.head import Role
+from tests.folders import docx_of, html_of
+from tests.models.papers import pdf_of
 
 Records = list[dict[str, Any]]
 BOTH: tuple[Role, ...] = ("corpus", "run")
@@ -268,6 +273,66 @@ PAPER = b"Swarms of Honey Bees\nAnn Author and Bob Writer\nABSTRACT\nBees are a 
 TEXT, KEYS = "Swarms of bees.\nA naïve swarm leaves the hive.\n".encode(), b"swarm\nhoney bees\n"
 
 
+# ---------------------------------------------------------------------------------------------- catalogues
+
+CATALOGUE_TABLE = """\
+DOI;Titre;Résumé;Mots-clés;Année
+10.1234/a;Essaims d'abeilles;Un essaim quitte la ruche.;abeilles | essaim;2020
+10.1234/b;Guêpes;"Les guêpes; elles bâtissent.";nids | guêpes;2021
+""".encode()
+BIBTEX = rb"""% a library
+@string{journal = "Journal of " # {Bees}}
+@article{swarm20,
+  author = {Ann Apis and {The Bee Group}},
+  title = {{S}warms of na{\"\i}ve bees},
+  journal = journal,
+  abstract = "A swarm leaves the hive \& is {\'e}lan.",
+  keywords = {honey bees, swarm},
+  year = 2020
+}
+@comment{jabref-meta: grouping}
+@book(nests21, title = {Nests}, keywords = {Nests, paper; wasps;},)
+"""
+END = "ER  - "
+RIS = f"""\
+TY  - JOUR
+TI  - Swarms of naïve bees
+AB  - A swarm leaves the hive
+ and is brave.
+KW  - honey bees
+KW  - swarm
+DO  - 10.1234/a
+{END}
+
+TY  - BOOK
+T1  - Nests
+N2  - Paper wasps build nests.
+KW  - nests; wasps
+DO  - 10.1234/b
+{END}
+""".encode()
+JSONLD = """\
+{"@context": "https://schema.org", "@graph": [
+ {"@type": "ScholarlyArticle", "@id": "https://doi.org/10.1234/a", "identifier": "10.1234/a", "name": "Swarms",
+  "abstract": "A naïve swarm.",
+  "keywords": ["bees", {"@type": "DefinedTerm", "@id": "http://x.org/1", "name": "swarm"}]},
+ {"@type": "CreativeWork", "identifier": {"@type": "PropertyValue", "value": 7}, "name": "Nests", "keywords": "a, b"}
+]}
+""".encode()
+
+
+def excel(rows: Iterable[Iterable[Any]]) -> bytes:
+    """An Excel file with one sheet, the same bytes each time."""
+    made = io.BytesIO()
+    book = xlsxwriter.Workbook(made, {"in_memory": True})
+    book.set_properties({"created": datetime(2020, 1, 1)})
+    sheet = book.add_worksheet("Titel")
+    for number, row in enumerate(rows):
+        sheet.write_row(number, 0, row)
+    book.close()
+    return made.getvalue()
+
+
 # ---------------------------------------------------------------------------------------------- samples
 
 ROWS: Records = [
@@ -324,6 +389,19 @@ SAMPLES = (
     Sample("csv", "csv", {"corpus.csv": DOCUMENT_TABLE.encode()}, roles=("corpus",)),
     Sample("csv .gz", "csv", {"corpus.csv.gz": gzipped(DOCUMENT_TABLE.encode())}, roles=("corpus",)),
     Sample("tsv", "csv", {"run.tsv": RUN_TABLE.encode()}, roles=("run",)),
+    Sample("xlsx", "xlsx", {"corpus.xlsx": excel(csv.reader(io.StringIO(DOCUMENT_TABLE)))}, roles=("corpus",)),
+    Sample(
+        "xlsx run", "xlsx", {"run.xlsx": excel([["id", "keyphrases", "scores"], [7, "a;b", "0.9;0.5"]])}, roles=("run",)
+    ),
+    Sample("table", "table", {"catalogue.csv": CATALOGUE_TABLE}),
+    Sample(
+        "table xlsx",
+        "table",
+        {"t.xlsx": excel([["Id", "Title", "Abstract", "Subjects"], [7, "Bees", "A swarm.", "bees, swarms, hives"]])},
+    ),
+    Sample("bibtex", "bibtex", {"library.bib": BIBTEX}),
+    Sample("ris", "ris", {"export.ris": RIS}),
+    Sample("jsonld", "jsonld", {"works.jsonld": JSONLD}),
     Sample("parquet", "parquet", {"corpus.parquet": parquet_table(ROWS)}),
     Sample("chan corpus", "chan", {"src.txt": SOURCE, "trg.txt": TARGET}, "{}/src.txt+{}/trg.txt", ("corpus",)),
     Sample("chan run", "chan", {"pred.txt": PREDICTED}, roles=("run",)),
@@ -400,6 +478,19 @@ SAMPLES = (
         {"answers.final": ANSWERS, "test/C-1.txt.final": PAPER, "test/H-12.txt.final": PAPER},
         "{}/test+{}/answers.final",
         ("corpus",),
+    ),
+    Sample(
+        "folder of documents",
+        "folder",
+        {
+            "a.md": b"# Swarms\nOf bees.\n",
+            "a.key": KEYS,
+            "b.html": html_of("Nests", ["Wasps build nests."]),
+            "b.tsv": b"<http://x.org/1>\tnests\n",
+            "sub/c.docx": docx_of("Ants", ["Ants walk."]),
+            "sub/d.pdf": pdf_of([["On Moths", "Moths fly at night."]]),
+        },
+        roles=("corpus",),
     ),
     Sample("folder", "folder", {"a.txt": TEXT, "a.key": KEYS, "b.txt": TEXT, "b.key": KEYS}),
     Sample(

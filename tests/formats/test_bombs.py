@@ -8,7 +8,16 @@ import pytest
 
 from tests.bombs import BOMBS, Bomb, explode
 
-QUICK = ("line.jsonl.zst", "second.jsonl.gz", "levels.jsonl", "digits.jsonl", "laughs.xml", "pages.pdf", "drawn.pdf")
+QUICK = (
+    "line.jsonl.zst",
+    "second.jsonl.gz",
+    "levels.jsonl",
+    "digits.jsonl",
+    "laughs.xml",
+    "pages.pdf",
+    "drawn.pdf",
+    "words.docx",
+)
 
 
 @pytest.mark.parametrize("bomb", [each for each in BOMBS if each.name in QUICK], ids=lambda each: each.name)

@@ -97,7 +97,7 @@ def test_texts_alone_are_a_corpus_without_references(tmp_path: Path) -> None:
     path = apart(tmp_path) / "docsutf8"
 
     assert documents(path) == [Document(id="1", text=TEXT), Document(id="10", text=TEXT)]
-    assert not fits(path)
+    assert fits(path)
 
 
 def test_a_byte_order_mark_is_no_text_and_hidden_files_are_not_read(tmp_path: Path) -> None:

@@ -12,16 +12,15 @@ from typing import Any
 
 import karat
 import karat.models.all  # before any model by itself: models are listed in the order of their registration
-from karat.analyses.consistency.vocabulary import read_vocabulary
 from karat.embed import embedder
 from karat.embed.cache import Cache
 from karat.embed.model import read_model
-from karat.formats import FORMATS
+from karat.formats import FORMATS, docx, html, pdf
 from karat.formats.human import read_judged
 from karat.formats.pairs import read_pairs
-from karat.formats.pdf import title_and_text
 from karat.formats.reported import read_reported
 from karat.formats.reviews import read_accepted
+from karat.formats.vocabulary import read_vocabulary
 from karat.llm.ask import read_prompt
 from karat.llm.client import Usage, read_key
 from karat.llm.store import Store
@@ -115,15 +114,18 @@ def _read_run(path: str, how: dict[str, str]) -> None:
 
 
 def _documents(path: str, how: dict[str, str]) -> None:
-    list(documents_at(path).corpus)
+    list(documents_at(path))
 
 
 def _predicted(path: str, how: dict[str, str]) -> None:
     karat.predict(path, "multipartiterank", n=3)
 
 
-def _pdf(path: str, how: dict[str, str]) -> None:
-    title_and_text(Path(path).read_bytes() if Path(path).is_file() else b"")
+def _office(path: str, how: dict[str, str]) -> None:
+    content = Path(path).read_bytes() if Path(path).is_file() else b""
+    attempt(
+        *(lambda read=read: read(content) for read in (pdf.title_and_text, docx.title_and_text, html.title_and_text))
+    )
 
 
 # ---------------------------------------------------------------------------------------------- results
@@ -272,9 +274,47 @@ def _human(path: str, how: dict[str, str]) -> None:
     attempt(found.as_dict, lambda: karat.render(found, "md"))
 
 
+def _wide(path: str, how: dict[str, str]) -> None:
+    read_judged(path, scale=(0.0, 4.0))
+    found = karat.human(path, metrics=["overlap"], combine="both", learn=True, **SMALL)  # type: ignore[arg-type]
+    attempt(found.as_dict, lambda: karat.render(found, "md"))
+
+
+def _weights(path: str, how: dict[str, str]) -> None:
+    find(f"placed:{path}")
+    attempt(
+        lambda: karat.score(corpus(), run(), metrics=[f"soft_f,score=placed:{path}"]),
+        lambda: karat.human(
+            [{"prediction": "a", "reference": "a b", "x": 1}, {"prediction": "b", "reference": "a b", "x": 2}],
+            metrics=[f"placed:{path}"],
+            **SMALL,  # type: ignore[arg-type]
+        ),
+    )
+
+
 def _pairs(path: str, how: dict[str, str]) -> None:
     read_pairs(path)
     found = karat.homogeneity(corpus(), path, run(), **SMALL)  # type: ignore[arg-type]
+    attempt(found.as_dict, lambda: karat.render(found, "md"))
+
+
+def _searched(path: str, how: dict[str, str]) -> None:
+    _retrieval(queries=path)
+
+
+def _qrels(path: str, how: dict[str, str]) -> None:
+    _retrieval(qrels=path)
+
+
+def _ranking(path: str, how: dict[str, str]) -> None:
+    _retrieval(rankings={"x": path})
+
+
+def _retrieval(**changed: Any) -> None:
+    """A search of the small corpus, with one of its files damaged."""
+    queries = {f"q{n}": "fuzzy index" for n in range(4)}
+    given: dict[str, Any] = {"queries": queries, "qrels": {"q0": {"s000": 1}, "q1": {"s001": 2}}} | changed
+    found = karat.retrieval(corpus(), given.pop("queries"), given.pop("qrels"), run(), **given, **SMALL)  # type: ignore[arg-type]
     attempt(found.as_dict, lambda: karat.render(found, "md"))
 
 
@@ -285,6 +325,23 @@ def _reviews(path: str, how: dict[str, str]) -> None:
     )
 
 
+def _gathered(path: str, how: dict[str, str]) -> None:
+    found = karat.gather_homogeneity(path)
+    attempt(found.as_dict, lambda: karat.render(found, "table"), lambda: karat.render(found, "csv"))
+
+
+def _annotations(path: str, how: dict[str, str]) -> None:
+    found = karat.collect_annotations(Path(path).with_name("study.json"), path)
+    scored = found.study.task in ("set", "pair")
+    attempt(
+        found.as_dict,
+        lambda: karat.render(found, "md"),
+        found.adjudication,
+        found.scores if scored else found.accepted,
+        *([found.resolved] if scored else []),
+    )
+
+
 def _reformulations(path: str, how: dict[str, str]) -> None:
     found = karat.filter_reformulations(corpus(), path)
     attempt(found.as_dict, lambda: karat.render(found, "table"))
@@ -292,7 +349,13 @@ def _reformulations(path: str, how: dict[str, str]) -> None:
 
 def _vocabulary(path: str, how: dict[str, str]) -> None:
     read_vocabulary(path)
-    karat.render(karat.consistency(run(), vocabulary=path), "md")
+    attempt(
+        lambda: karat.render(karat.consistency(run(), vocabulary=path), "md"),
+        lambda: karat.render(karat.show_vocabulary(path), "latex"),
+        lambda: karat.render(karat.map_concepts(run(), vocabulary=f"{path},similar=0.8"), "html"),
+        lambda: karat.render(karat.concepts(corpus(), run(), vocabulary=path, missing="empty"), "typst"),
+        lambda: karat.score(corpus(), run(), metrics=["f1@5", "hier_f@5"], vocabulary=path, missing="empty"),
+    )
 
 
 def _prompt(path: str, how: dict[str, str]) -> None:
@@ -309,7 +372,7 @@ READERS = {
     "run": Reader("samples", _read_run, share=14),
     "documents": Reader("documents", _documents),
     "predict": Reader("documents", _predicted),
-    "pdf": Reader("documents", _pdf),
+    "pdf": Reader("documents", _office),
     "results": Reader("results", _results, share=10),
     "compare": Reader("results", _compared, share=4),
     "check": Reader("results", _checked, share=5),
@@ -327,10 +390,17 @@ READERS = {
     "figures": Reader("figures", _figures, share=4),
     "sets": Reader("sets", _human, share=4),
     "judged": Reader("judged", _human, share=3),
+    "wide": Reader("wide", _wide, share=3),
+    "weights": Reader("weights", _weights, share=3),
     "pairs": Reader("pairs", _pairs, share=4),
+    "queries": Reader("queries", _searched, share=3),
+    "qrels": Reader("qrels", _qrels, share=3),
+    "ranking": Reader("ranking", _ranking, share=3),
+    "annotations": Reader("annotations", _annotations, share=5),
     "reviews": Reader("reviews", _reviews, share=4),
+    "homogeneity": Reader("homogeneity", _gathered, share=3),
     "reformulations": Reader("reformulations", _reformulations, share=3),
-    "vocabulary": Reader("vocabulary", _vocabulary),
+    "vocabulary": Reader("vocabulary", _vocabulary, share=6),
     "prompt": Reader("prompt", _prompt),
     "key": Reader("key", lambda path, how: read_key(path), share=1),
 }

@@ -12,6 +12,7 @@ from functools import cache
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -22,6 +23,8 @@ from karat.embed.cache import Cache
 from karat.llm.client import Answer, Usage
 from karat.llm.store import Question, Store
 from karat.models.train import train
+from karat.similarity.placed import Weights
+from tests.folders import docx_of, html_of
 from tests.formats.samples import gzipped, json_lines, json_list, parquet_table, zstandardised
 from tests.fuzz.case import Files
 from tests.models.papers import pdf_of
@@ -54,6 +57,9 @@ SCORES: list[dict[str, object]] = [
     {"prediction": "index", "reference": "adaptive cluster", "score": 1},
 ]
 PAIRS: list[dict[str, object]] = [{"a": f"s{n:03}", "b": f"s{n + 1:03}", "jaccard": 0.25} for n in range(7)]
+QUERIES: list[dict[str, object]] = [{"id": f"q{n}", "text": f"fuzzy index {n} of graphs"} for n in range(4)]
+QRELS = "".join(f"q{n} 0 s{n + m:03} {m}\n" for n in range(4) for m in range(3)).encode()
+RANKING = "".join(f"q{n} Q0 s{m:03} {m + 1} {9 - m}.5 x\n" for n in range(4) for m in range(3)).encode()
 SETS: list[dict[str, object]] = [
     {"id": f"s{n:03}", "system": system, "annotator": who, "score": (n * 7 + len(who) + len(system)) % 5 / 4}
     for n in range(8)
@@ -294,12 +300,113 @@ def documents() -> tuple[Files, ...]:
             "d.csv": b"id,text\n1,Neural networks learn.\n",
         },
         {"corpus.jsonl": CORPUS},
+        {"a.docx": docx_of("Libraries", [TEXT])},
+        {"a.html": html_of("Libraries", [TEXT])},
+        {
+            "a.docx": docx_of("Libraries", [TEXT]),
+            "a.key": b"libraries\n",
+            "b.html": html_of("Libraries", [TEXT]),
+            "b.tsv": b"<http://x.org/1>\tlibraries\n",
+            "c.pdf": pdfs()[0]["a.pdf"],
+            "sub/d.md": b"# Libraries\n" + text,
+        },
     )
+
+
+@cache
+def homogeneity() -> tuple[Files, ...]:
+    """A result of `karat homogeneity`, as it is written in JSON."""
+    documents: list[dict[str, Any]] = [
+        {"id": f"d{n}", "text": "Neural networks learn.", "keyphrases": ["nets"]} for n in range(3)
+    ]
+    run: list[dict[str, Any]] = [{"id": f"d{n}", "keyphrases": ["nets", f"learning {n}"]} for n in range(3)]
+    pairs = [{"a": "d0", "b": "d1"}, {"a": "d1", "b": "d2"}]
+    found = karat.homogeneity(documents, pairs, run, resamples=9)
+    return ({"homogeneity.json": karat.render(found, "json").encode()},)
 
 
 def key_of(texts: tuple[str, ...]) -> str:
     """A name for some texts."""
     return blake2b("\0".join(texts).encode(), digest_size=4).hexdigest()
+
+
+TURTLE = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix : <http://example.org/> .
+:index a skos:Concept ; skos:prefLabel "index"@en, "Index"@de ; skos:altLabel "indexing"@en ; skos:narrower :model .
+:model a skos:Concept ; skos:prefLabel "wavelet models"@en ; skos:hiddenLabel "model"@en ; skos:notation "1.2" .
+:robot a skos:Concept ; skos:prefLabel "robots"@en ; skos:broader :model, :robot ; skos:altLabel "index"@en .
+"""
+
+
+RDF = """<?xml version="1.0"?>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:skos="http://www.w3.org/2004/02/skos/core#">
+  <skos:Concept rdf:about="http://example.org/index">
+    <skos:prefLabel xml:lang="en">index</skos:prefLabel><skos:altLabel xml:lang="en">indexing</skos:altLabel>
+    <skos:narrower rdf:resource="http://example.org/model"/>
+  </skos:Concept>
+  <skos:Concept rdf:about="http://example.org/model"><skos:prefLabel>wavelet models</skos:prefLabel></skos:Concept>
+</rdf:RDF>
+"""
+LINKED = """{"@context": {"skos": "http://www.w3.org/2004/02/skos/core#", "e": "http://example.org/"}, "@graph": [
+ {"@id": "e:index", "@type": "skos:Concept", "skos:prefLabel": {"@value": "index", "@language": "en"}},
+ {"@id": "e:model", "@type": "skos:Concept", "skos:prefLabel": ["wavelet models"], "skos:broader": {"@id": "e:index"}}]}
+"""
+TRIPLES = """<http://example.org/a> <http://www.w3.org/2004/02/skos/core#prefLabel> "index"@en .
+<http://example.org/b> <http://www.w3.org/2004/02/skos/core#prefLabel> "wavelet models" .
+<http://example.org/b> <http://www.w3.org/2004/02/skos/core#broader> <http://example.org/a> .
+"""
+
+
+def vocabulary() -> tuple[Files, ...]:
+    """A list of terms, and a thesaurus in every syntax."""
+    return (
+        {"vocabulary.txt": head(GOLDEN / "vocabulary.txt", 8)},
+        {"vocabulary.ttl": TURTLE.encode()},
+        {"vocabulary.ttl.gz": gzipped(TURTLE.encode())},
+        {"vocabulary.nt": TRIPLES.encode()},
+        {"vocabulary.rdf": RDF.encode()},
+        {"vocabulary.jsonld": LINKED.encode()},
+    )
+
+
+@cache
+def annotated() -> tuple[Files, ...]:
+    """A file of a sheet and an export of Label Studio, each beside its study."""
+    found: list[Files] = []
+    documents = karat.Corpus.of(map(json.loads, CORPUS.splitlines()), name="corpus")
+    systems = [karat.Run.of(map(json.loads, lines.splitlines()), name=f"r{n}") for n, lines in enumerate((RUN, OTHER))]
+    for task in ("set", "reference"):
+        scale: Any = {"scale": "0-4"} if task == "set" else {}
+        study = karat.annotation_sheets(documents, *systems, task=task, annotators="ana,ben", sample=6, **scale).study
+        answer = {"chosen": [0], "added": ["honey bees"], "done": True} if task == "reference" else 3
+        record = {"answer": answer, "comment": "why", "seconds": 2.5, "at": 1763391599000}
+        head = {"karat": "annotations", "version": 1, "study": study.id, "task": task, "annotator": "ana"}
+        own = {str(item.id): record for item in study.items}
+        sheet = json.dumps(head | {"saved": 1763391600000, "answers": own}).encode()
+        given = {"choices": ["0"]} if task == "reference" else {"choices": ["3"]}
+        export = [
+            {
+                "data": {"study": study.id, "item": item.id},
+                "annotations": [
+                    {
+                        "completed_by": {"id": 1, "email": "ana"},
+                        "updated_at": "2026-11-17T15:00:00.5Z",
+                        "lead_time": 4.5,
+                        "result": [{"from_name": "answer", "to_name": "text", "type": "choices", "value": given}],
+                    }
+                ],
+            }
+            for item in study.items
+        ]
+        whole = msgspec.json.encode(study)
+        exported = json.dumps(export).encode()
+        found += [{"ana.json": sheet, "study.json": whole}, {"export.json": exported, "study.json": whole}]
+    return tuple(found)
+
+
+def queries() -> tuple[Files, ...]:
+    """Queries in every container, and as a table whose columns have no names."""
+    return (*records("queries", QUERIES), {"queries.tsv": b"q0\tfuzzy index\nq1\tgraphs of x\n"})
 
 
 _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
@@ -316,12 +423,26 @@ _MADE: dict[str, Callable[[], tuple[Files, ...]]] = {
     "given": cache(
         lambda: (*records("given", SCORES)[:1], *records("given", SCORES)[3:4], *records("given", SCORES)[5:6])
     ),
+    "annotations": annotated,
     "reviews": cache(lambda: records("review", REVIEWS)),
     "sets": cache(lambda: records("human", SETS)),
     "judged": cache(lambda: records("human", _golden("human.pairs.jsonl"))),
+    "wide": lambda: (
+        {"wide.csv": head(GOLDEN / "human.wide.csv", 40)},
+        {"wide.tsv": head(GOLDEN / "human.wide.csv", 40).replace(b",", b"\t")},
+    ),
+    "weights": lambda: ({"weights.json": json.dumps(Weights((1.0, 0.5), first=2.0).as_dict()).encode()},),
     "pairs": cache(lambda: records("pairs", PAIRS)),
+    "homogeneity": homogeneity,
+    "queries": cache(queries),
+    "qrels": lambda: (
+        {"a.qrels": QRELS},
+        {"a.tsv": b"query-id\tcorpus-id\tscore\n" + QRELS.replace(b" 0 ", b"\t").replace(b" ", b"\t")},
+        {"a.qrels.gz": gzipped(QRELS)},
+    ),
+    "ranking": lambda: ({"a.trec": RANKING}, {"a.trec.gz": gzipped(RANKING)}),
     "reformulations": cache(lambda: records("made", REFORMULATED)[:1] + records("made", REFORMULATED)[5:6]),
-    "vocabulary": lambda: ({"vocabulary.txt": head(GOLDEN / "vocabulary.txt", 8)},),
+    "vocabulary": cache(vocabulary),
     "vectors": lambda: (
         {"vectors.txt": WORD_VECTORS.encode()},
         {"vectors.txt": WORD_VECTORS.partition("\n")[2].encode()},

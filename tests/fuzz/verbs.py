@@ -22,8 +22,23 @@ ENDPOINT = ("--base-url", "http://127.0.0.1:9/v1", "--tries", "1", "--delay", "0
 
 # What each verb is given: words, and in braces kinds of files; `|` parts alternatives.
 GIVEN: dict[str, tuple[str, ...]] = {
+    "annotate collect": (
+        "study.json {annotations}",
+        "study.json {annotations} --scores out.jsonl --resolved out.csv",
+        "study.json {annotations} --adjudicate out.html --gap 1",
+    ),
+    "annotate sheets": (
+        "{corpus} {run} {beta} --task set -o out",
+        "{corpus} {run} --task pair -o out --annotators ana,ben --overlap 0.5",
+        "{corpus} {run} {beta} --task phrase -o out --format label-studio",
+        "{sample} --task reference -o out --sample 3",
+    ),
     "audit": ("{corpus} {run}", "{corpus} {run} {beta}"),
     "compare": ("{corpus} {run} {beta} --resamples 50", "{results} --resamples 20", "{tabled} --resamples 20"),
+    "concepts": (
+        "{corpus} {run} {beta} --vocabulary {vocabulary}",
+        "{corpus} {run} --vocabulary {vocabulary},language=en,unmapped=drop",
+    ),
     "confidence": ("{demo} {byhand} --resamples 20", "{demo} {byhand} --resamples 20", "{corpus} {run}"),
     "consistency": (
         "{run} {beta}",
@@ -34,22 +49,34 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "corpus df": ("{corpus} -o out.json", "{sample} -o out.tsv"),
     "demo": ("--folder demo",),
     "describe": ("{corpus} {run}", "{corpus}", "{corpus} --train {sample}"),
-    "homogeneity": ("{corpus} {pairs} {run} --resamples 20",),
+    "homogeneity": (
+        "{corpus} {pairs} {run} --resamples 20",
+        "{corpus} {pairs} {run} {beta} --resamples 20 --pairs-out out.csv",
+    ),
     "human": (
         "{sets} --corpus {corpus} --run {run} --run {beta} --missing empty --resamples 20",
         "{judged} --corpus {corpus} --resamples 20",
+        "{wide} -m overlap --learn out.json --resamples 20",
+        "{wide} -m placed:{weights} --scale 0:4 --resamples 20",
     ),
     "list": ("protocols", "metrics f1", "similarities", "formats", "limits", "models yake"),
-    "nearmiss": ("{corpus} {run}", "{corpus} {run} --score file:{given}", "{corpus} {run} --all-pairs out.jsonl"),
+    "nearmiss": ("{corpus} {run}", "{corpus} {run} --score file:{given}", "{corpus} {run} --all-pairs out.csv"),
     "overlap": ("{corpus} {run} {beta}", "{corpus} {run} {beta} --review out.csv"),
+    "pairs describe": ("{corpus} {pairs} --resamples 20",),
     "pairs filter": ("{corpus} {reformulations} -o out.jsonl --pairs out2.jsonl",),
+    "pairs gather": ("{homogeneity}",),
     "pairs mine": ("{corpus} -o out.jsonl --min 0.1", "{sample} -o out.csv"),
     "pairs reformulate": (
         "{corpus} --via synonyms -o out.jsonl",
+        "{corpus} --via synonyms --repeat 2 --name twice -o out.jsonl",
         f"{{corpus}} --via paraphrase --model m -o out.jsonl --prompt {{prompt}} {' '.join(ENDPOINT)}",
         "{corpus} --via marian --forward {marian} --backward {marian} -o out.jsonl",
     ),
-    "pairs tables": ("{corpus} {run} --reformulations {reformulations} --resamples 20",),
+    "pairs repeats": ("{corpus} {run} {beta} --resamples 20",),
+    "pairs tables": (
+        "{corpus} {run} --reformulations {reformulations} --resamples 20",
+        "{corpus} {run} --shared {sample} --min 0.1 --stem --identical keep --resamples 20",
+    ),
     "plot": (
         *(f"{kind} {{corpus}} {{run}} {{beta}} -f json" for kind in CHARTS if kind not in UNUSUAL),
         *(f"{kind} {{demo}} {{byhand}} -f json" for kind in CHARTS if kind in UNUSUAL[2:]),
@@ -65,13 +92,22 @@ GIVEN: dict[str, tuple[str, ...]] = {
         "{generator} {corpus}",
         "llm:m {corpus} --answers {store} --prompt {prompt} --key-file {key} --shots {corpus}:1 " + " ".join(ENDPOINT),
         "firstphrases {documents} -o out.xlsx",
+        "firstphrases {sample} -o out.bib",
+        "firstphrases {sample} -o out.ris",
+        "firstphrases {documents} -o out.jsonld",
+        "firstphrases {corpus} --vocabulary {vocabulary},unmapped=drop -o out.jsonl",
     ),
     "report": (
         "{corpus} {run} {beta} -o out.html --resamples 20",
         "{corpus} {run} {beta} -o out.html --pairs {pairs} --human {sets} --resamples 20",
         "{results} -o out.html --resamples 20",
+        "{corpus} -o out.html --models firstphrases,yake --resamples 20",
     ),
     "reproduce": ("{corpus} {run} --reported {figures} --budget 20 --resamples 20",),
+    "retrieval": (
+        "{corpus} {queries} {qrels} {run} --resamples 20",
+        "{corpus} {queries} {qrels} {run} {beta} --trec {ranking} --rankings out --resamples 20",
+    ),
     "results check": ("{results} --min f1@5:present=.1", "{results} --no-worse-than {results2} --resamples 20"),
     "results merge": (
         "{results}",
@@ -80,18 +116,25 @@ GIVEN: dict[str, tuple[str, ...]] = {
         "{results} {results2} -o out.karat",
     ),
     "results tables": tuple(f"{kind} {{tabled}}" for kind in ("decoding", "cutoffs", "averages", "transfer")),
-    "run convert": ("{run} -o out.csv", "{sample} -o out.jsonl"),
+    "run convert": ("{run} -o out.csv", "{sample} -o out.jsonl", "{run} --corpus {corpus} -o out.bib"),
     "run ensemble": ("{run} {beta} -o out.jsonl",),
     "run rerank": ("{byhand} -o out.jsonl --by kpp", "{byhand} -o out.jsonl --by scores"),
     "run show": ("{corpus} {run} --id s001", "{corpus} {run} {beta} --id s000"),
     "score": (
         "{corpus} {run}",
+        "{documents} {run} --missing empty",
         "{corpus} {run} {beta} -o out.karat",
         "{sample} {run}",
         "{corpus} {run} --extra-references {reviews}",
+        "{corpus} {run} --vocabulary {vocabulary} -m hier_f@5 -m soft_f,score=concept",
     ),
     "table": ("{corpus} {run} {beta} --resamples 20", "{results} --resamples 20", "{tabled} --no-significance"),
     "train": ("kea {corpus} -o out.json", "copyrnn {corpus} -o out --steps 1"),
+    "vocabulary map": (
+        "{run} --vocabulary {vocabulary} -o out.jsonl",
+        "{byhand} --vocabulary {vocabulary},similar=0.8 -o out.csv --phrases preferred",
+    ),
+    "vocabulary show": ("{vocabulary}", "{vocabulary},language=en"),
 }
 REPORTS = (
     *GIVEN["report"],

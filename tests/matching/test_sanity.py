@@ -232,13 +232,38 @@ CHINESE = [
 CHINESE_RUN = [{"id": document["id"], "keyphrases": ["神经网络"]} for document in CHINESE]
 
 
+WITHOUT = "warning: 10 of 10 sampled documents of made are {} without spaces between words, {}"
+THAI = [{"id": str(n), "text": "งานวิจัยนี้เสนอวิธีการสกัดคำสำคัญจากข้อความ", "keyphrases": ["คำสำคัญ"]} for n in range(10)]
+JAPANESE = [
+    {"id": str(n), "text": f"本研究では、第{n}の文書からキーワードを抽出する手法を提案する。", "keyphrases": ["抽出"]}
+    for n in range(10)
+]
+
+
 def test_a_script_without_spaces_between_words_is_warned_of() -> None:
-    [warning] = warnings(CHINESE, CHINESE_RUN)
-    assert warning == (
-        "warning: 10 of 10 sampled documents of made are Chinese without spaces between words, so that what is present "
-        "or absent and what is stemmed cannot be trusted; put spaces between the words of texts and phrases first, or "
-        "choose present=characters"
+    untrusted = (
+        "so that what is present or absent and what is stemmed cannot be trusted; put spaces between the words of "
+        "texts and phrases first, or choose {}"
     )
+    compares = untrusted.format("--language chinese, which compares characters")
+    assert warnings(CHINESE, CHINESE_RUN, protocol="chan2019") == (WITHOUT.format("Chinese", compares),)
+    [warning] = warnings(THAI, CHINESE_RUN)
+    assert warning == WITHOUT.format("Thai", untrusted.format("present=characters"))
+
+
+def test_how_chinese_and_japanese_are_compared_is_said_with_what_else_there_is() -> None:
+    said = (
+        "and are compared character by character (--language {} says so for every protocol); segmentation={} compares "
+        "words"
+    )
+    chinese, japanese = said.format("chinese", "jieba"), said.format("japanese", "sudachi")
+    assert warnings(CHINESE, CHINESE_RUN) == (WITHOUT.format("Chinese", chinese),)
+    assert warnings(JAPANESE, CHINESE_RUN) == (WITHOUT.format("Japanese", japanese),)
+    assert warnings(CHINESE, CHINESE_RUN, protocol="chan2019", language="zh") == (WITHOUT.format("Chinese", chinese),)
+    both = warnings(CHINESE, CHINESE_RUN, protocol=["karat", "chan2019"])
+    assert [note.split(", ")[1][:15] for note in both] == ["and are compare", "so that what is"]
+    [foreign] = warnings(CHINESE, CHINESE_RUN, language="french", protocol="karat,present=characters")
+    assert foreign.endswith("look Chinese, and are stemmed as French; --language chinese stems them as such")
 
 
 def test_what_the_warning_proposes_finds_what_is_present() -> None:

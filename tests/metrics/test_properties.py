@@ -62,8 +62,19 @@ def sure(document: dict[str, Any], phrases: list[str]) -> list[list[float]]:
     return [[1.0] if phrase in document["keyphrases"] else [0.9, 1 / (2 + len(phrase))] for phrase in phrases]
 
 
+# Some of the words as concepts, two of them by two labels, and one above another; what is no concept stays a string.
+VOCABULARY = karat.Vocabulary.of(
+    [
+        karat.Concept("x:1", (karat.Label("graph"), karat.Label("deep nets", kind="alternative"))),
+        karat.Concept("x:2", (karat.Label("neural nets"), karat.Label("ai", kind="alternative")), ("x:1",)),
+        karat.Concept("x:3", (karat.Label("data"),)),
+    ]
+)
+
+
 def scores(given: list[dict[str, Any]], metrics: list[str], protocol: str) -> karat.Results:
-    return karat.score(*corpus_and_run(given), metrics=metrics, protocol=protocol)
+    vocabulary = VOCABULARY if metrics[0].startswith("hier_") else None
+    return karat.score(*corpus_and_run(given), metrics=metrics, protocol=protocol, vocabulary=vocabulary)
 
 
 def by_document(score: Score, documents: int) -> Any:

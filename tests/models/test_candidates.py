@@ -185,6 +185,7 @@ def test_raw_text_is_tagged_and_its_title_counts_as_text() -> None:
     assert found.counts() == [1, 1, 1]
 
 
+@pytest.mark.usefixtures("no_models")
 def test_without_a_tagger_candidates_are_n_grams_in_the_language_s_stems() -> None:
     found = candidates_of(Document(text="Les réseaux de neurones."), CommonOptions(language="french"))
 

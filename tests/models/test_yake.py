@@ -93,7 +93,9 @@ def test_stop_words_come_from_a_file_where_one_is_named(tmp_path: Path) -> None:
 
 
 def test_a_language_without_stop_words_is_told_what_to_do() -> None:
-    with pytest.raises(InputError, match=r"no stop words for swedish \(it has them for english, .*stopwords=FILE"):
+    with pytest.raises(
+        InputError, match=r"no stop words for swedish \(it has them for arabic, .*english, .*stopwords=FILE"
+    ):
         yake(CommonOptions(language="sv"))
 
 

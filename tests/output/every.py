@@ -37,9 +37,14 @@ NAMES = (
     "Overlap",
     "Homogeneity",
     "Consistency",
+    "ConceptScores",
+    "Mapped",
+    "VocabularyDescription",
     "Human",
     "Filtered",
     "Study",
+    "Sheets",
+    "Annotations",
     "Shown",
     "Predicted",
     "Forecast",
@@ -65,6 +70,8 @@ def names_in(result: str) -> tuple[str, ...]:
         "Audit": (CORPUS, ONE, TWO),
         "Tables": (ONE, TWO),
         "Consistency": (ONE, TWO),
+        "ConceptScores": (CORPUS, ONE, TWO),
+        "Mapped": (CORPUS, ONE),
         "Human": ("people (ceiling)", ONE, TWO),
     }
     return others.get(result, (CORPUS,))
@@ -105,15 +112,30 @@ def every() -> dict[str, Result]:
         karat.confidence(corpus, *runs, resamples=FEW),
         karat.overlap(corpus, *runs),
         karat.homogeneity(corpus, pairs, *runs, resamples=FEW),
+        karat.gather_homogeneity(karat.homogeneity(corpus, pairs, *runs, resamples=FEW)),
+        karat.describe_pairs(corpus, pairs, resamples=FEW),
+        karat.repeats(corpus, *runs, resamples=FEW),
         karat.consistency(*runs, vocabulary=GOLDEN / "vocabulary.txt"),
+        karat.concepts(corpus, *runs, vocabulary=_vocabulary()),
+        karat.map_concepts(runs[0], vocabulary=_vocabulary()),
+        karat.show_vocabulary(_vocabulary()),
         karat.human(_judged(), metrics=["kmr", "chrf"], resamples=FEW),
         karat.filter_reformulations(corpus, _reformulations()),
         _study(),
+        karat.annotation_sheets(corpus, *runs, task="phrase"),
+        _annotations(corpus, runs),
         karat.show(corpus, *runs, id="d1"),
         Predicted(CORPUS, ONE, 1, (Entry(Prediction(id=TWO, keyphrases=[TYPST, "b"], scores=[0.5, 0.2]), SCRIPT),)),
         Forecast(CORPUS, ONE, 4, 4, 1, Usage(10, 20), 0.5, (f"{TYPST} is noted",)),
     ]
     return {type(each).__name__: each for each in found}
+
+
+def _vocabulary() -> karat.Vocabulary:
+    """A cycle, a label of two concepts, and names that try to act."""
+    labels = [karat.Label(TYPST), karat.Label(SCRIPT, "en", "alternative")]
+    links = {ONE: (TWO,), TWO: (ONE,), SCRIPT: ()}
+    return karat.Vocabulary.of((karat.Concept(uri, tuple(labels), up) for uri, up in links.items()), CORPUS)
 
 
 def _reported() -> list[dict[str, Any]]:
@@ -148,6 +170,18 @@ def _study() -> karat.Study:
         more = [{"id": f"d{n}~p", "keyphrases": ["honey bees", "june"]} for n in range(3)]
         runs = [karat.Run.of([*each, *map(_prediction, more)], each.name) for each in (run(ONE, 0), run(TWO, 1))]
         return karat.study(karat.Corpus.of(DOCUMENTS, CORPUS), path, *runs, min=0.4, length=0.9, resamples=FEW)
+
+
+def _annotations(corpus: karat.Corpus, runs: list[karat.Run]) -> karat.Annotations:
+    """Two annotators who never agree on what two systems predict."""
+    with TemporaryDirectory() as folder:
+        sheets = karat.annotation_sheets(corpus, *runs, task="set", scale="0-4", annotators=2)
+        sheets.save(Path(folder, "study"))
+        for name, score in (("a1", 0), ("a2", 4)):
+            own = {str(n): {"answer": score, "comment": SCRIPT, "at": 1} for n in sheets.study.annotators[name]}
+            head = {"karat": "annotations", "version": 1, "study": sheets.study.id, "task": "set", "annotator": name}
+            Path(folder, "study", f"{name}.json").write_text(json.dumps(head | {"answers": own}))
+        return karat.collect_annotations(Path(folder, "study"))
 
 
 def _prediction(record: dict[str, Any]) -> Prediction:

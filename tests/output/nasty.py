@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.corpus import Corpus, Run
+from karat.inert import encodable
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(2)>'
@@ -140,6 +141,10 @@ def hostile_folder(folder: Path) -> None:
     write(f"{HOSTILE_CORPUS}.jsonl", documents)
     for n, name in enumerate(HOSTILE_RUNS):
         write(f"{name}.jsonl", _hostile_run(n))
+    write("queries.jsonl", [{"id": f"q{n}", "text": attack} for n, attack in enumerate(ATTACKS.values())])
+    strange = ["".join(attack.split())[:300] for attack in ATTACKS.values()]
+    judged = "".join(f"q{n} 0 {attack or 'x'} 1\n" for n, attack in enumerate(strange))
+    (folder / "qrels.txt").write_text(judged, encoding="utf-8", errors="replace")
     write("pairs.jsonl", [{"a": a, "b": b} for a, b in pairwise(ids)])
     again = [
         {
@@ -162,8 +167,21 @@ def hostile_folder(folder: Path) -> None:
             for n, attack in enumerate(ATTACKS.values())
         ],
     )
+    figures = {"hooper": 0.5, "hooper_ci": [0.4, 0.6], "rodgers": 0.5, "rodgers_ci": [0.4, 0.6], "undefined": 0}
+    row = {"corpus": HOSTILE_CORPUS, "system": HOSTILE_NAME, "pairs": 2, "pearson": 0.1, **figures}
+    result = {
+        "signatures": {"karat": HOSTILE_NAME},
+        "rows": [row, row | {"system": ATTACKS["html"]}],
+        "ceilings": [{"corpus": HOSTILE_CORPUS, "ceiling": ATTACKS["formula"], **figures}],
+        "options": {"language": ATTACKS["terminal"]},
+        "notes": [ATTACKS["terminal"]],
+    }
+    write("homogeneity.json", [result])
     write("reported.jsonl", [{"system": HOSTILE_NAME, "metric": "f1@5", "subset": "all", "value": "0.50"}])
     (folder / "vocabulary.txt").write_text("\n".join(ATTACKS["html"].split()), encoding="utf-8")
+    attacks = [" ".join(encodable(attack).split()) for attack in ATTACKS.values()]
+    terms = [f"{attack}\t{HOSTILE_CORPUS}".replace("\n", " ") for attack in attacks]  # all of them have one variant
+    (folder / f"{HOSTILE_CORPUS}.txt").write_text("\n".join([*terms, "honey bees"]), encoding="utf-8")
     course = folder / f"{HOSTILE_CORPUS} model"
     course.mkdir()
     card = {"format": "karat generator 1", "model": "copyrnn", "karat": "0", "language": "english", "options": {}}

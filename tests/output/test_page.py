@@ -241,11 +241,14 @@ def test_without_references_predictions_and_names_are_still_there() -> None:
     found = karat.report(corpus(references=False), *runs(), resamples=50)
     part = found.parts[0]
     assert found.comparison is None
-    [first, one, two] = summary(found, part)
-    assert first == "The documents have no references, so nothing can be scored."
-    # Predictions of the first: 6 or 7 of d1, two of d2, none, one; of the second one less on d1, which repeats itself.
-    assert one.startswith(f"{ONE} gives 2.5 phrases for a document, ")
-    assert two.startswith("two gives 1.5 phrases for a document, ")
+    [first, why, described] = summary(found, part)
+    # Of the first 7, 2, 0 and 1 phrases, of the second 2, 2, 1 and 1, without one that repeats another; one is of both.
+    assert first == (
+        "Two systems indexed 4 documents; of the 2 phrases that each gives for a document, they agree on 0.2."
+    )
+    assert why == "No document has references, so nothing says which system is right."
+    assert described.startswith("Systems give 1.5 to 2.5 phrases for a document, ")
+    assert dict(left_out(found))["Scores"] == "The documents have no references, so nothing can be scored."
     assert part.outcomes == ()
     assert all(not (own.wrong or own.missed or own.near) for own in part.mistakes)
     assert {"describe", "consistency"} <= set(part.found)
@@ -425,7 +428,8 @@ def test_texts_that_may_not_be_passed_on_are_nowhere() -> None:
     [
         ((SYNTHETIC[0], SYNTHETIC[1]), "where should the page go? Write -o report.html"),
         ((*SYNTHETIC, "-o", "page.pdf"), "a page is written to a file that ends in .html"),
-        ((SYNTHETIC[0], "-o", "page.html"), "give a corpus and one run or more"),
+        ((*SYNTHETIC, "-o", "page.html", "--keep-runs", "runs"), "--keep-runs is for what models predict"),
+        ((SYNTHETIC[0], "-o", "page.html", "--models", "yak"), "did you mean 'yake'"),
         ((*SYNTHETIC, "-o", "page.html", "--reformulations", SYNTHETIC[0]), "give the pairs too, with --pairs"),
         ((*SYNTHETIC, "-o", "page.html", "-q", "--protocol", "chan2018"), "did you mean 'chan2019'"),
         ((*SYNTHETIC, "-o", "page.html", "--references", "readers"), "has no reference sets"),

@@ -9,13 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from karat.matching.concepts import concepts_for
+from karat.protocol import Matching
 from karat.similarity import SIMILARITIES, Words
 from karat.similarity.base import Floats
+from karat.vocabulary import Concept, Label, Vocabulary
 from tests.similarity.made import made_pairs
 
-SYMMETRIC = ["exact", "levenshtein", "overlap", "rouge1", "rougeL", "context", "cosine"]
+SYMMETRIC = ["exact", "levenshtein", "overlap", "rouge1", "rougeL", "context", "cosine", "concept"]
 WORDS = ["car", "automobile", "cars", "net", "nets", "work", "network", "a", "of", "é", "-", "\ud800", "x" * 40]
 SENTENCES = [("net", "work", "a", "of"), ("car", "net"), ("a", "car", "of", "net"), ("é", "work"), ("car", "a", "net")]
+
+VOCABULARY = Vocabulary.of(
+    [
+        Concept("x:1", (Label("network"), Label("net work", kind="alternative"))),
+        Concept("x:2", (Label("car"), Label("automobile", kind="alternative")), ("x:1",)),
+        Concept("x:3", (Label("work"),), ("x:2",)),
+    ]
+)
 
 phrase = st.lists(st.sampled_from(WORDS), max_size=7).map(tuple)
 tables = st.lists(phrase, min_size=1, max_size=8, unique=True)
@@ -28,6 +39,7 @@ every = pytest.mark.parametrize("name", [*NAMES, *METEOR])
 def scored(name: str, phrases: list[Words], left: Any, right: Any) -> Floats:
     name, _, option = name.partition(",")
     more: dict[str, Any] = {"sentences": SENTENCES} if name == "context" else {}
+    more |= {"concepts": concepts_for(VOCABULARY, Matching(stemmer="none"))} if name == "concept" else {}
     more |= dict([option.split("=")] if option else [])
     columns = np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)
     return SIMILARITIES[name].function(phrases, *columns, **more)

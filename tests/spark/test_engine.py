@@ -27,7 +27,7 @@ VERBS = {
     "audit": ["audit", "CORPUS", "RUN", "-m", "f1@M:present"],
     "describe": ["describe", "CORPUS"],
     "overlap": ["overlap", "CORPUS", "RUN", "OTHER"],
-    "confidence": ["confidence", "CORPUS", "RUN"],
+    "nearmiss": ["nearmiss", "CORPUS", "RUN"],
     "compare": ["compare", "CORPUS", "RUN", "OTHER", "-m", "f1@M", "--resamples", "200"],
     "predict": ["predict", "tfidf", "CORPUS", "-n", "5"],
 }

@@ -65,7 +65,7 @@ def test_a_text_is_tagged_sentence_by_sentence() -> None:
 
 
 def test_an_unknown_tagger_is_refused_and_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="unknown tagger 'brill'; write textblob or spacy:MODEL"):
+    with pytest.raises(InputError, match="unknown tagger 'brill'; write textblob, jieba, sudachi or spacy:MODEL"):
         tagger("brill")
     with pytest.raises(InputError, match="unknown tagger 'spacy'; write spacy:MODEL, as in spacy:en_core_web_sm"):
         tagger("spacy")

@@ -33,7 +33,7 @@ from karat.metrics.base import parse_request, with_own_name
 from karat.options import (
     By,
     Extra,
-    JoinOptions,
+    MatchOptions,
     Missing,
     Progress,
     WorkOptions,
@@ -47,7 +47,8 @@ from karat.options import (
 from karat.protocol import Counting, Matching, Protocol, change, option_fields, published
 from karat.results import Displayed, Results
 from karat.tabular import NUMBER, SIGNED, Column, Group, Row, Table, number, signed
-from karat.text.tokens import tokenizer
+from karat.text.normalise import normaliser_of
+from karat.vocabulary import VocabularyLike
 
 DEFAULT_METRIC = "f1@M:present"
 
@@ -311,7 +312,7 @@ class AuditOptions:
         "karat", "What the others are explained by comparison with.", metavar="PROTOCOL", complete="protocols"
     )
     causes: bool = option(True, "Whether to look for what explains the differences.")
-    join: JoinOptions = group(JoinOptions)
+    join: MatchOptions = group(MatchOptions)
     development: Development | None = development_option()
     work: WorkOptions = group(WorkOptions)
 
@@ -329,6 +330,7 @@ def audit(
     by: By | None = None,
     missing: Missing = "error",
     extra: Extra = "error",
+    vocabulary: VocabularyLike | None = None,
     development: Development | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -414,7 +416,7 @@ def _usable(listed: Sequence[str | Protocol], skip: bool) -> tuple[list[str | Pr
     for given in listed:
         [protocol] = as_protocols([given])
         try:
-            tokenizer(protocol.matching.tokenizer)("a")
+            normaliser_of(protocol.matching)("a")
         except MissingExtraError as error:
             if not skip:
                 raise

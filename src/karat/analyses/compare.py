@@ -36,7 +36,7 @@ from karat.options import (
     Correction,
     Extra,
     Interval,
-    JoinOptions,
+    MatchOptions,
     Missing,
     Progress,
     WorkOptions,
@@ -75,6 +75,7 @@ from karat.stats.tests import (
     wilcoxon,
 )
 from karat.tabular import Table
+from karat.vocabulary import VocabularyLike
 
 Test = Literal["randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact"]
 TESTS: tuple[Test, ...] = ("randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact")
@@ -125,7 +126,7 @@ class CompareOptions:
     all_pairs: bool = option(
         False, "Show the difference of every two systems, not only those to the best; p is adjusted over all anyway."
     )
-    join: JoinOptions = group(JoinOptions)
+    join: MatchOptions = group(MatchOptions)
     development: Development | None = development_option()
     work: WorkOptions = group(WorkOptions)
 
@@ -342,6 +343,7 @@ def compare(
     by: By | None = None,
     missing: Missing = "error",
     extra: Extra = "error",
+    vocabulary: VocabularyLike | None = None,
     development: Development | None = None,
     jobs: int = 1,
     progress: Progress | None = None,

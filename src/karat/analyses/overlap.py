@@ -29,7 +29,7 @@ from karat.metrics.base import Request, Rows, divide, plan_requests
 from karat.options import (
     By,
     Extra,
-    JoinOptions,
+    MatchOptions,
     Missing,
     Progress,
     WorkOptions,
@@ -42,6 +42,7 @@ from karat.options import (
 from karat.protocol import Protocol
 from karat.results import Displayed, Results, Score
 from karat.tabular import COUNT, FIXED2, Column, Kind, Table, rows_of
+from karat.vocabulary import VocabularyLike
 
 How = Literal["union", "intersection", "majority"]
 HOW: tuple[How, ...] = ("union", "intersection", "majority")
@@ -62,7 +63,7 @@ class OverlapOptions:
     )
     at_least: int = option(2, "For a review: phrases that N systems predict.", least=1, metavar="N")
     k: float = option(K, "K of reciprocal rank fusion, the union's order.", metavar="K")
-    join: JoinOptions = group(JoinOptions)
+    join: MatchOptions = group(MatchOptions)
     work: WorkOptions = group(WorkOptions)
 
 
@@ -269,6 +270,7 @@ def overlap(
     by: By | None = None,
     missing: Missing = "error",
     extra: Extra = "error",
+    vocabulary: VocabularyLike | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Overlap:

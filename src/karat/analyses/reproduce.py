@@ -60,7 +60,7 @@ from karat.protocol import KARAT, Counting, Matching, Protocol, change, publishe
 from karat.results import Displayed, Results, Score
 from karat.stats.resampling import estimate, interval_of
 from karat.tabular import FIGURE, FIXED2, INTERVAL, NONE, Column, Group, Kind, Row, Table, number, rows_of
-from karat.text.tokens import tokenizer
+from karat.text.normalise import normaliser_of
 
 How = Literal["rounded", "truncated", "nearest"]
 Ring = Literal[0, 1, 2]  # how far a protocol is from a published one: itself, counting otherwise, matching otherwise
@@ -561,7 +561,7 @@ def _usable(protocols: Iterable[Protocol]) -> tuple[list[Protocol], list[str]]:
     """The protocols that can be used here, and notes on those that cannot."""
     usable, notes = [], []
     for protocol in protocols:
-        lacking = _lacking(protocol.matching.tokenizer)
+        lacking = _lacking(protocol.matching)
         if lacking is None:
             usable.append(protocol)
         else:
@@ -569,10 +569,10 @@ def _usable(protocols: Iterable[Protocol]) -> tuple[list[Protocol], list[str]]:
     return usable, notes
 
 
-def _lacking(name: str) -> str | None:
-    """What a tokenizer needs and is not there."""
+def _lacking(matching: Matching) -> str | None:
+    """What a way of matching needs and is not there."""
     try:
-        tokenizer(name)("a")
+        normaliser_of(matching)("a")
     except MissingExtraError as error:
         return str(error)
     return None

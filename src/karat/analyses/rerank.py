@@ -10,14 +10,14 @@ from typing import Any, Literal
 import msgspec
 
 from karat.analyses.ensemble import Made
-from karat.corpus import Prediction, Run, text_of_id
+from karat.corpus import PER_PHRASE, Prediction, Run, text_of_id
 from karat.errors import InputError, counted
 from karat.formats.base import quoted
 from karat.matching.inputs import OneRun, as_runs
 from karat.options import option, options_from, public
 
 By = Literal["kpp", "scores"]
-_LISTS = ("keyphrases", "scores", "token_probs", "token_logprobs", "kinds")
+_LISTS = ("keyphrases", *PER_PHRASE)
 _ROUNDING = 1e-6  # by which a probability of single precision may be above 1
 _LACKING = {
     "kpp": 'has no token probabilities; write "token_probs" or "token_logprobs", a list of numbers for each phrase',

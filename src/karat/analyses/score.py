@@ -15,8 +15,10 @@ from karat import __version__
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, counted
 from karat.formats.reviews import NONE_ACCEPTED, Accepted, read_accepted
+from karat.formats.vocabulary import as_vocabulary
 from karat.matching.align import part_options, text_options
 from karat.matching.columns import PRMU, Aligned, Ints
+from karat.matching.concepts import vocabulary_notes
 from karat.matching.inputs import (
     CorpusLike,
     Development,
@@ -44,6 +46,7 @@ from karat.options import (
     By,
     Extra,
     JoinOptions,
+    MatchOptions,
     Missing,
     Progress,
     WorkOptions,
@@ -57,6 +60,7 @@ from karat.options import (
 )
 from karat.protocol import Matching, Protocol, change, signature_facts
 from karat.results import Part, Results, Score, Tally
+from karat.vocabulary import Vocabulary, VocabularyLike
 
 T = TypeVar("T")
 
@@ -74,7 +78,7 @@ class ScoreOptions:
         metavar="FILE",
         complete="paths",
     )
-    join: JoinOptions = group(JoinOptions)
+    join: JoinOptions = group(MatchOptions)
     development: Development | None = development_option()
     work: WorkOptions = group(WorkOptions)
     shard: str | None = option(None, "Score every N-th document from the I-th on; then `results merge`.", metavar="I/N")
@@ -111,6 +115,7 @@ def score(
     by: By | None = None,
     missing: Missing = "error",
     extra: Extra = "error",
+    vocabulary: VocabularyLike | None = None,
     development: Development | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -172,9 +177,15 @@ def reading_of(
         Join(join.by, join.missing, parse_shard(shard), join.extra),
         reference_set=chosen_set(corpus, join.references or (None if signed == "keyphrases" else signed)),
         extra=_extra(corpus, extra_references),
+        vocabulary=_vocabulary(join),
         jobs=work.jobs,
         progress=work.progress,
     )
+
+
+def _vocabulary(join: JoinOptions) -> Vocabulary | None:
+    given = join.vocabulary if isinstance(join, MatchOptions) else None
+    return None if given is None else as_vocabulary(given)
 
 
 def in_pass(reading: Pass, options: ScoreOptions) -> Callable[[], Results]:
@@ -190,6 +201,7 @@ def in_pass(reading: Pass, options: ScoreOptions) -> Callable[[], Results]:
         *by_line_notes(corpus, runs, join.by),
         *by_name_notes(corpus, protocols),
         *_extra_notes(setup.extra, options.extra_references, facts.get("extra")),
+        *_vocabulary_notes(setup.vocabulary, facts.get("vocabulary")),
         *map("warning: {}".format, sanity_warnings(corpus, runs, protocols, join.by, setup.reference_set)),
     ]
     requested = [request for each in requests for request in each]
@@ -283,6 +295,18 @@ def _extra_notes(extra: Accepted, review: str | Path | None, signed: str | None)
         notes.append(f'{review}: no phrase is accepted, so no reference is added; write "accept": true')
     if signed is not None and signed != extra.hash:
         notes.append(f"the signature is of other extra references (extra={signed}); --extra-references gives them")
+    return notes
+
+
+def _vocabulary_notes(vocabulary: Vocabulary | None, signed: str | None) -> list[str]:
+    notes = []
+    if vocabulary is not None:
+        others = "are left out" if vocabulary.options.unmapped == "drop" else "stay strings"
+        count = counted(len(vocabulary), "concept")
+        notes = [f"phrases are compared as concepts of {vocabulary.name} ({count}); those that are none {others}"]
+        notes += vocabulary_notes(vocabulary)
+    if signed is not None and (vocabulary is None or signed != vocabulary.signature()):
+        notes.append(f"the signature is of other concepts (vocabulary={signed}); --vocabulary gives them")
     return notes
 
 
@@ -380,6 +404,8 @@ def _results(plan: Plan, reading: Pass, parts: list[Scored], total: int, notes: 
     facts = {"set": setup.reference_set or "keyphrases", "hash": hash_text(total)}
     if setup.extra.hash is not None:
         facts["extra"] = setup.extra.hash
+    if setup.vocabulary is not None:
+        facts["vocabulary"] = setup.vocabulary.signature()
     signatures = {str(p): p.signature(**facts, karat=__version__) for p in plan.protocols}
     whole = Part(shard.index, shard.count)
     return Results(tuple(scores), tuple(reading.ids), signatures, tuple(tallies), tuple(notes), whole)
@@ -403,32 +429,27 @@ def _fitted(plan: Plan, reading: Pass, development: Development | None) -> tuple
     fits = [fit for request in requested if (fit := request.needs_fit())]
     notes: list[str] = []
     if any(not fit.development for fit in fits):
-        plan = _with_constants(plan, _again(reading), range(len(reading.runs)), development=False)
+        plan = _with_constants(plan, reading.again(), range(len(reading.runs)), development=False)
     if any(fit.development for fit in fits):
         if development is None:
             notes.append("the k of @V was fitted on the scored documents themselves; --dev-corpus fits it on others")
-            others = _again(reading)
+            others = reading.again()
         else:
             corpus, runs = as_corpus(development[0]), as_runs(development[1])
             _same_systems(runs, reading.runs)
             join = replace(reading.join, shard=Shard())
-            others = Pass(corpus, runs, join, reference_set=reading.setup.reference_set, jobs=reading.jobs)
+            others = Pass(
+                corpus,
+                runs,
+                join,
+                reference_set=reading.setup.reference_set,
+                vocabulary=reading.setup.vocabulary,
+                jobs=reading.jobs,
+            )
         names = [run.name for run in others.runs]
         order = [names.index(run.name) for run in reading.runs]
         plan = _with_constants(plan, others, order, development=True)
     return plan, notes
-
-
-def _again(reading: Pass) -> Pass:
-    """Another pass over all documents of the same files."""
-    return Pass(
-        reading.corpus,
-        reading.runs,
-        replace(reading.join, shard=Shard()),
-        reference_set=reading.setup.reference_set,
-        extra=reading.setup.extra,
-        jobs=reading.jobs,
-    )
 
 
 def _same_systems(development: Sequence[Run], runs: Sequence[Run]) -> None:

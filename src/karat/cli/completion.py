@@ -93,6 +93,14 @@ def similarities(_context: click.Context, _parameter: click.Parameter, incomplet
     return _starting(incomplete, {name: found.summary for name, found in SIMILARITIES.items()})
 
 
+def relations(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Relations of two phrases; after a comma, one more: `include,part-of`."""
+    from karat.similarity.classes import CLASSES
+
+    before, comma, _ = incomplete.rpartition(",")
+    return _starting(incomplete, {f"{before}{comma}{name}": text for name, text in CLASSES["relation"].items()})
+
+
 def _cut(metric: Metric, requested: bool) -> Iterator[str]:
     """The metric's name, if it can stand alone, and with cutoffs, if they are needed or requested."""
     if metric.cutoff != "required":
@@ -118,8 +126,8 @@ def formats(_context: click.Context, _parameter: click.Parameter, incomplete: st
 
 
 def languages(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Languages that there is a stemmer for."""
-    from karat.protocol import LANGUAGES
+    """Languages that can be named."""
+    from karat.text.languages import LANGUAGES
 
     return _starting(incomplete, dict.fromkeys(LANGUAGES, ""))
 

@@ -17,9 +17,9 @@ Examples:
   karat consistency t5.jsonl --vocabulary terms.txt
   karat consistency t5.jsonl --model models/minilm --near 0.85
 
-A vocabulary has a term a line, its variants behind it after tabs. No
-references are needed; with --corpus, abbreviations are those that its texts
-explain, as in `support vector machine (SVM)`.
+A vocabulary is a SKOS thesaurus, or has a term a line, its variants behind it
+after tabs. No references are needed; with --corpus, abbreviations are those
+that its texts explain, as in `support vector machine (SVM)`.
 """
 
 

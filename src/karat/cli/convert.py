@@ -43,6 +43,7 @@ Examples:
   karat run convert run.jsonl -o run.csv
   karat run convert predictions.csv --fields "id=doc,keyphrases=preds" \\
       -o run.jsonl
+  karat run convert run.jsonl --corpus library.bib -o with-keywords.bib
 """
 
 _options = combine(
@@ -93,8 +94,15 @@ def convert_corpus(corpus: str, variants: str | None, **options: Any) -> None:
 
 @click.command("convert", epilog=RUN_EPILOG)
 @click.argument("run", shell_complete=completion.paths)
+@click.option(
+    "--corpus",
+    metavar="CORPUS",
+    help="Write a catalogue: the documents of CORPUS with their titles and the phrases of the run; of a BibTeX or RIS "
+    "file its entries.",
+    shell_complete=completion.paths,
+)
 @_options
-def convert_run(run: str, **options: Any) -> None:
+def convert_run(run: str, corpus: str | None, **options: Any) -> None:
     """Convert a run from any format into any other.
 
     The outcome is read back and compared before it takes its place: what the
@@ -103,11 +111,14 @@ def convert_run(run: str, **options: Any) -> None:
     """
     files = Files.of(options)
     found = files.run(run)
+    documents = None if corpus is None else files.corpus(corpus)
     files.check()
-    _write(found, **options)
+    _write(found, corpus=documents, **options)
 
 
-def _write(records: Corpus | Run, to: str | None, output: str | None, lossy: bool, quiet: bool) -> None:
+def _write(
+    records: Corpus | Run, to: str | None, output: str | None, lossy: bool, quiet: bool, corpus: Corpus | None = None
+) -> None:
     from karat.formats.write import write
 
     for part in output.split("+") if output else ():  # SRC+TRG
@@ -117,7 +128,7 @@ def _write(records: Corpus | Run, to: str | None, output: str | None, lossy: boo
         chosen = to or (None if output else "karat")
         try:
             with progress(quiet) as done:
-                lost = write(records, target, format=chosen, lossy=lossy, progress=done)
+                lost = write(records, target, format=chosen, lossy=lossy, corpus=corpus, progress=done)
         except InputError as error:
             raise type(error)(str(error).replace(target, output or "standard output")) from None
         if output is None:

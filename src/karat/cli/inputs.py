@@ -2,7 +2,8 @@
 
 Which of its arguments and flags name files is seen from what the shell offers for them: `completion.paths` for files
 that are read, `completion.new_paths` for those that are written, `completion.embedders` for embedders. Metrics,
-similarities and models carry paths in their text: `file:PATH`, `vectors:PATH`, `model=PATH`, `baseline=FILE`.
+similarities and models carry paths in their text: `file:PATH`, `vectors:PATH`, `placed:PATH`, `model=PATH`,
+`baseline=FILE`.
 """
 
 from __future__ import annotations
@@ -16,19 +17,25 @@ from typing import Any
 import click
 
 from karat.cli import completion
+from karat.cli.shared import echo_reading_notes
 from karat.errors import InputError
 
-_WITHIN = re.compile(r"(?:^|[,=])(?:(file:|vectors:)|model=(?!vectors:)|baseline=(?=.*[./]))([^,]+)")
+_WITHIN = re.compile(r"(?:^|[,=])(?:(file:|vectors:|placed:)|model=(?!vectors:)|baseline=(?=.*[./]))([^,]+)")
 _NO_PATHS = re.compile(r"hash|package:.*")
 
 
 def files_first(body: Callable[..., Any]) -> Callable[..., Any]:
-    """The body of a command, which begins once every file that it reads is seen to be there."""
+    """The body of a command, which begins once every file that it reads is seen to be there.
+
+    In the end it says what there is to say of how they were read.
+    """
 
     @wraps(body)
     def checked(*given: Any, **options: Any) -> Any:
         check_inputs(click.get_current_context())
-        return body(*given, **options)
+        outcome = body(*given, **options)
+        echo_reading_notes()
+        return outcome
 
     return checked
 
@@ -52,6 +59,11 @@ def _paths(parameter: click.Parameter, text: str) -> Iterator[str]:
     """The files and folders that the text of a parameter names."""
     offered = getattr(parameter, "_custom_shell_complete", None)
     if offered is completion.new_paths:
+        return
+    if offered is completion.paths and (parameter.metavar or "").endswith("[,option=value...]"):
+        from karat.vocabulary import split_options
+
+        yield split_options(text)[0]
         return
     if offered is completion.paths:
         yield text.rpartition(":")[0] if parameter.metavar == "CORPUS:K" and ":" in text else text

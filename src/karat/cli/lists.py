@@ -1,4 +1,4 @@
-"""karat list: the protocols, metrics, similarities, formats, models and limits there are."""
+"""karat list: the protocols, metrics, similarities, formats, models, languages and limits there are."""
 
 from __future__ import annotations
 
@@ -25,22 +25,27 @@ Examples:
   karat list models
   karat list models keybert
   karat list models DIR1 DIR2
+  karat list languages
+  karat list languages french zh
 """
 
 
 @click.command("list", epilog=EPILOG)
 @click.argument(
-    "what", metavar="WHAT", type=click.Choice(["protocols", "metrics", "similarities", "formats", "models", "limits"])
+    "what",
+    metavar="WHAT",
+    type=click.Choice(["protocols", "metrics", "similarities", "formats", "models", "languages", "limits"]),
 )
 @click.argument("names", nargs=-1, metavar="[NAME...]", shell_complete=completion.listed)
 @click.option("-f", "--format", "format_", type=click.Choice(["table", "json"]), default="table")
 def list_(what: str, names: tuple[str, ...], format_: str) -> None:
-    """List protocols, metrics, similarities, formats, models or limits.
+    """List protocols, metrics, similarities, formats, models, languages or limits.
 
     WHAT is one of these words.
     With the NAME of a protocol: its options, what each says, and what else
     they could say. With the NAME of a model: what its options do; with
-    directories of trained generators, models tells of these.
+    directories of trained generators, models tells of these. Of languages:
+    what there is for each, and how it was checked; by name or code.
     """
     lists = {
         "protocols": _protocols,
@@ -48,15 +53,20 @@ def list_(what: str, names: tuple[str, ...], format_: str) -> None:
         "similarities": _similarities,
         "formats": _formats,
         "models": _models,
+        "languages": _languages,
         "limits": _limits,
     }
     entries = lists[what]()
     if names:
+        if what == "languages":
+            names = tuple(map(_language, names))
         entries = {name: _entry(what, name, entries) for name in names}
     if format_ == "json":
         write_out(json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
     elif what == "protocols" and names:
         write_out("\n\n".join("\n".join(_one_protocol(name, entries[name])) for name in names) + "\n")
+    elif what == "languages":
+        write_out(_table_of_languages(entries, bool(names)))
     else:
         lines = [*_lines(entries), *(line for name in names for line in _about(entries[name]))]
         write_out("\n".join(lines) + "\n")
@@ -104,6 +114,7 @@ def _metrics() -> dict[str, Any]:
 def _similarities() -> dict[str, Any]:
     from karat.similarity import SIMILARITIES
     from karat.similarity.base import FILE
+    from karat.similarity.groups import GROUPS
 
     listed = {
         name: {
@@ -114,7 +125,8 @@ def _similarities() -> dict[str, Any]:
         for name, found in SIMILARITIES.items()
     }
     theirs = "Scores that were computed elsewhere: lines of prediction, reference and score, JSON or separated by tabs."
-    return {**listed, f"{FILE}PATH": {"summary": theirs, "form": "surface", "options": {}}}
+    groups = {name: {"summary": f"For `karat human`: {', '.join(members)}."} for name, members in GROUPS.items()}
+    return {**listed, f"{FILE}PATH": {"summary": theirs, "form": "surface", "options": {}}, **groups}
 
 
 def _formats() -> dict[str, Any]:
@@ -134,6 +146,38 @@ def _limits() -> dict[str, Any]:
     from karat.limits import listed
 
     return listed()
+
+
+def _languages() -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from karat.text.resources import resources
+
+    return {each.name: asdict(each) | {"installed": each.installed} for each in resources()}
+
+
+def _language(given: str) -> str:
+    from karat.text.languages import named
+
+    return named(given)
+
+
+def _table_of_languages(entries: dict[str, Any], chosen: bool) -> str:
+    """What there is for languages, as a table that is as wide as the terminal; of chosen ones, how to get the rest."""
+    from karat.output.terminal import terminal
+    from karat.tabular import COUNT, TEXT, Column, Table, rows_of
+
+    shown = ("code", "stemmer", "stop_words", "tagger", "here", "sentences", "words", "checked")
+    columns = [Column(name.replace("_", " "), COUNT if name == "stop_words" else TEXT) for name in shown]
+    here = {None: "–", True: "yes", False: "no"}
+    rows = rows_of(
+        (name, [(each | {"here": here[each["installed"]]})[column] for column in shown])
+        for name, each in entries.items()
+    )
+    notes = ["`here` says whether the tagger is installed; `karat list languages NAME` says how to install it."]
+    if chosen:
+        notes = [f"{name}: {each['install']}" for name, each in entries.items() if each["installed"] is False]
+    return terminal([Table("", "language", columns, rows, notes=notes)])
 
 
 def _models() -> dict[str, Any]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from typing import Any
 
 import click
 
@@ -21,15 +20,17 @@ from karat.cli.shared import (
     runs_argument,
 )
 
-if TYPE_CHECKING:
-    from karat.analyses.nearmiss import NearMiss
-
 EPILOG = """\b
 Examples:
   karat nearmiss corpus.jsonl t5.jsonl
   karat nearmiss corpus.jsonl t5.jsonl one2set.jsonl --subset absent -f md
   karat nearmiss corpus.jsonl t5.jsonl --score kmr --threshold 0.4
   karat nearmiss corpus.jsonl t5.jsonl --every --all-pairs pairs.jsonl
+  karat nearmiss corpus.jsonl t5.jsonl --relation include,part-of \\
+      --all-pairs pairs.csv
+
+A table of pairs (.csv, .tsv) also has the classes of each pair; `karat human`
+reads it once people have added a column of scores each.
 
 The kinds are those of Kim (2010), location in the longer phrase, complexity
 and words of the reference, and the relation of Zesch and Gurevych (2009).
@@ -42,7 +43,8 @@ and words of the reference, and the relation of Zesch and Gurevych (2009).
 @click.option(
     "--all-pairs",
     metavar="FILE",
-    help="Write every near miss to FILE as JSON lines, for people to judge: id, prediction, reference.",
+    help="Write every near miss to FILE, for people to judge: as JSON lines with id, prediction and reference; to .csv "
+    "or .tsv also with relation, location, direction, complexity, words and similarity.",
     shell_complete=completion.new_paths,
 )
 @reading_flags
@@ -55,29 +57,14 @@ def nearmiss(corpus: str, runs: tuple[str, ...], all_pairs: str | None, **option
     by where the shared words stand, by what the reference is made of, and
     by how the two phrases are related, with examples.
     """
+    from karat.analyses.nearmiss.pairs import check_container, writing_pairs
+
     output, files = Output.of(options), Files.of(options)
+    if all_pairs is not None:
+        check_container(all_pairs)
     check_file(all_pairs, "all_pairs")
     documents, systems = files.all(corpus, runs)
-    with files.work(options, output.quiet) as chosen, _writer(all_pairs) as pairs:
+    writer = nullcontext() if all_pairs is None else writing_pairs(all_pairs)
+    with files.work(options, output.quiet) as chosen, writer as pairs:
         found = karat.nearmiss(documents, *systems, pairs=pairs, **chosen)
     output.deliver(found)
-
-
-@contextmanager
-def _writer(path: str | None) -> Iterator[Callable[[list[NearMiss]], None] | None]:
-    """A function that writes near misses to a file, each document's pairs once whichever runs have them."""
-    if path is None:
-        yield None
-        return
-    import msgspec
-
-    from karat.formats.output import writing
-
-    with writing(path) as file:
-
-        def write(found: list[NearMiss]) -> None:
-            pairs = dict.fromkeys((each.id, each.prediction, each.reference) for each in found)
-            lines = [{"id": i, "prediction": prediction, "reference": reference} for i, prediction, reference in pairs]
-            file.write(msgspec.json.Encoder().encode_lines(lines))
-
-        yield write

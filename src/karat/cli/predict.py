@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,6 @@ from karat.options import document_language_option, options_from
 if TYPE_CHECKING:
     from karat.corpus import Corpus
     from karat.llm.ask import AskProgress
-    from karat.models.documents import Given
     from karat.models.find import ModelSpec
     from karat.models.run import Predicted, PredictOptions
 
@@ -45,11 +44,14 @@ Examples:
   karat predict kpminer,lasf=2 corpus.jsonl --df df.json -j 4 -o run.jsonl.gz
   karat predict positionrank paper.pdf
   karat predict my_models:first_words reports/ -o keyphrases.xlsx
+  karat predict multipartiterank library.bib -o with-keywords.bib
   karat predict llm:qwen corpus.jsonl --base-url http://localhost:8000/v1 \\
       --shots train.jsonl:3 --max-requests 500 -o run.jsonl
+  karat predict llm:qwen corpus.jsonl --candidates multipartiterank \\
+      --repeat 5 --temperature 0.7 -o run.jsonl
 
-What is predicted stands in RUN.part until all is there: the same command, after
-a kill or an error, goes on where it was. The key of an endpoint is in the
+What is predicted stands in FILE.part until all is there: the same command,
+after a kill or an error, goes on where it was. The key of an endpoint is in the
 environment, KARAT_LLM_KEY, or in a file; never on the command line.
 """
 
@@ -59,11 +61,21 @@ Examples:
   karat corpus df train.jsonl --language french -o df.tsv.gz
 """
 
+FILE_WIDTH = 80  # columns of a table in a file
 MOST_REQUESTS = 256  # at a time
-FORMATS = ("table", "jsonl", "csv", "xlsx", "json")
+FORMATS = ("table", "jsonl", "csv", "xlsx", "json", "bib", "ris", "jsonld")
 RUNS = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst", ".ndjson.gz", ".ndjson.zst")
-_BY_SUFFIX = {".txt": "table", ".csv": "csv", ".xlsx": "xlsx", ".json": "json"}
-_OF_ENDPOINTS = (*ENDPOINT_OPTIONS, "prompt", "shots", "answers", "seed", "no_logprobs")
+_BY_SUFFIX = {
+    ".txt": "table",
+    ".csv": "csv",
+    ".xlsx": "xlsx",
+    ".json": "json",
+    ".bib": "bib",
+    ".ris": "ris",
+    ".jsonld": "jsonld",
+}
+_OF_ENDPOINTS = (*ENDPOINT_OPTIONS, "prompt", "shots", "answers", "candidates", "repeat", "seed", "no_logprobs")
+MOST_REPEATS = 100
 _OF_OTHERS = ("stem", "tagger", "frequencies", "redundancy", "title_weight")
 
 _llm_options = combine(
@@ -84,6 +96,19 @@ _llm_options = combine(
         metavar="FILE",
         help="llm: where answers are kept (default RUN.answers.sqlite).",
         shell_complete=completion.new_paths,
+    ),
+    click.option(
+        "--candidates",
+        metavar="RUN|MODEL",
+        help="llm: show phrases of each document in the prompt: those of a run, or what an extractor finds, as tfidf.",
+        shell_complete=completion.models,
+    ),
+    click.option(
+        "--repeat",
+        type=Whole(1, MOST_REPEATS),
+        default=1,
+        metavar="N",
+        help="llm: ask N times, with as many seeds: RUN.jsonl, RUN.2.jsonl... (default 1).",
     ),
     click.option("--no-logprobs", is_flag=True, help="llm: do not ask for the probabilities of tokens."),
     click.option("--seed", type=int, default=0, metavar="N", help="llm: of the endpoint (default 0)."),
@@ -109,7 +134,8 @@ _llm_options = combine(
     "-o",
     "--output",
     metavar="RUN",
-    help="File to write: .jsonl (.gz, .zst) is a run; .csv, .xlsx, .json and .txt are for other readers.",
+    help="File to write: .jsonl (.gz, .zst) is a run; .csv, .xlsx, .bib, .ris and .jsonld are for catalogues, .json "
+    "and .txt for other readers.",
     shell_complete=completion.new_paths,
 )
 @quiet_option
@@ -128,19 +154,39 @@ def predict(model: str, corpus: str, format_: str | None, output: str | None, qu
     chosen = parse_model(model)
     _check_options(click.get_current_context(), chosen)
     run, view = _destinations(corpus, format_, output)
-    given = _documents(corpus, output, options)
+    given = _documents(corpus, output, options, quiet, 1 if chosen.asks_endpoint else options["jobs"] or 1)
+    versions = _versions(run, options["repeat"])
     if options["dry_run"]:
-        _forecast(chosen, given, _options(chosen, output, options))
+        for version in range(len(versions)):
+            own = options | {"seed": options["seed"] + version}
+            _forecast(chosen, given, _options(chosen, output, own))
         return
-    with _progress(quiet, given.corpus, chosen) as (done, tell):
-        settings = _options(chosen, output, options, done, tell)
-        found = predicted(given.corpus, chosen, settings, output=run, shown=view is not None)
-    found = replace(found, notes=(*given.notes, *found.notes))
-    if found.failure is None or run is not None:
-        _deliver(found, view, output if run is None else None, quiet)
-    if found.failure is not None:
-        hint = "" if run is not None else "; with -o RUN.jsonl what was predicted before is kept"
-        raise InputError(found.failure + hint)
+    writer = _Writer(view, given.origin) if view is not None else None
+    for version, path in enumerate(versions):
+        own = options | {"seed": options["seed"] + version}
+        with _progress(quiet, given, chosen) as (done, tell):
+            settings = _options(chosen, output, own, done, tell)
+            finish = writer if run is None else None
+            found = predicted(given, chosen, settings, output=path or output, shown=view is not None, finish=finish)
+        if writer is not None and (output is None or run is not None) and (found.failure is None or run is not None):
+            write_out(writer(found, width=None).decode())
+        _deliver_notes(found, writer, output, quiet)
+        if found.failure is not None:
+            hint = "" if output is not None else "; with -o RUN.jsonl what was predicted before is kept"
+            raise InputError(found.failure + hint)
+
+
+def _versions(run: str | None, repeat: int) -> list[str | None]:
+    """The file of each time that a language model is asked: run.jsonl, run.2.jsonl and so on."""
+    if repeat > 1 and run is None:
+        raise InputError("--repeat writes several runs, so it needs a file: -o RUN.jsonl")
+    found: list[str | None] = [run]
+    for version in range(2, repeat + 1):
+        suffix = next(suffix for suffix in sorted(RUNS, key=len, reverse=True) if str(run).endswith(suffix))
+        path = f"{str(run).removesuffix(suffix)}.{version}{suffix}"
+        check_file(path)
+        found.append(path)
+    return found
 
 
 # ---------------------------------------------------------------------------------------------- options
@@ -183,15 +229,17 @@ def _chosen(corpus: str, format_: str | None, output: str | None) -> tuple[str |
     return None, format_ or _BY_SUFFIX[Path(output).suffix]
 
 
-def _documents(corpus: str, output: str | None, options: dict[str, Any]) -> Given:
-    from karat.models.documents import Given, documents_at
+def _documents(corpus: str, output: str | None, options: dict[str, Any], quiet: bool, jobs: int = 1) -> Corpus:
+    from karat.models.documents import documents_at
 
     files = Files.of(options)
     if files.from_ or files.fields:
         found = files.corpus(corpus)
         files.check()
-        return Given(found)
-    return documents_at(corpus, aside=[f"{output}{ending}" for ending in ("", ".part", ".answers.sqlite")])
+        return found
+    aside = [] if output is None else [f"{output}{ending}" for ending in ("", ".part", ".answers.sqlite")]
+    with progress(quiet) as done:
+        return documents_at(corpus, aside=aside, jobs=capped_jobs(jobs), progress=done)
 
 
 def _options(
@@ -214,37 +262,50 @@ def _options(
         endpoint_of(named, logprobs=not options["no_logprobs"]),
         prompt=options["prompt"],
         shots=options["shots"],
+        candidates=options["candidates"],
         store=options["answers"] or (f"{output}.answers.sqlite" if output is not None else None),
         limits=limits_of(options),
         concurrency=min(options["jobs"] or 4, MOST_REQUESTS),
         tell=tell,
     )
-    return PredictOptions(n=options["n"], language=options["language"], asking=asking)
+    return PredictOptions(n=options["n"], language=options["language"], vocabulary=options["vocabulary"], asking=asking)
 
 
-def _forecast(chosen: ModelSpec, given: Given, options: PredictOptions) -> None:
+def _forecast(chosen: ModelSpec, given: Corpus, options: PredictOptions) -> None:
     from karat.models.run import forecast
 
-    write_out(karat.render(forecast(given.corpus, chosen, options)))
+    write_out(karat.render(forecast(given, chosen, options)))
 
 
 # ---------------------------------------------------------------------------------------------- what is shown
 
 
-def _deliver(found: Predicted, view: str | None, output: str | None, quiet: bool) -> None:
-    """Shows the predictions or writes them for other readers; what formats do not hold goes to standard error."""
-    from karat.formats.output import write_beside
-    from karat.output.terminal import WIDTH
-    from karat.output.workbook import workbook
+class _Writer:
+    """Makes the content of a file, or of standard output, of what is predicted."""
 
-    if output is not None and view is not None:
-        sheet = view == "xlsx"
-        text = "" if sheet else karat.render(found, view, WIDTH)
-        write_beside(output, workbook(found.flat_rows(), "keyphrases") if sheet else text.encode())
-    elif view is not None:
-        write_out(karat.render(found, view))
-    if not quiet and (view not in ("table", "json") or output is not None):
-        echo_notes(found.notes)
+    def __init__(self, view: str, source: str) -> None:
+        self.view, self.source = view, source
+        self.notes: list[str] = []
+
+    def __call__(self, found: Predicted, width: int | None = FILE_WIDTH) -> bytes:
+        """The content; what there is to say of it goes into `notes`."""
+        from karat.formats.catalogue import FORMATS as CATALOGUES
+        from karat.formats.catalogue import catalogue
+        from karat.output.workbook import workbook
+
+        if self.view == "xlsx":
+            return workbook(found.flat_rows(), "keyphrases")
+        if self.view in CATALOGUES:
+            content, self.notes = catalogue(self.view, found.catalogue(), self.source)
+            return content
+        return karat.render(found, self.view, width).encode()
+
+
+def _deliver_notes(found: Predicted, writer: _Writer | None, output: str | None, quiet: bool) -> None:
+    """What formats do not hold goes to standard error."""
+    held = writer is not None and writer.view in ("table", "json") and output is None
+    if not quiet and not held:
+        echo_notes([*found.notes, *(writer.notes if writer is not None else ())])
 
 
 Showing = tuple["Callable[[int], None] | None", "Callable[[AskProgress], None] | None"]
@@ -287,7 +348,7 @@ def _progress(quiet: bool, corpus: Corpus, chosen: ModelSpec) -> Iterator[Showin
 class _Counting:
     """How phrases are counted."""
 
-    language: str = document_language_option()
+    language: str | None = document_language_option()
 
 
 @click.command("df", epilog=DF_EPILOG)
@@ -303,21 +364,25 @@ class _Counting:
 )
 @reading_flags
 @quiet_option
-def df(corpus: str, language: str, output: str, quiet: bool, **options: Any) -> None:
+def df(corpus: str, language: str | None, output: str, quiet: bool, **options: Any) -> None:
     """Count in how many documents each phrase occurs.
 
     The counts are of stemmed phrases of one to three words; `karat predict
     --df FILE` reads them, so that a large corpus is counted once.
     """
     check_file(output)
+    from karat.models.documents import document_language
     from karat.models.extractors.frequencies import frequencies_of, save_frequencies
 
-    given = _documents(corpus, output, options)
+    given = _documents(corpus, output, options, quiet)
     with progress(quiet) as done:
-        found = frequencies_of(given.corpus, language=language, progress=done)
+        tongue, said = document_language(given, language)
+        found = frequencies_of(given, language=tongue, progress=done)
     save_frequencies(output, found)
     if not quiet:
-        echo_notes([*given.notes, f"{counted(len(found.counts), 'phrase')} of {counted(found.documents, 'document')}"])
+        echo_notes(
+            [*given.notes, *said, f"{counted(len(found.counts), 'phrase')} of {counted(found.documents, 'document')}"]
+        )
 
 
 corpus_group.add_command(df)

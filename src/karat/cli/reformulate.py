@@ -46,6 +46,10 @@ Examples:
       --max-cost 5 --price-in 2.5 --price-out 10 -o back.jsonl --dry-run
   karat pairs reformulate corpus.jsonl --via marian --forward opus-en-es \\
       --backward opus-es-en -o marian.jsonl --pairs pairs.jsonl
+  karat pairs reformulate theses.jsonl --via back-translation \\
+      --language french --pivot de --candidates references -o fr.jsonl
+  karat pairs reformulate corpus.jsonl --via paraphrase --model qwen \\
+      --repeat 5 --temperature 0.7 -o five.jsonl --pairs pairs.jsonl
 
 The endpoint's key is in the environment, KARAT_LLM_KEY, or in a file; never on
 the command line. Answers are kept beside the output, in FILE.answers.sqlite:
@@ -112,14 +116,30 @@ ENDPOINT_OPTIONS = (
     "delay",
     "dry_run",
 )
-_CHAT = (*ENDPOINT_OPTIONS, "model", "prompt", "concurrency")
+_CHAT = (*ENDPOINT_OPTIONS, "model", "prompt", "concurrency", "language", "candidates", "repeat", "seed")
 # Which options a method has, beside those that all have.
 _OWN = {
-    "paraphrase": (*_CHAT, "seed"),
-    "back-translation": (*_CHAT, "seed", "pivot"),
+    "paraphrase": _CHAT,
+    "back-translation": (*_CHAT, "pivot"),
     "marian": ("forward", "backward"),
-    "synonyms": ("share", "seed"),
+    "synonyms": ("share", "seed", "language", "repeat"),
+    "order": ("seed", "repeat"),
 }
+
+
+_FIELDS = (
+    "name",
+    "prompt",
+    "language",
+    "pivot",
+    "candidates",
+    "repeat",
+    "concurrency",
+    "forward",
+    "backward",
+    "share",
+    "seed",
+)
 
 
 @verb("reformulate", epilog=REFORMULATE_EPILOG)
@@ -145,8 +165,9 @@ _OWN = {
 def reformulate(corpus: str, via: Any, output: str, pairs: str | None, quiet: bool, **options: Any) -> None:
     """Say the documents of a corpus in other words.
 
-    The outcome is a corpus whose ids are new (d1~paraphrase) and which keeps
-    the references. What cannot be reformulated is named, the rest is written.
+    The outcome is a corpus whose ids are new (d1~paraphrase; of a second
+    version d1~paraphrase~2) and which keeps the references. What cannot be
+    reformulated is named, the rest is written.
     """
     _check_options(click.get_current_context(), via)
     _check_files(output, pairs)
@@ -183,13 +204,14 @@ def _check_files(output: str, pairs: str | None) -> None:
 
 def _chosen(via: str, output: str, options: dict[str, Any]) -> dict[str, Any]:
     """The options of a method as the library takes them."""
-    if via == "synonyms":
-        return {name: options[name] for name in ("share", "seed")}
-    store = f"{output}.answers.sqlite"
+    own = {name: options[name] for name in ("name", *_OWN[via]) if name in _FIELDS}
+    if via in ("synonyms", "order"):
+        return own
+    own["store"] = f"{output}.answers.sqlite"
     if via == "marian":
-        return {"store": store} | {name: options[name] for name in ("forward", "backward")}
-    own = {name: options[name] for name in ("prompt", "pivot", "concurrency")}
-    return own | {"endpoint": endpoint_of(options), "limits": limits_of(options), "store": store}
+        return own
+    del own["seed"]  # that of the endpoint
+    return own | {"endpoint": endpoint_of(options), "limits": limits_of(options)}
 
 
 def endpoint_of(options: dict[str, Any], **settings: Any) -> Endpoint:

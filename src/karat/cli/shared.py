@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_SAID, _OPENED = "karat.said", "karat.opened"  # of a command: the notes that were shown, what it has read
 TEXT_FORMATS = ("table", "md", "html", "latex", "typst", "csv", "json")
 _BY_SUFFIX = {
     ".md": "md",
@@ -148,6 +149,7 @@ class Files:
     fields: tuple[str, ...]
     unused: set[str]  # of the fields, those that no file has been read by
     sizes: list[int] = field(default_factory=list)  # of the files that were read, in bytes
+    opened: list[Corpus | Run] = field(default_factory=list)
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Files:
@@ -156,21 +158,25 @@ class Files:
             if ":" in text and text.partition(":")[0] not in ("corpus", "run"):
                 raise InputError(f"--from {text}: write corpus:FORMAT, run:FORMAT or FORMAT")
         fields = options.pop("fields")
-        return cls(options.pop("from_"), fields, set(fields))
+        found = cls(options.pop("from_"), fields, set(fields))
+        _shared()[_OPENED] = found.opened
+        return found
 
     def corpus(self, path: str) -> Corpus:
         """The corpus at a path."""
         from karat.formats import read
 
         self._note(path, "corpus")
-        return read(path, format=self._format("corpus"), fields=self.fields)
+        self.opened.append(found := read(path, format=self._format("corpus"), fields=self.fields))
+        return found
 
     def run(self, path: str) -> Run:
         """The run at a path."""
         from karat.formats import read_run
 
         self._note(path, "run")
-        return read_run(path, format=self._format("run"), fields=self.fields)
+        self.opened.append(found := read_run(path, format=self._format("run"), fields=self.fields))
+        return found
 
     def all(self, corpus: str, runs: Iterable[str]) -> tuple[Corpus, list[Run]]:
         """A corpus and runs; fields that none of them has are an error."""
@@ -367,14 +373,30 @@ def deliver(results: Result, format_: str | None, output: str | None, quiet: boo
         results.save(output)
     else:
         write_beside(output, render(results, chosen, WIDTH).encode())
+    _shared().setdefault(_SAID, set()).update(results.notes)
     if not quiet and (output is not None or chosen == "csv"):  # the other formats hold them
         echo_notes(results.notes)
 
 
 def echo_notes(notes: Iterable[str]) -> None:
     """Notes to standard error; a warning says itself that it is one."""
+    said = _shared().setdefault(_SAID, set())
     for note in notes:
+        said.add(note)
         say(note if note.startswith("warning: ") else f"note: {note}")
+
+
+def _shared() -> dict[str, Any]:
+    """What the parts of a command tell each other; nothing is kept where there is no command."""
+    context = click.get_current_context(silent=True)
+    return {} if context is None else context.meta
+
+
+def echo_reading_notes() -> None:
+    """What there is to say of how files were read, once a command is done, and unless its result has said it."""
+    if not click.get_current_context().params.get("quiet"):
+        said, opened = _shared().get(_SAID, set()), _shared().get(_OPENED, ())
+        echo_notes(dict.fromkeys(note for each in opened for note in each.notes if note not in said))
 
 
 def say(message: str) -> None:

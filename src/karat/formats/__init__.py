@@ -12,18 +12,22 @@ from karat.engines import engine
 from karat.errors import InputError, unknown
 from karat.formats import (
     ake,
+    bibtex,
     chan,
     corenlp,
     fields,
     folder,
+    guess,
     hub,
     huggingface,
     hulth,
+    jsonld,
     kp20k,
     kpeval,
     openkp,
     opennmt,
     own,
+    ris,
     semeval,
 )
 from karat.formats.base import Format
@@ -34,6 +38,7 @@ from karat.registry import Registry, place_of
 # A path whose format is not named is read by the first that fits, the general ones being tried last.
 _LISTED = (
     *own.FORMATS,
+    guess.FORMAT,
     chan.FORMAT,
     *kp20k.FORMATS,
     *opennmt.FORMATS,
@@ -42,6 +47,9 @@ _LISTED = (
     *huggingface.FORMATS,
     ake.FORMAT,
     corenlp.FORMAT,
+    bibtex.FORMAT,
+    ris.FORMAT,
+    jsonld.FORMAT,
     hulth.FORMAT,
     semeval.FORMAT,
     folder.FORMAT,
@@ -117,6 +125,8 @@ def sniff(head: Head) -> Format:
     for form in sorted(FORMATS.values(), key=lambda form: form.general):
         if (form.corpus if head.role == "corpus" else form.run) is not None and form.fits(head):
             return form
+    if head.role == "corpus" and head.container == "folder" and not head.single:
+        raise folder.no_documents(head.path)
     raise head.unknown()
 
 

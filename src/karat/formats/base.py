@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,16 @@ def quoted(text: str) -> str:
     """
     shown = repr(text[:100])
     return shown if len(text) <= 100 and len(shown) <= 100 else shown[:97] + "..."
+
+
+def some(names: Sequence[str], most: int = 5) -> str:
+    """The first of some names, and how many more there are.
+
+    >>> some(["a.pdf", "b.pdf"]), some("abcdefg")
+    ('a.pdf, b.pdf', 'a, b, c, d, e and 2 more')
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def split_phrases(text: str | None, separator: str = ";") -> list[str]:

@@ -27,6 +27,8 @@ from karat.formats.files import (
 )
 from karat.formats.load import DECODING_ERRORS, check_value, fault, json_value
 from karat.formats.output import writing
+from karat.formats.xlsx import SUFFIXES as EXCEL
+from karat.formats.xlsx import ZIP, save_xlsx, xlsx_rows
 from karat.libraries import library
 from karat.limits import limits
 
@@ -34,11 +36,13 @@ ROWS_AT_ONCE = 1000
 
 
 def container_at(path: str) -> str:
-    """What a path holds: datasets (of the library), parquet, json (one value), jsonl, csv, tsv or text."""
+    """What a path holds: datasets (of the library), parquet, xlsx, json (one value), jsonl, csv, tsv or text."""
     if hub.is_dataset(path):
         return "datasets"
     if beginning(path).start == PARQUET:
         return "parquet"
+    if beginning(path).start == ZIP and without_compression(path).lower().endswith(EXCEL):
+        return "xlsx"
     if _is_one_long_value(path):
         return "json"
     suffix = Path(without_compression(path)).suffix
@@ -88,9 +92,11 @@ def rows(path: str, container: str) -> Iterator[tuple[int, Record]]:
         return _csv_rows(path, container)
     if container == "parquet":
         return _parquet_rows(path)
+    if container == "xlsx":
+        return xlsx_rows(path)
     if container == "datasets":
         return hub.rows(path)
-    raise InputError(f"{path}: not a file of records (JSON lines, JSON, CSV, TSV or Parquet)")
+    raise InputError(f"{path}: not a file of records (JSON lines, JSON, CSV, TSV, Excel or Parquet)")
 
 
 def _json_rows(path: str) -> Iterator[tuple[int, Record]]:
@@ -281,7 +287,7 @@ def container_of(path: str) -> str:
     ('csv', 'parquet', 'jsonl', 'jsonl')
     """
     suffix = without_compression(path).rpartition(".")[2]
-    return suffix if suffix in ("csv", "tsv", "parquet") else "jsonl"
+    return suffix if suffix in ("csv", "tsv", "parquet", "xlsx") else "jsonl"
 
 
 def save(path: str, records: Iterable[Any], container: str | None = None) -> None:
@@ -291,6 +297,8 @@ def save(path: str, records: Iterable[Any], container: str | None = None) -> Non
         jsonl.save(path, records)
     elif container == "parquet":
         _save_parquet(path, map(as_row, records))
+    elif container == "xlsx":
+        save_xlsx(path, ({name: cell(value) for name, value in as_row(record).items()} for record in records))
     else:
         _save_csv(path, map(as_row, records), "\t" if container == "tsv" else ",")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from karat.corpus import Batches, Document, Prediction, in_batches
+from karat.corpus import PER_PHRASE, Batches, Document, Prediction, in_batches
 from karat.errors import InputError, unknown
 from karat.formats.base import Record, brief, quoted
 from karat.formats.containers import cell_list, container_at, rows
@@ -25,7 +25,7 @@ from karat.formats.records import read_as
 
 COLUMNS = {
     "corpus": ("id", "title", "text", "keyphrases", "reference_sets"),
-    "run": ("id", "keyphrases", "scores", "token_probs", "token_logprobs", "kinds"),
+    "run": ("id", "keyphrases", *PER_PHRASE),
 }
 SET = "references."  # references.author=COLUMN is the reference set `author`
 _SETTING = re.compile(r"(?:^|,)\s*([a-z_]+(?:\.[^=,]+)?)=")
@@ -81,7 +81,9 @@ class Fields:
         return cell_list(value, self.separator) if isinstance(value, str) else [value]
 
     def _references(self, value: Any) -> list[Any] | None:
-        found = self._list(value)
+        found = (
+            None if isinstance(value, str) and not value.strip() else self._list(value)
+        )  # an empty cell tells nothing
         return None if found is None else [self._reference(phrase) for phrase in found]
 
     def _reference(self, phrase: Any) -> Any:
@@ -162,7 +164,7 @@ def parse_fields(text: str) -> Fields:
         raise InputError(f"--fields is name=column,..., as id=doc,keyphrases=preds,separator=; and not {text!r}")
     ends = [*(match.start() for match in found[1:]), len(settings)]
     values = {match[1]: settings[match.end() : end] for match, end in zip(found, ends, strict=True)}
-    separator = values.pop("separator", ";").replace("\\t", "\t")
+    separator = values.pop("separator", ";").replace("\\t", "\t").replace("\\n", "\n")
     variants = values.pop("variants", None)
     values = {name: column.strip() for name, column in values.items()}
     known = {*COLUMNS["corpus"], *COLUMNS["run"]}

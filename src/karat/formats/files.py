@@ -27,7 +27,10 @@ STDIN = "-"
 BLOCK_BYTES = 1 << 21  # about 1,500 abstracts: large enough for numpy, small enough for memory
 FIRST_BYTES = 1 << 16
 MOST_NEAR = 5000  # files of a folder, among which the nearest name is looked for
-_SUFFIXES = (".gz", ".zst", ".jsonl", ".json", ".ndjson", ".txt", ".final", ".csv", ".tsv", ".parquet")
+_SUFFIXES = (
+    *(".gz", ".zst", ".jsonl", ".json", ".ndjson", ".txt", ".final", ".csv", ".tsv", ".parquet"),
+    *(".xlsx", ".bib", ".ris", ".jsonld"),
+)
 _COMPRESSED = (".gz", ".zst")
 _GZIP, _ZSTD, BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"
 PARQUET = b"PAR1"

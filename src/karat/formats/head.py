@@ -18,7 +18,7 @@ from karat.formats.load import json_value
 
 Role = Literal["corpus", "run"]
 
-_ALONE = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".jsonl.gz", ".jsonl.zst")
+_ALONE = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".jsonl.gz", ".jsonl.zst")
 _LIKE_PHRASES = re.compile("phrase|pred|keyword|tag|term|topic", re.IGNORECASE)
 _LIKE_ID = re.compile("id$|^doc|key$", re.IGNORECASE)
 MOST_NAMES = 5000  # of the files in a folder, that are looked at
@@ -61,9 +61,14 @@ class Head:
         if self.container == "jsonl":
             found = json_value(first_line(self.path), f"{self.path}:1")
             return found if isinstance(found, dict) else {}  # the reader says what is wrong with it
-        if self.container in ("json", "csv", "tsv", "parquet", "datasets"):
+        if self.container in ("json", "csv", "tsv", "xlsx", "parquet", "datasets"):
             return next((row for _, row in rows(self.path, self.container)), {})
         return {}
+
+    @property
+    def single(self) -> str | None:
+        """The first file of a folder that could be a corpus or a run by itself."""
+        return next((name for name in self.names if name.endswith(_ALONE)), None)
 
     def unknown(self) -> InputError:
         """An error for a path that no format fits, with what was seen of it."""
@@ -74,9 +79,9 @@ class Head:
         some = ", ".join(map(_shown, seen[:10])) + (", ..." if len(seen) > 10 else "")
         kind = "fields" if self.record else "files" if self.names else "line"
         hint = "name it with --from" + (f", or its columns, as --fields {self._guess()}" if self.record else "")
-        single = next((name for name in self.names if name.endswith(_ALONE)), None)
-        if single is not None:
-            hint = f"give a file of it, as {os.path.join(self.path, _shown(single))}, or name its format with --from"
+        if self.single is not None:
+            file = os.path.join(self.path, _shown(self.single))
+            hint = f"give a file of it, as {file}, or name its format with --from"
         return InputError(f"{self.path}: no known format of a {self.role} ({kind} {some}); {hint}")
 
     def _guess(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from itertools import chain, islice
 from typing import TypeVar
 
 from karat.corpus import Batches, Document, Prediction, in_batches
@@ -20,6 +21,7 @@ R = TypeVar("R", Document, Prediction)
 _TELLING = {"corpus": {"text", "keyphrases", "reference_sets"}, "run": {"keyphrases"}}
 _KNOWN = {*COLUMNS["corpus"], *COLUMNS["run"]}
 _NO_LINES = ("json", "datasets")  # containers of the same records that are not JSON lines
+_CONCEPTS = ("concepts", "concepts_by")
 _TABLE = Fields({name: name for name in _KNOWN})
 
 
@@ -45,8 +47,12 @@ def _batches(path: str, kind: type[R]) -> Batches[R]:
 
 
 def _save_table(role: Role, containers: tuple[str, ...], path: str, records: Iterable[Document | Prediction]) -> None:
-    container = container_of(path)
-    found = ({name: getattr(record, name) for name in COLUMNS[role]} for record in records)
+    container, reading = container_of(path), iter(records)
+    first = list(islice(reading, 1))
+    # A table has columns of concepts only where there are such.
+    lacking = _CONCEPTS if all(getattr(record, "concepts", None) is None for record in first) else ()
+    columns = [name for name in COLUMNS[role] if name not in lacking]
+    found = ({name: getattr(record, name) for name in columns} for record in chain(first, reading))
     save(path, found, container if container in containers else containers[0])
 
 
@@ -76,4 +82,5 @@ FORMATS = (
     ),
     _table_format("csv", "CSV or TSV with a header: id, title, text, keyphrases as `a;b`", "csv", "tsv"),
     _table_format("parquet", "Parquet with columns id, title, text, keyphrases", "parquet"),
+    _table_format("xlsx", "Excel, the first sheet, with a header: id, title, text, keyphrases as `a;b`", "xlsx"),
 )

@@ -1,8 +1,10 @@
 """Pairs of documents that are alike.
 
     {"a": "d1", "b": "d7", "jaccard": 0.5}                           further fields tell how alike they are: not read
+    {"a": "d1", "b": "d1~paraphrase", "method": "paraphrase"}        how a reformulation was made
 
-JSON lines, a JSON list, CSV, TSV or Parquet. For a reformulation, a is its source.
+JSON lines, a JSON list, CSV, TSV or Parquet. For a reformulation, a is its source. Where no method is given, the id
+that `karat pairs reformulate` gives to b tells it.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from karat.formats.containers import container_at, container_of, rows, save
 PairsLike = str | Path | Iterable[Mapping[str, Any]]
 FORM = 'a line is {"a": "d1", "b": "d7"}'
 SCORES = ("jaccard", "max")  # fields of pairs that were mined by what they share
+MARK = "~"  # in the id of a reformulation, between that of its document and the method
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Paired:
     places: tuple[int, ...]  # the line of each
     origin: str
     mined: bool = False  # whether they have the score of pairs that were mined by what they share
+    methods: tuple[str | None, ...] = ()  # how the reformulation of each pair was made, where that is known
 
     def __len__(self) -> int:
         return len(self.a)
@@ -51,9 +55,11 @@ def read_pairs(pairs: PairsLike) -> Paired:
 
 def _paired(records: Iterable[tuple[int, Any]], origin: str) -> Paired:
     known: dict[tuple[str, str], int] = {}
+    methods: list[str | None] = []
     mined = False
-    for place, a, b, scored in _entries(records, origin):
-        mined = mined or scored
+    for place, a, b, record in _entries(records, origin):
+        mined = mined or not record.keys().isdisjoint(SCORES)
+        methods.append(method_of(record, a, b))
         before = known.get((a, b)) or known.get((b, a))
         if before is not None:
             raise InputError(
@@ -62,11 +68,25 @@ def _paired(records: Iterable[tuple[int, Any]], origin: str) -> Paired:
         known[a, b] = place
     if not known:
         raise InputError(f"{origin}: there are no pairs in it; {FORM}")
-    return Paired(tuple(a for a, _ in known), tuple(b for _, b in known), tuple(known.values()), origin, mined)
+    ids_a, ids_b = tuple(a for a, _ in known), tuple(b for _, b in known)
+    return Paired(ids_a, ids_b, tuple(known.values()), origin, mined, tuple(methods))
 
 
-def _entries(records: Iterable[tuple[int, Any]], origin: str) -> Iterator[tuple[int, str, str, bool]]:
-    """(line, a, b, whether it has a score of pairs that were mined) of each pair."""
+def method_of(record: Mapping[str, Any], a: str, b: str) -> str | None:
+    """How a reformulation was made: by its own field, else by its id; None where neither tells.
+
+    >>> method_of({}, "d1", "d1~paraphrase"), method_of({"method": "by hand"}, "d1", "x"), method_of({}, "d1", "d2")
+    ('paraphrase', 'by hand', None)
+    """
+    given = record.get("method")
+    if isinstance(given, str) and given.strip():
+        return given.strip()
+    named = b.removeprefix(a + MARK) if b.startswith(a + MARK) else ""
+    return named.partition(MARK)[0] or None
+
+
+def _entries(records: Iterable[tuple[int, Any]], origin: str) -> Iterator[tuple[int, str, str, Mapping[str, Any]]]:
+    """(line, a, b, the whole record) of each pair."""
     for place, record in records:
         try:
             if not isinstance(record, Mapping):
@@ -76,7 +96,7 @@ def _entries(records: Iterable[tuple[int, Any]], origin: str) -> Iterator[tuple[
                 raise ValueError(f"{quoted(a)} is paired with itself; a pair is of two documents")
         except ValueError as error:
             raise InputError(f"{origin}:{place}: {error}") from None
-        yield place, a, b, not record.keys().isdisjoint(SCORES)
+        yield place, a, b, record
 
 
 def _id(record: Mapping[str, Any], field: str) -> str:

@@ -88,6 +88,6 @@ def _typed(path: str, kind: type[S], container: str) -> Iterator[tuple[int, S]]:
         return
     for place, row in rows(path, container):
         try:
-            yield place, msgspec.convert(row, kind, strict=container not in ("csv", "tsv"))
+            yield place, msgspec.convert(row, kind, strict=container not in ("csv", "tsv", "xlsx"))
         except msgspec.ValidationError as error:
             raise InputError(f"{path}:{place}: {brief(str(error))}") from None

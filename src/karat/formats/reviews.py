@@ -154,6 +154,7 @@ def _write_table(path: str, found: Iterable[Record], delimiter: str) -> None:
         careful = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
         writer.writerow(FIELDS)
         for row in found:
-            cells = [*map(guarded, (row["id"], row["phrase"], "; ".join(row["systems"]))), ""]
+            accept = "" if row.get("accept") is None else (_YES if row["accept"] else _NO)[0]
+            cells = [*map(guarded, (row["id"], row["phrase"], "; ".join(row["systems"]))), accept]
             (careful if any("\r" in cell for cell in cells) else writer).writerow(cells)  # see containers.py
         text.detach()

@@ -5,18 +5,35 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from karat.corpus import Batch, Corpus, Document, Prediction, Run, text_of_id
+import msgspec
+
+from karat.corpus import Batch, Batches, Corpus, Document, Prediction, Run, text_of_id
 from karat.errors import InputError
-from karat.formats import FORMATS, named
+from karat.formats import FORMATS, catalogue, named
+from karat.formats import read as read_corpus
 from karat.formats.base import Format
 from karat.formats.files import without_compression
-from karat.formats.output import claimed, put_in_place, working_folder, writing_errors
+from karat.formats.jsonld import uris_of
+from karat.formats.output import claimed, put_in_place, working_folder, writing, writing_errors
 
-_BY_SUFFIX = {".jsonl": "karat", ".ndjson": "karat", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
+_BY_SUFFIX = {
+    ".jsonl": "karat",
+    ".ndjson": "karat",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".xlsx": "xlsx",
+    ".bib": "bibtex",
+    ".bibtex": "bibtex",
+    ".ris": "ris",
+    ".jsonld": "jsonld",
+}
 
 
 def write(
@@ -25,14 +42,21 @@ def write(
     *,
     format: str | None = None,
     lossy: bool = False,
+    corpus: Corpus | str | Path | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[str]:
     """Writes a corpus or a run and returns what was lost; unless `lossy`, a loss is an error and nothing is written.
 
-    Without a format the suffix of the path chooses it. Whether something is lost is found out by reading it back.
+    Without a format the suffix of the path chooses it. Whether something is lost is found out by reading it back. With
+    the `corpus` of a run, a catalogue is written: its documents with their titles, and the phrases of the run as their
+    keyphrases; of a BibTeX or RIS file the entries themselves, with other keywords. Scores have no place there.
     """
     target = str(path)
     form = named(format) if format is not None else _by_suffix(target)
+    if corpus is not None:
+        if not isinstance(records, Run):
+            raise InputError("a corpus goes with a run, whose phrases become the keyphrases of its documents")
+        records, form = _catalogue(records, corpus if isinstance(corpus, Corpus) else read_corpus(corpus), form)
     save, read = _sides(form, records)
     parts = target.split("+") if form.pair and isinstance(records, Corpus) else [target]
     with _aside(target, parts) as (aside, put_in_place):
@@ -50,6 +74,39 @@ def write(
             )
         put_in_place()
     return lost
+
+
+def _catalogue(run: Run, corpus: Corpus, form: Format) -> tuple[Corpus, Format]:
+    """(the documents of a run with its phrases as their keyphrases, the format with a writer that knows the rest)."""
+    found = {text_of_id(each.id): each for each in run}
+    titles = {text_of_id(each.id): each.title for each in corpus}
+    lost = next((identifier for identifier in found if identifier is None or identifier not in titles), None)
+    if lost is not None or None in found:
+        raise InputError(f"{run.origin}: the document {lost!r} is not in {corpus.origin}; ids are to be the same")
+    documents = [
+        Document(id=each.id, title=titles[i], keyphrases=[*(each.keyphrases or ())]) for i, each in found.items()
+    ]
+    short = next((name for name, known in catalogue.FORMATS.items() if known == form.name), None)
+    if short is None:
+        return Corpus.of(documents, run.name), form
+    rows = [catalogue.Row(str(each.id), titles[i], each.keyphrases or [], uris_of(each)) for i, each in found.items()]
+
+    def save(path: str, _records: Iterable[Document]) -> None:
+        with writing(path) as file:
+            file.write(catalogue.catalogue(short, rows, corpus.origin)[0])
+
+    def read(path: str) -> Batches[Document]:
+        assert form.corpus is not None
+        return partial(_as_written, form.corpus(path), set(found))
+
+    return Corpus.of(documents, run.name), replace(form, save_corpus=save, corpus=read)
+
+
+def _as_written(batches: Batches[Document], ids: set[str | None]) -> Iterator[Batch[Document]]:
+    """What was written of documents: entries of the catalogue have more, and there are others beside them."""
+    for batch in batches():
+        kept = [msgspec.structs.replace(each, text=None) for each in batch.records() if text_of_id(each.id) in ids]
+        yield Batch([text_of_id(each.id) for each in kept], kept, range(1, len(kept) + 1))
 
 
 def _by_suffix(path: str) -> Format:

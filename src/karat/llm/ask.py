@@ -24,29 +24,25 @@ SOURCE_LANGUAGE = "English"
 IN_A_ROW = 10  # texts that fail one after the other before the rest is given up
 GRACE = 3.0  # seconds that requests under way are given when the user interrupts
 
+_CODES = """
+    af Afrikaans; am Amharic; ar Arabic; az Azerbaijani; be Belarusian; bg Bulgarian; bn Bengali; bs Bosnian;
+    ca Catalan; cs Czech; cy Welsh; da Danish; de German; el Greek; en English; eo Esperanto; es Spanish;
+    et Estonian; eu Basque; fa Persian; fi Finnish; fr French; ga Irish; gl Galician; gu Gujarati; he Hebrew;
+    hi Hindi; hr Croatian; hu Hungarian; hy Armenian; id Indonesian; is Icelandic; it Italian; ja Japanese;
+    ka Georgian; kk Kazakh; km Khmer; kn Kannada; ko Korean; la Latin; lt Lithuanian; lv Latvian;
+    mk Macedonian; ml Malayalam; mn Mongolian; mr Marathi; ms Malay; my Burmese; nb Norwegian Bokmål;
+    ne Nepali; nl Dutch; no Norwegian; pa Punjabi; pl Polish; pt Portuguese; ro Romanian; ru Russian;
+    si Sinhala; sk Slovak; sl Slovenian; sq Albanian; sr Serbian; sv Swedish; sw Swahili; ta Tamil; te Telugu;
+    th Thai; tl Tagalog; tr Turkish; uk Ukrainian; ur Urdu; uz Uzbek; vi Vietnamese; zh Chinese; zu Zulu
+"""
 LANGUAGES = {
-    "ar": "Arabic",
-    "cs": "Czech",
-    "de": "German",
-    "es": "Spanish",
-    "fi": "Finnish",
-    "fr": "French",
-    "hi": "Hindi",
-    "it": "Italian",
-    "ja": "Japanese",
-    "ko": "Korean",
-    "nl": "Dutch",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ru": "Russian",
-    "sv": "Swedish",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
-    "zh": "Chinese",
+    code: name for code, _, name in (each.strip().partition(" ") for each in " ".join(_CODES.split()).split(";"))
 }
-_FILES = {"paraphrase": "paraphrase.txt", "back-translation": "translate.txt", "prediction": "keyphrases.txt"}
+_NAME = re.compile(r"[^\W\d_][\w ()'’-]{2,39}")
+CANDIDATES = "{candidates}"
+_FILES = {"paraphrase": "paraphrase", "back-translation": "translate", "prediction": "keyphrases"}
 _NEEDED = {"paraphrase": ("{text}",), "back-translation": ("{text}", "{from}", "{to}"), "prediction": ("{text}",)}
-_PLACE = re.compile(r"\{(text|from|to|n|language|examples)\}")
+_PLACE = re.compile(r"\{(text|from|to|n|language|examples|candidates)\}")
 
 
 # ---------------------------------------------------------------------------------------------- requests
@@ -70,29 +66,66 @@ class Step:
         return _PLACE.sub(lambda place: values.get(place[1], place[0]), self.prompt)
 
 
-def steps(method: str, pivot: str = "es", prompt: str | Path | None = None) -> tuple[Step, ...]:
-    """The requests of a method, one after the other, with karat's own prompt or that of a file."""
-    template = read_prompt(method, prompt)
+def language_name(language: str) -> str:
+    """The name of a language that is given by name or by code, as prompts write it.
+
+    Raises InputError if it is a code that is not known, or no name at all.
+
+    >>> language_name("es"), language_name("french"), language_name("Brazilian Portuguese")
+    ('Spanish', 'French', 'Brazilian Portuguese')
+    """
+    text = " ".join(language.split())
+    if text.lower() in LANGUAGES:
+        return LANGUAGES[text.lower()]
+    if not _NAME.fullmatch(text) or (len(text) < 4 and text.islower()):
+        raise InputError(f"language {language!r} is not known; write its name in English, as Basque")
+    return text[0].upper() + text[1:]
+
+
+def steps(
+    method: str,
+    pivot: str = "es",
+    prompt: str | Path | None = None,
+    language: str = "english",
+    candidates: bool = False,
+) -> tuple[Step, ...]:
+    """The requests of a method, one after the other, with karat's own prompt or that of a file.
+
+    `language` is that of the text. With `candidates` the prompt has a place for phrases (see `with_candidates`).
+    """
+    own = language_name(language)
+    plain = own == SOURCE_LANGUAGE and not candidates
+    template = read_prompt(method, prompt, own != SOURCE_LANGUAGE, candidates)
+    values = {} if plain else {"language": own}
     if method == "paraphrase":
-        return (Step("paraphrase", template),)
-    other = LANGUAGES.get(pivot, pivot).strip()
-    if not other or other == SOURCE_LANGUAGE or pivot == "en":
+        return (Step("paraphrase" if own == SOURCE_LANGUAGE else f"paraphrase in {own}", template, values),)
+    other = language_name(pivot) if pivot.strip() else ""
+    if not other or other == own:
         raise InputError(f"the pivot of a back-translation is another language, as es, not {pivot!r}")
-    ways = ((SOURCE_LANGUAGE, other), (other, SOURCE_LANGUAGE))
-    return tuple(Step(f"{start} to {end}", template, {"from": start, "to": end}) for start, end in ways)
+    ways = ((own, other), (other, own))
+    return tuple(Step(f"{start} to {end}", template, values | {"from": start, "to": end}) for start, end in ways)
 
 
-def read_prompt(method: str, file: str | Path | None = None) -> str:
-    """The prompt of a method: a file's, or the one that comes with karat."""
+def with_candidates(todo: Sequence[Step], phrases: Sequence[str]) -> tuple[Step, ...]:
+    """The same requests with phrases in their prompts, which make them other questions."""
+    listed = "\n".join(f"- {' '.join(phrase.split())}" for phrase in phrases) or "- (none)"
+    mark = f", {len(phrases)} candidates {blake2b(listed.encode(), digest_size=8).hexdigest()}"
+    return tuple(Step(step.name + mark, step.prompt, {**step.values, "candidates": listed}) for step in todo)
+
+
+def read_prompt(method: str, file: str | Path | None = None, foreign: bool = False, candidates: bool = False) -> str:
+    """The prompt of a method: a file's, or the one that comes with karat, for other languages and with candidates."""
     if file is None:
-        return (resources.files("karat") / "prompts" / _FILES[method]).read_text(encoding="utf-8")
+        ending = "-candidates" if candidates else "-language" if foreign and method == "paraphrase" else ""
+        return (resources.files("karat") / "prompts" / f"{_FILES[method]}{ending}.txt").read_text(encoding="utf-8")
     try:
         template = Path(file).expanduser().read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{file}: the prompt could not be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise InputError(f"{file}: the prompt is not UTF-8") from None
-    lacking = [place for place in _NEEDED[method] if place not in template]
+    needed = (*_NEEDED[method], *([CANDIDATES] if candidates else []))
+    lacking = [place for place in needed if place not in template]
     if lacking:
         raise InputError(f"{file}: the prompt of a {method} must hold {' and '.join(lacking)}, where these are put in")
     return template
@@ -148,14 +181,21 @@ class Forecast(Displayed):
         )
 
 
+Todo = Sequence[Step] | Callable[[str], Sequence[Step]]  # the requests of every text, or of each one
+
+
+def _of(todo: Todo, text: str) -> Sequence[Step]:
+    return todo(text) if callable(todo) else todo
+
+
 def count(
-    texts: Iterable[str], todo: Sequence[Step], endpoint: Endpoint, known: Callable[[bytes], str | None]
+    texts: Iterable[str], todo: Todo, endpoint: Endpoint, known: Callable[[bytes], str | None]
 ) -> tuple[int, int, Usage]:
     """(requests, those that are answered already, tokens of the others); a text is taken to keep its length."""
     requests = answered = tokens_in = tokens_out = 0
     for text in texts:
         current: str | None = text
-        for step in todo:
+        for step in _of(todo, text):
             requests += 1
             found = None if current is None else known(question(endpoint, step, "", current).key)
             if found is None:
@@ -278,7 +318,7 @@ class _Queue:
 
 def ask_all(
     texts: Mapping[str, str],
-    todo: Sequence[Step],
+    todo: Todo,
     endpoint: Endpoint,
     store: Store,
     concurrency: int = 1,
@@ -305,21 +345,21 @@ def ask_all(
     return Outcome(work.answers, tuple(work.failures), work.stopped)
 
 
-def _kept(text: str, todo: Sequence[Step], endpoint: Endpoint, store: Store) -> str | None:
+def _kept(text: str, todo: Todo, endpoint: Endpoint, store: Store) -> str | None:
     """The last answer for a text where all its answers are kept, else None."""
     current: str | None = text
-    for step in todo:
+    for step in _of(todo, text):
         current = None if current is None else store.answer(question(endpoint, step, "", current).key)
     return current
 
 
-def _go(work: _Queue, todo: Sequence[Step], endpoint: Endpoint, store: Store, chat: Chat) -> None:
+def _go(work: _Queue, todo: Todo, endpoint: Endpoint, store: Store, chat: Chat) -> None:
     """What one thread does: a text after the other."""
     while (taken := work.take()) is not None:
         text, document = taken
         try:
             current = text
-            for step in todo:
+            for step in _of(todo, text):
                 current = _answer(question(endpoint, step, document, current), step.filled(current), store, chat)
             work.answered(text, current)
         except AnswerError as error:

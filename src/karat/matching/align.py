@@ -27,6 +27,7 @@ from karat.matching.columns import (
     lookup,
     position,
 )
+from karat.matching.concepts import Concepts
 from karat.protocol import Counting, Matching
 from karat.text.normalise import Normaliser, normaliser_of
 from karat.text.split import split_phrases
@@ -39,13 +40,25 @@ _NO_REFERENCES = References(*(np.zeros(0, dtype=kind) for kind in (int, int, boo
 
 @dataclass(frozen=True, slots=True)
 class _Forms:
-    """From phrases as they are given to their joined stems."""
+    """From phrases as they are given to their joined stems, or to the forms of their concepts."""
 
     normalise: Normaliser
     repair: str
     one_space: bool = False  # whether several spaces in a row are one
+    concepts: Concepts | None = None
 
     def of(self, surfaces: Sequence[str]) -> list[str]:
+        """The form by which each surface string is compared."""
+        forms = self._stems(surfaces)
+        if self.concepts is None:
+            return forms
+        found = self.concepts.find(surfaces, forms)
+        return [
+            form if each.how is None else self.concepts.forms[each.concept]
+            for each, form in zip(found, forms, strict=True)
+        ]
+
+    def _stems(self, surfaces: Sequence[str]) -> list[str]:
         """The joined stems of each surface string."""
         if self.one_space and any("  " in surface for surface in surfaces):
             surfaces = [" ".join(filter(None, surface.split(" "))) for surface in surfaces]
@@ -55,8 +68,8 @@ class _Forms:
         return [_close_digits(form) for form in forms] if self.repair == "digits" else forms
 
 
-def _forms(matching: Matching, stemmed: bool = True) -> _Forms:
-    return _Forms(normaliser_of(matching, None if stemmed else "none"), matching.repair)
+def _forms(matching: Matching, stemmed: bool = True, concepts: Concepts | None = None) -> _Forms:
+    return _Forms(normaliser_of(matching, None if stemmed else "none"), matching.repair, concepts=concepts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +101,7 @@ Texts = tuple[list[str], list[str], list[str]]  # the same, and both with what s
 def part_options(matching: Matching) -> tuple[str, ...]:
     """The options of a way of matching that normalised titles and bodies depend on."""
     digits = "digits" if matching.repair == "digits" else ""
-    return (matching.tokenizer, matching.stemmer, matching.case, matching.unicode, digits)
+    return (matching.tokenizer, matching.stemmer, matching.case, matching.unicode, matching.segmentation, digits)
 
 
 def text_options(matching: Matching) -> tuple[str, ...]:
@@ -102,13 +115,15 @@ def prepare(
     semeval: bool = False,
     reference_set: str | None = None,
     texts: Texts | None = None,
+    concepts: Concepts | None = None,
 ) -> Prepared:
     """The normalised texts and the references of some documents; `semeval` is what references=by-name goes by.
 
-    `texts` are those of the documents, where they were made for another matching with the same `text_options`.
+    `texts` are those of the documents, where they were made for another matching with the same `text_options`. With
+    `concepts`, these are compared in the place of phrases.
     """
     titles, bodies, whole = normalised_texts(documents, matching) if texts is None else texts
-    bare = Prepared(documents, matching, Numbers(), Numbers(), titles, bodies, whole, _NO_REFERENCES)
+    bare = Prepared(documents, matching, Numbers(), Numbers(), titles, bodies, whole, _NO_REFERENCES, concepts)
     return with_set(bare, semeval, reference_set)
 
 
@@ -116,13 +131,14 @@ def with_set(prepared: Prepared, semeval: bool = False, reference_set: str | Non
     """The same documents with the references of a set."""
     matching = prepared.matching
     given = [references_of(document, reference_set) for document in prepared.given]
-    phrases = _Phrases(_reference_forms(matching, semeval), prepared.table, prepared.surfaces)
+    forms = _reference_forms(matching, semeval, prepared.concepts)
+    phrases = _Phrases(forms, prepared.table, prepared.surfaces)
     return replace(prepared, references=_references(given, matching, phrases, prepared.texts))
 
 
-def _reference_forms(matching: Matching, semeval: bool) -> _Forms:
+def _reference_forms(matching: Matching, semeval: bool, concepts: Concepts | None = None) -> _Forms:
     verbatim = matching.references == "stemmed" or (matching.references == "by-name" and semeval)
-    return replace(_forms(matching, stemmed=not verbatim), one_space=matching.reference_spaces == "one")
+    return replace(_forms(matching, not verbatim, concepts), one_space=matching.reference_spaces == "one")
 
 
 def surface_forms(surfaces: Sequence[str], matching: Matching) -> list[str]:
@@ -130,9 +146,11 @@ def surface_forms(surfaces: Sequence[str], matching: Matching) -> list[str]:
     return _forms(matching, stemmed=False).of(surfaces)
 
 
-def reference_stems(references: Sequence[str], matching: Matching, semeval: bool = False) -> list[str]:
-    """The joined stems of references of a corpus."""
-    return _reference_forms(matching, semeval).of(references)
+def reference_stems(
+    references: Sequence[str], matching: Matching, semeval: bool = False, concepts: Concepts | None = None
+) -> list[str]:
+    """The joined stems of references of a corpus, or the forms of their concepts."""
+    return _reference_forms(matching, semeval, concepts).of(references)
 
 
 def repeated(prepared: Prepared, rule: str = "drop") -> Bools:
@@ -203,8 +221,11 @@ def _joined(documents: Sequence[Document], matching: Matching, titles: list[str]
 def _references(given: list[list[Reference]], matching: Matching, phrases: _Phrases, texts: list[str]) -> References:
     table = phrases.table
     first, document, further = _first_variants(given, matching)
+    concepts = phrases.forms.concepts
+    if concepts is not None and further:
+        first, further = _concepts_first(first, further, phrases.forms)
     phrase, surface = phrases.numbers(first)
-    kept = np.ones(len(phrase), dtype=bool)
+    kept = _kept_phrases(phrase, table, concepts)
     if matching.blank_references == "drop":
         kept &= phrase != table.get("", -1)
     listed, listed_surface = document[kept], surface[kept]
@@ -216,7 +237,7 @@ def _references(given: list[list[Reference]], matching: Matching, phrases: _Phra
     document, phrase = document[kept], phrase[kept]
     owner = np.r_[np.arange(len(phrase)), renumber[[reference for reference, _ in further]]]
     variant_phrase = np.r_[phrase, more]
-    variant_present = _present(document[owner], variant_phrase, matching, texts, table)
+    variant_present = _present(document[owner], variant_phrase, matching, texts, table, concepts)
     if matching.blank_references == "present":
         variant_present |= variant_phrase == table.get("", -1)
     present = np.zeros(len(phrase), dtype=bool)
@@ -250,6 +271,28 @@ def _first_variants(given: list[list[Reference]], matching: Matching) -> tuple[l
     return first, document, rest
 
 
+def _concepts_first(
+    first: list[str], further: list[tuple[int, str]], forms: _Forms
+) -> tuple[list[str], list[tuple[int, str]]]:
+    """The same variants, with one that is a concept in the first place of each reference that has such."""
+    assert forms.concepts is not None
+    texts = list(dict.fromkeys([*(first[reference] for reference, _ in further), *(text for _, text in further)]))
+    known = {text: form in forms.concepts.numbers for text, form in zip(texts, forms.of(texts), strict=True)}
+    first, rest = list(first), []
+    for reference, text in further:
+        if known[text] and not known[first[reference]]:
+            first[reference], text = text, first[reference]
+        rest.append((reference, text))
+    return first, rest
+
+
+def _kept_phrases(phrase: Ints, table: Numbers, concepts: Concepts | None) -> Bools:
+    """Which phrases are not dropped for being no concept; an empty one is no phrase, and is left to the protocol."""
+    if concepts is None or not concepts.drops:
+        return np.ones(len(phrase), dtype=bool)
+    return np.array([not form or form in concepts.numbers for form in table], dtype=bool)[phrase]
+
+
 def _variants(reference: Reference) -> list[str]:
     """The variants of a reference, blank ones only if there are no others."""
     variants = reference if isinstance(reference, list) else [reference]
@@ -267,12 +310,12 @@ def align(prepared: Prepared, predictions: Sequence[Prediction], counting: Count
     )
     distinct = Numbers()
     which = distinct.of(flat)
-    forms = _forms(matching).of(list(distinct))
+    forms = _forms(matching, concepts=prepared.concepts).of(list(distinct))
     phrase, valid = table.of(forms)[which], valid_rule(matching)(list(distinct), forms)[which]
     surface = prepared.surfaces.of(list(distinct))[which]
     if matching.blank == "drop":
         valid &= phrase != table.get("", -1)
-    read = _read(document, phrase, matching, table)
+    read = _read(document, phrase, matching, table) & _kept_phrases(phrase, table, prepared.concepts)
     document, phrase, source, surface = (column[read] for column in (document, phrase, source, surface))
     valid = valid[read]
     if matching.duplicates == "surface":
@@ -298,7 +341,9 @@ def _find(prepared: Prepared, document: Ints, phrase: Ints) -> tuple[Ints, Bools
     present = np.empty(len(phrase), dtype=bool)
     present[found] = r.variant_present[variant[found]]
     other = ~found
-    present[other] = _present(document[other], phrase[other], prepared.matching, prepared.texts, prepared.table)
+    present[other] = _present(
+        document[other], phrase[other], prepared.matching, prepared.texts, prepared.table, prepared.concepts
+    )
     return hit, present
 
 
@@ -326,13 +371,21 @@ def _repeats(document: Ints, phrase: Ints, table: Numbers, rule: str) -> Bools:
     return repeat
 
 
-def _present(document: Ints, phrase: Ints, matching: Matching, texts: list[str], table: Numbers) -> Bools:
-    """Whether each phrase stands in its document; a phrase without stems does not."""
-    needles = [f" {form} " for form in table] if matching.present == "tokens" else list(table)
+def _present(
+    document: Ints, phrase: Ints, matching: Matching, texts: list[str], table: Numbers, concepts: Concepts | None = None
+) -> Bools:
+    """Whether each phrase stands in its document, a concept by any of its labels; one without stems does not."""
+    mark = " " if matching.present == "tokens" else ""
+    needles = [f"{mark}{form}{mark}" for form in table]
     if "" in table:
         needles[table[""]] = _NOWHERE
     found = map(contains, map(texts.__getitem__, document.tolist()), map(needles.__getitem__, phrase.tolist()))
-    return np.fromiter(found, dtype=bool, count=len(phrase))
+    present = np.fromiter(found, dtype=bool, count=len(phrase))
+    if concepts is not None:
+        others = [[f"{mark}{other}{mark}" for other in concepts.further.get(form, ())] for form in table]
+        for row in np.flatnonzero(~present).tolist():
+            present[row] = any(other in texts[document[row]] for other in others[phrase[row]])
+    return present
 
 
 def _by_slot(present: Bools, predictions: Sequence[Prediction], document: Ints, source: Ints) -> Bools:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.corpus import Document, Prediction
+from karat.matching.concepts import Concepts
 from karat.protocol import Counting, Matching
 
 Ints = NDArray[np.int64]
@@ -99,6 +100,7 @@ class Prepared:
     bodies: list[str]
     texts: list[str]
     references: References
+    concepts: Concepts | None = None  # what phrases are in a vocabulary, where concepts are compared
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -21,7 +21,9 @@ from karat.formats.fields import COLUMNS, Fields
 from karat.matching.align import references_of
 from karat.matching.join import Shard, has_id, matched_by
 from karat.options import By
-from karat.protocol import LANGUAGES, Protocol, change, parse_protocol, whole_number
+from karat.protocol import Protocol, change, parse_protocol, whole_number
+from karat.text.languages import named, stemmer_of
+from karat.text.segments import SEGMENTERS
 
 
 class Frame(typing.Protocol):
@@ -79,7 +81,7 @@ def as_corpora(given: CorpusLike | CorporaLike, runs: Sequence[RunLike] = ()) ->
 
     Raises InputError if runs stand beside several corpora, or if two corpora have one name.
     """
-    if not _are_corpora(given):
+    if not are_corpora(given):
         return [(as_corpus(given), as_runs(runs))]  # type: ignore[arg-type]
     if runs:
         raise InputError("several corpora have their runs beside them: {corpus: [run, run], ...}")
@@ -92,7 +94,8 @@ def as_corpora(given: CorpusLike | CorporaLike, runs: Sequence[RunLike] = ()) ->
     return found
 
 
-def _are_corpora(given: Any) -> bool:
+def are_corpora(given: Any) -> bool:
+    """Whether several corpora are given, each with its runs."""
     return isinstance(given, Mapping) or (
         isinstance(given, list | tuple) and bool(given) and isinstance(given[0], tuple)
     )
@@ -185,12 +188,20 @@ def _records(given: Any, kind: type[Any], what: str) -> list[Any]:
 
 
 def as_protocols(listed: Sequence[str | Protocol], language: str | None = None) -> tuple[Protocol, ...]:
-    """Protocols that are given as such or by name, each once, for texts in a language."""
+    """Protocols that are given as such or by name, each once, for texts in a language.
+
+    The language is its stemmer; one that has no spaces between words is cut into characters, unless a protocol cuts it.
+    """
     protocols = [p if isinstance(p, Protocol) else parse_protocol(p) for p in listed]
-    if language is not None and language not in (*LANGUAGES, "porter", "none"):
-        raise unknown("language", language, LANGUAGES)
-    if language is not None:
-        protocols = [change(p, stemmer="porter" if language == "english" else language) for p in protocols]
+    if language in ("porter", "none"):
+        protocols = [change(p, stemmer=language) for p in protocols]
+    elif language is not None:
+        name = named(language)
+        protocols = [change(p, stemmer=stemmer_of(name)) for p in protocols]
+        if name in SEGMENTERS:
+            protocols = [
+                change(p, segmentation="characters") if p.matching.segmentation == "none" else p for p in protocols
+            ]
     return tuple({str(p): p for p in protocols}.values())
 
 

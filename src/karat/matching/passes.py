@@ -31,11 +31,13 @@ from karat.matching.align import (
     text_options,
 )
 from karat.matching.columns import Aligned, Prepared
+from karat.matching.concepts import concepts_for
 from karat.matching.inputs import hash_of_references
-from karat.matching.join import Chunk, Join, chunks
+from karat.matching.join import Chunk, Join, Shard, chunks
 from karat.matching.workers import ordered_map
 from karat.options import Progress
 from karat.protocol import Counting, Matching, Protocol
+from karat.vocabulary import Vocabulary
 
 T = TypeVar("T")
 
@@ -52,6 +54,7 @@ class Setup:
     reference_set: str | None = None
     extra: Accepted = NONE_ACCEPTED
     leave_out: bool = False  # documents that a run lacks, instead of taking them as empty
+    vocabulary: Vocabulary | None = None  # whose concepts are compared in the place of phrases
 
 
 class View:
@@ -68,6 +71,7 @@ class View:
         self._texts: dict[tuple[str, ...], Texts] = {}
         self._prepared: dict[Matching, Prepared] = {}
         self._aligned: dict[Matching, dict[tuple[int, Counting], Aligned]] = {}
+        self._among: dict[Keep, View] = {}
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -90,6 +94,13 @@ class View:
         """A view of some of the documents, by their positions here, with columns of its own."""
         return View(self.setup, self.chunk.pick(keep))
 
+    def among(self, keep: Keep) -> View:
+        """A view of the documents that `keep` chooses, the same for every look; this view where it chooses all."""
+        if keep not in self._among:
+            chosen = keep(self)
+            self._among[keep] = self if len(chosen) == len(self) else self.pick(chosen)
+        return self._among[keep]
+
     def replaced(self, documents: Sequence[Document]) -> View:
         """A view of the same chunk with other documents in the place of those of the corpus."""
         found = View(self.setup, self.chunk)
@@ -111,7 +122,10 @@ class View:
         if matching not in self._prepared:
             _make_room(self._prepared)
             setup, texts = self.setup, self._normalised(matching)
-            self._prepared[matching] = prepare(self.documents, matching, setup.semeval, setup.reference_set, texts)
+            concepts = None if setup.vocabulary is None else concepts_for(setup.vocabulary, matching)
+            self._prepared[matching] = prepare(
+                self.documents, matching, setup.semeval, setup.reference_set, texts, concepts
+            )
         return self._prepared[matching]
 
     def _normalised(self, matching: Matching) -> Texts:
@@ -141,6 +155,9 @@ class View:
     def unpredicted(self, protocol: Protocol) -> Aligned:
         """The columns of the documents and their references alone, nothing being predicted."""
         return align(self.prepared(protocol.matching), [NO_PREDICTIONS] * len(self), protocol.counting)
+
+
+Keep = Callable[[View], Sequence[int]]  # the positions of the documents that are looked at
 
 
 def hash_look(view: View) -> int:
@@ -211,6 +228,7 @@ class Pass:
         *,
         reference_set: str | None = None,
         extra: Accepted = NONE_ACCEPTED,
+        vocabulary: Vocabulary | None = None,
         jobs: int = 1,
         progress: Progress | None = None,
     ) -> None:
@@ -226,18 +244,24 @@ class Pass:
             reference_set,
             extra,
             self.join.missing == "skip",
+            vocabulary,
         )
         self.ids: list[str] = []  # of the documents, once the pass has run
         self.ignored: dict[str, int] = {}  # by run, its documents that are not in the corpus, once the pass has run
         self._looks: list[tuple[Callable[[View], Any], bool, Answers[Any]]] = []
         self._systems: tuple[int, ...] | None = None  # those that looks see, where not all
+        self._keep: Keep | None = None  # which documents looks see, where not all
         self._optional = False
         self._stopped = False
 
     def look(self, function: Callable[[View], T], *, take: Callable[[T], None] | None = None) -> Answers[T]:
         """Registers a look; its answers are there once the pass has run, or go to `take` as they come."""
         answers = Answers[T](_take=take)
-        seen = function if self._systems is None else partial(_at_some, self._systems, function)
+        seen: Callable[[View], Any] = function
+        if self._systems is not None:
+            seen = partial(_at_some, self._systems, seen)
+        if self._keep is not None:
+            seen = partial(_among, self._keep, seen)
         self._looks.append((seen, self._optional, answers))
         return answers
 
@@ -254,16 +278,43 @@ class Pass:
             found.setup = replace(self.setup, systems=tuple(self.setup.systems[s] for s in systems))
         return found
 
+    def among(self, keep: Keep) -> Pass:
+        """The same pass, for looks at the documents that `keep` chooses of each chunk; `ids` are theirs.
+
+        A chunk of which it chooses none is not looked at. `keep` is a function of a module, as looks are.
+        """
+        found = copy(self)
+        found._keep = keep
+        found.ids = []
+        found.look(_ids, take=found.ids.extend)
+        return found
+
+    def again(self) -> Pass:
+        """Another pass over all shards of the same files, with no look so far."""
+        setup = self.setup
+        found = Pass(
+            self.corpus,
+            self.runs,
+            replace(self.join, shard=Shard()),
+            reference_set=setup.reference_set,
+            extra=setup.extra,
+            vocabulary=setup.vocabulary,
+            jobs=self.jobs,
+        )
+        return found if self._keep is None else found.among(self._keep)
+
     def stop(self) -> None:
         """Ends the reading behind the chunk whose answers are being taken: what follows is of no interest."""
         self._stopped = True
 
     def notes(self) -> list[str]:
-        """What a reader should know of how runs were joined with the corpus, once the pass has run."""
-        return [
+        """What a reader should know of how files were read and runs were joined, once the pass has run."""
+        read = dict.fromkeys([*self.corpus.notes, *(note for run in self.runs for note in run.notes)])
+        ignored = (
             f"{name}: {counted(count, 'document')} of the run ignored, not being in {self.corpus.name}"
             for name, count in self.ignored.items()
-        ]
+        )
+        return [*read, *ignored]
 
     def _found(self, function: Callable[[Chunk], Answered]) -> Iterator[Answered]:
         """What a function gives for every chunk, in corpus order: on the engine in force, or on processes."""
@@ -279,9 +330,11 @@ class Pass:
         function = partial(_answers, self.setup, looks)
         with uncollected():
             for ids, parts in self._found(function):
-                self.ids += ids
+                if self._keep is None:  # else a look takes them
+                    self.ids += ids
                 for (_, _, answers), part in zip(self._looks, parts, strict=True):
-                    answers.add(part)
+                    if part is not _Unseen:
+                        answers.add(part)
                 if self.progress is not None:
                     self.progress(len(ids))
                 if self._stopped:
@@ -338,6 +391,19 @@ class _Some(View):
 
 def _at_some(systems: tuple[int, ...], function: Callable[[View], T], view: View) -> T:
     return function(_Some(view, systems))
+
+
+class _Unseen:
+    """What stands for the answer of a look that has nothing to see in a chunk."""
+
+
+def _among(keep: Keep, function: Callable[[View], T], view: View) -> T | type[_Unseen]:
+    seen = view.among(keep)
+    return function(seen) if len(seen) else _Unseen
+
+
+def _ids(view: View) -> list[str]:
+    return list(view.ids)
 
 
 def _answers(

@@ -26,6 +26,7 @@ from karat.protocol import Protocol
 from karat.text.languages import other_language
 from karat.text.normalise import normaliser
 from karat.text.scripts import script_without_spaces
+from karat.text.segments import SEGMENTERS
 
 ENOUGH, MOST = 20, 60  # documents that are looked at: so many at least, where there are as many, and of one batch
 READ = 2000  # characters of a text that are looked at
@@ -153,22 +154,45 @@ def _spread(count: int) -> range:
 
 
 def _without_spaces(name: str, texts: Sequence[str], protocols: Sequence[Protocol]) -> Iterator[str]:
-    if all(protocol.matching.present == "characters" for protocol in protocols):
-        return
+    """How texts without spaces between words are compared, for each way in which the protocols cut them."""
     scripts = Counter(filter(None, map(script_without_spaces, texts)))
-    if scripts.total() >= max(SHARE * len(texts), 1):
-        yield (
-            f"{scripts.total()} of {len(texts)} sampled documents of {name} are {' or '.join(sorted(scripts))} without "
-            "spaces between words, so that what is present or absent and what is stemmed cannot be trusted; put spaces "
-            "between the words of texts and phrases first, or choose present=characters"
+    if scripts.total() < max(SHARE * len(texts), 1):
+        return
+    found = f"{scripts.total()} of {len(texts)} sampled documents of {name} are {' or '.join(sorted(scripts))} without "
+    main = scripts.most_common(1)[0][0]
+    matching = (each.matching for each in protocols if each.matching.present != "characters")
+    for way in dict.fromkeys(each.segmentation for each in matching):
+        yield f"{found}spaces between words, {_compared(main, way)}"
+
+
+def _compared(script: str, segmentation: str) -> str:
+    """What becomes of a script without spaces under a way of cutting it, and what else could be chosen."""
+    language = script.lower()
+    own = SEGMENTERS.get(language)
+    if own is None or segmentation == "none":
+        instead = f", or choose --language {language}, which compares characters" if own else ""
+        return (
+            "so that what is present or absent and what is stemmed cannot be trusted; put spaces between the words of "
+            f"texts and phrases first{instead or ', or choose present=characters'}"
         )
+    if segmentation == "characters":
+        return (
+            f"and are compared character by character (--language {language} says so for every protocol); "
+            f"segmentation={own} compares words"
+        )
+    if segmentation == own:
+        return (
+            f"and are cut into words by {own}; a phrase that is cut otherwise in its text is absent, which "
+            "segmentation=characters avoids"
+        )
+    return f"and are cut by {segmentation}, which does not know {script}; choose segmentation={own} or characters"
 
 
 def _in_another_language(name: str, texts: Sequence[str], protocols: Sequence[Protocol]) -> Iterator[str]:
     for stemmer in dict.fromkeys(protocol.matching.stemmer for protocol in protocols):
         said = "english" if stemmer == "porter" else stemmer
         found = other_language((text[:OPENING] for text in texts), said)
-        if found is not None:
+        if found is not None and not (found[0] in SEGMENTERS and said == "english"):  # stemmed as such, too
             language, count = found
             yield (
                 f"{count} of {len(texts)} sampled documents of {name} look {language.capitalize()}, and are stemmed as "

@@ -146,8 +146,12 @@ class Metric:
         return next(iter(self.averages))
 
 
-FAMILIES = ("exact", "ranking", "approximate", "soft", "semantic", "counts", "diversity", "confidence", "profile")
-_LIGHT = ("exact", "ranking", "approximate", "counts", "profile", "confidence")  # these import nothing that is large
+FAMILIES = (
+    *("exact", "ranking", "approximate", "hierarchy", "soft", "semantic"),
+    *("counts", "diversity", "confidence", "profile"),
+)
+# These import nothing that is large.
+_LIGHT = ("exact", "ranking", "approximate", "hierarchy", "counts", "profile", "confidence")
 
 
 class Metrics(Registry[Metric]):
@@ -342,6 +346,13 @@ ALIASES = {
     "semantic_precision": "sem_p",
     "semantic_recall": "sem_r",
     "semantic_f1": "sem_f",
+    "hp": "hier_p",
+    "hr": "hier_r",
+    "hf": "hier_f",
+    "hierarchical_precision": "hier_p",
+    "hierarchical_recall": "hier_r",
+    "hierarchical_f1": "hier_f",
+    "hier_f1": "hier_f",
     "keyphrase_perplexity": "kpp",
     "perplexity": "kpp",
     "mae": "count_mae",

@@ -20,7 +20,7 @@ from karat.matching.columns import Aligned, Bools, Cutoff, Floats, Ints, Subset
 from karat.metrics.base import Fit, Rows, divide, harmonic, metric, rows, typed_options
 from karat.metrics.exact import judged
 from karat.similarity import Similarity, Words, find, find_once
-from karat.similarity.base import FILE
+from karat.similarity.base import PATHS
 from karat.similarity.context import Contexts, sentences_in
 from karat.text.normalise import normaliser_of
 from karat.text.stems import stemmer
@@ -46,7 +46,7 @@ def read_options(written: Mapping[str, str]) -> dict[str, Any]:
     checked_threshold(options.get("threshold", OWN["threshold"]))
     name = options.get("score", OWN["score"])
     further = {option: text for option, text in written.items() if option not in OWN}
-    if name.startswith(FILE) and further:
+    if name.startswith(PATHS) and further:
         raise InputError(f"score={name} takes no further options, not {', '.join(further)}")
     found = find(",".join([name, *(f"{option}={text}" for option, text in further.items())]))
     return options | {option: found.options[option] for option in further}
@@ -127,7 +127,7 @@ def pair_scores(
     surface = found.form == "surface"
     predictions = p.surface[ranked.row] if surface else ranked.phrase
     references = (r.variant_surface if surfaces is None else surfaces) if surface else r.variant_phrase
-    phrases = surface_words(aligned) if surface else stem_words(aligned)
+    phrases = surface_words(aligned) if surface else stem_words(aligned, once=found.name == "concept")
 
     def scores(left: Ints, variant: Ints) -> Floats:
         keys, back = np.unique(predictions[left] * len(phrases) + references[variant], return_inverse=True)
@@ -136,9 +136,9 @@ def pair_scores(
     return scores
 
 
-def stem_words(aligned: Aligned) -> Sequence[Words]:
-    """The stems of each phrase, by its number; stemmed once more where the protocol does so."""
-    again = aligned.counting.soft_stems == "twice"
+def stem_words(aligned: Aligned, once: bool = False) -> Sequence[Words]:
+    """The stems of each phrase, by its number; stemmed once more where the protocol does so, unless `once`."""
+    again = aligned.counting.soft_stems == "twice" and not once
     stem = stemmer(aligned.prepared.matching.stemmer) if again else str
     return [tuple(map(stem, form.split())) for form in aligned.forms]
 
@@ -161,9 +161,11 @@ class _SoftOptions:
     options: dict[str, Any]
     sentences: Contexts | None
 
-    def similarity(self) -> Similarity:
+    def similarity(self, aligned: Aligned) -> Similarity:
         if self.sentences is not None:
             return find(self.score, sentences=self.sentences, **self.options)
+        if self.score == "concept" and "vocabulary" not in self.options and aligned.prepared.concepts is not None:
+            return find(self.score, concepts=aligned.prepared.concepts, **self.options)
         return find_once(self.score, **self.options)
 
 
@@ -171,7 +173,9 @@ def _soft(aligned: Aligned, cutoff: Cutoff, subset: Subset, chosen: _SoftOptions
     """The frame with the chosen score, computed once for precision, recall and F."""
 
     def compute() -> Nearest:
-        return nearest(aligned, cutoff, subset, pair_scores(aligned, subset, chosen.similarity()), chosen.threshold)
+        return nearest(
+            aligned, cutoff, subset, pair_scores(aligned, subset, chosen.similarity(aligned)), chosen.threshold
+        )
 
     key = ("soft", cutoff, subset, chosen.score, chosen.threshold, *sorted(chosen.options.items()))
     return aligned.once(key, compute)

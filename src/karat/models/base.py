@@ -29,6 +29,7 @@ class CommonOptions:
 
     n: int = 10  # phrases for each document
     language: str = "english"
+    guessed: bool = False  # whether the language was guessed
     tagger: str | None = None  # textblob, spacy:NAME, or None for the language's own
     frequencies: Frequencies | None = None  # document frequencies of stemmed phrases
     stem: bool = False  # give stems instead of phrases as they stand in the text

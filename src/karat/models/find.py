@@ -235,8 +235,9 @@ def _kind(value: Any) -> str:
 def as_prediction(result: Any, document: Document, n: int) -> Prediction:
     """The first n phrases of a result as a prediction: phrases, (phrase, score) pairs, a dict or a Prediction.
 
-    >>> as_prediction([("a b", 2), ("c", 1)], Document(id="d1"), 10)
-    Prediction(id='d1', keyphrases=['a b', 'c'], scores=[2.0, 1.0], token_probs=None, token_logprobs=None, kinds=None)
+    >>> found = as_prediction([("a b", 2), ("c", 1)], Document(id="d1"), 10)
+    >>> found.id, found.keyphrases, found.scores
+    ('d1', ['a b', 'c'], [2.0, 1.0])
     """
     if isinstance(result, Prediction | Mapping):
         return _cut(_converted(result, document), n)

@@ -17,33 +17,40 @@ from karat.corpus import Corpus
 from karat.embed.model import package_directory
 from karat.formats.content import file_hash, folder_hash
 from karat.models.base import CommonOptions
-from karat.models.documents import files_of
 from karat.models.find import ModelSpec, PlugIn
+from karat.text.languages import named
+from karat.text.tags import own_tagger
 
-_APART = ("frequencies", "threads")  # the one is looked at apart, the other changes nothing
+_APART = ("frequencies", "threads", "guessed")  # the first is looked at apart, the others change nothing
 _MODELS = ("vectors:", "package:")  # before the path or the package of an embedder
 
 
-def fingerprint(spec: ModelSpec, common: CommonOptions, corpus: Corpus) -> str:
+def fingerprint(spec: ModelSpec, common: CommonOptions, corpus: Corpus, vocabulary: str | None = None) -> str:
     """The fingerprint of a model's run on a corpus.
 
     It covers the documents, the model with its options and the files that these name, the source of a plug-in, and
-    the options that all models share.
+    the options that all models share; with a vocabulary, also the signature of that.
     """
     values = {field.name: getattr(common, field.name) for field in fields(common) if field.name not in _APART}
     counts = None if common.frequencies is None else (common.frequencies.documents, dict(common.frequencies.counts))
     options = {name: _of_value(value) for name, value in spec.options.items()}
     function = spec.plug_in()
     source = None if function is None else _of_source(function)
-    parts = (spec.name, options, values, counts, _of_tagger(common.tagger), source, _of_documents(corpus))
+    parts: tuple[Any, ...] = (
+        spec.name,
+        options,
+        values,
+        counts,
+        _of_tagger(common.tagger or own_tagger(named(common.language))),
+        source,
+        _of_documents(corpus),
+    )
+    parts += () if vocabulary is None else (vocabulary,)
     return blake2b(msgspec.msgpack.encode(parts), digest_size=16).hexdigest()
 
 
 def _of_documents(corpus: Corpus) -> Any:
-    """The documents as they are read; of files that are documents each, the names and the bytes."""
-    files = files_of(corpus)
-    if files is not None:
-        return [(file.id, file_hash(file.path)) for file in files]
+    """The documents as they are read."""
     found = blake2b(digest_size=32)
     for document in corpus:
         found.update(msgspec.msgpack.encode(document))

@@ -21,10 +21,22 @@ from karat.errors import InputError, counted
 from karat.formats import read
 from karat.formats.base import first_variant
 from karat.formats.load import json_value
-from karat.llm.ask import AskProgress, Forecast, Outcome, Step, ask_all, count, question, read_prompt, spent_notes
+from karat.llm.ask import (
+    AskProgress,
+    Forecast,
+    Outcome,
+    Step,
+    ask_all,
+    count,
+    question,
+    read_prompt,
+    spent_notes,
+    with_candidates,
+)
 from karat.llm.client import Endpoint, Usage, whole
 from karat.llm.store import MEMORY, NO_LIMITS, Limits, Store
 from karat.models.base import CommonOptions
+from karat.models.candidates_of import REFERENCES, candidates_of
 from karat.pairs.reformulate import checked_limits
 
 EXAMPLES = "{examples}"
@@ -38,6 +50,7 @@ class Asking:
     endpoint: Endpoint
     prompt: str | Path | None = None
     shots: str | None = None  # CORPUS:k, the first k documents with references as examples
+    candidates: str | None = None  # a RUN or a MODEL, whose phrases the prompt shows for each document
     store: str | Path | None = None  # where answers are kept; in memory without it
     limits: Limits = NO_LIMITS
     concurrency: int = 4
@@ -78,11 +91,11 @@ def as_text(document: Document) -> str:
 
 def ask(texts: Mapping[str, str], asking: Asking, common: CommonOptions) -> Said:
     """What an endpoint says of texts; `texts` names a document for each."""
-    step, notes = _step(asking, common, texts)
+    todo, notes = _todo(asking, common, texts)
     with Store(asking.store or MEMORY, checked_limits(asking.limits)) as store:
         before = store.spent()
-        found = ask_all(texts, [step], asking.endpoint, store, asking.concurrency, asking.tell)
-        predictions = dict(_predictions(found, step, asking.endpoint, store, common.n))
+        found = ask_all(texts, todo, asking.endpoint, store, asking.concurrency, asking.tell)
+        predictions = dict(_predictions(found, todo, asking.endpoint, store, common.n))
         notes += spent_notes(before, store.spent(), asking.limits)
     if asking.endpoint.key is not None and not asking.endpoint.private:
         notes.append("the key went through the network unencrypted: the base URL is http, not https")
@@ -94,32 +107,46 @@ def ask(texts: Mapping[str, str], asking: Asking, common: CommonOptions) -> Said
 
 
 def _predictions(
-    found: Outcome, step: Step, endpoint: Endpoint, store: Store, n: int
+    found: Outcome, todo: Callable[[str], Sequence[Step]], endpoint: Endpoint, store: Store, n: int
 ) -> Iterator[tuple[str, Prediction]]:
     for text, answer in found.answers.items():
         phrases = parse(answer)[:n]
-        tokens = store.tokens(question(endpoint, step, "", text).key)
+        tokens = store.tokens(question(endpoint, todo(text)[0], "", text).key)
         logprobs = token_logprobs(phrases, answer, tokens)
         yield text, Prediction(keyphrases=list(phrases), token_logprobs=logprobs)
 
 
 def forecast(corpus: Corpus, name: str, texts: Mapping[str, str], asking: Asking, common: CommonOptions) -> Forecast:
     """How many requests the prediction takes, and about how many tokens; no request is sent."""
-    step, notes = _step(asking, common, texts)
+    todo, notes = _todo(asking, common, texts)
     limits = checked_limits(asking.limits)
     there = asking.store is not None and Path(asking.store).exists()
     with Store(asking.store, limits) if there and asking.store else nullcontext() as store:
         known = (lambda key: None) if store is None else store.answer
-        requests, answered, usage = count(texts, [step], asking.endpoint, known)
+        requests, answered, usage = count(texts, todo, asking.endpoint, known)
     usage = Usage(usage.tokens_in, (requests - answered) * common.n * PHRASE_TOKENS, estimated=True)
     cost = limits.price(usage) if limits.price_in or limits.price_out else None
     notes.append(f"tokens are an estimate: 4 characters each, and {PHRASE_TOKENS} for each phrase of an answer")
     return Forecast(corpus.name, name, len(texts), requests, answered, usage, cost, tuple(notes))
 
 
+def _todo(
+    asking: Asking, common: CommonOptions, texts: Mapping[str, str]
+) -> tuple[Callable[[str], Sequence[Step]], list[str]]:
+    """(the request about each text, with its candidates where there are any; notes for the reader)."""
+    step, notes = _step(asking, common, texts)
+    if asking.candidates is None:
+        return lambda text: [step], notes
+    if asking.candidates == REFERENCES:
+        raise InputError("--candidates references would give the answers away; name a run or an extractor, as tfidf")
+    documents = {name: Document(id=name, text=text) for text, name in texts.items()}
+    found = candidates_of("the corpus", documents, asking.candidates, common.language)
+    return lambda text: with_candidates([step], found[texts[text]]), notes
+
+
 def _step(asking: Asking, common: CommonOptions, texts: Mapping[str, str]) -> tuple[Step, list[str]]:
     """(the prompt for each text, notes for the reader)."""
-    template = read_prompt("prediction", asking.prompt)
+    template = read_prompt("prediction", asking.prompt, candidates=asking.candidates is not None)
     examples = _examples(asking.shots) if asking.shots else []
     if examples and EXAMPLES not in template:
         raise InputError(f"{asking.prompt}: the prompt must hold {EXAMPLES}, where those of --shots are put in")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from math import inf
@@ -17,17 +17,21 @@ import msgspec
 
 from karat.corpus import Batch, Corpus, Document, Prediction, Run, text_of_id
 from karat.errors import InputError, counted
+from karat.formats import catalogue
 from karat.formats.base import brief, quoted
 from karat.formats.containers import whole_json
 from karat.formats.files import check_compression, first_line
+from karat.formats.jsonld import uris_of
 from karat.formats.load import DECODING_ERRORS, MOST_COUNT, json_value
+from karat.formats.output import write_beside
 from karat.formats.unfinished import Unfinished, unfinished
+from karat.formats.vocabulary import as_vocabulary
 from karat.llm.ask import Forecast
-from karat.matching.inputs import CorpusLike, as_corpus
+from karat.matching.concepts import concepts_for, with_concepts
+from karat.matching.inputs import CorpusLike, as_corpus, as_protocols
 from karat.matching.workers import ordered_map
 from karat.models.base import CommonOptions, Model, Predict
-from karat.models.documents import documents_at, shown_id, some
-from karat.models.extractors.candidates import named
+from karat.models.documents import document_language, documents_at, shown_id
 from karat.models.extractors.frequencies import (
     DOCUMENTS,
     Frequencies,
@@ -47,11 +51,13 @@ from karat.options import (
     group,
     option,
     options_from,
+    path_option,
     public,
 )
 from karat.results import Displayed
 from karat.tabular import TEXT, Column, Group, Row, Table
-from karat.text.languages import other_language
+from karat.text.languages import named, other_language
+from karat.vocabulary import Vocabulary, VocabularyLike
 
 CHUNK = 32  # documents that are read at a time where no model says how many it wants
 SAMPLED = 200  # characters of a document by which its language is detected
@@ -68,7 +74,7 @@ class PredictOptions:
     n: int = option(10, "Phrases a document.", least=1, metavar="N", flags=("-n",))
     options: Mapping[str, Any] | None = option(None, "The model's own options.", command=False)
     stem: bool = option(False, "Give stems instead of phrases as they stand in the text.")
-    language: str = document_language_option()
+    language: str | None = document_language_option()
     tagger: str | None = option(
         None,
         "What tells word classes: textblob, or spacy:NAME.",
@@ -85,6 +91,10 @@ class PredictOptions:
     )
     redundancy: bool = option(False, "Leave out a phrase that is inside a better one.")
     title_weight: float = option(1.0, "How many times a title counts.", metavar="W")
+    vocabulary: VocabularyLike | None = path_option(
+        "Tell the concepts of this vocabulary, a list of terms or SKOS; unmapped=drop leaves out other phrases.",
+        "FILE[,option=value...]",
+    )
     asking: Asking | None = option(None, "How a language model behind an endpoint is asked.", command=False)
     work: WorkOptions = group(WorkOptions)
 
@@ -139,6 +149,7 @@ class Predicted(Displayed):
                 "title": entry.title,
                 "keyphrases": entry.prediction.keyphrases or [],
                 "scores": entry.prediction.scores,
+                **({} if (found := entry.prediction.concepts) is None else {"concepts": found}),
             }
             for entry in self.entries
         ]
@@ -161,23 +172,35 @@ class Predicted(Displayed):
             for place, entry in enumerate(self.entries, 1)
         ]
 
+    def catalogue(self) -> list[catalogue.Row]:
+        """The documents as a catalogue has them."""
+        return [
+            catalogue.Row(entry.id_at(place), entry.title, entry.prediction.keyphrases or [], uris_of(entry.prediction))
+            for place, entry in enumerate(self.entries, 1)
+        ]
+
     def tables(self) -> Iterator[Table]:
         """The phrases of each document, in their order."""
         head = f"{self.corpus}, {counted(self.documents, 'document')}, {self.model}"
-        scored = any(entry.prediction.scores for entry in self.entries)
-        columns = [Column("keyphrase", TEXT), *([Column("score")] if scored else [])]
-        groups = [Group(list(_ranks(each, scored)), each.head(place)) for place, each in enumerate(self.entries, 1)]
+        given = {name: any(getattr(each.prediction, name) for each in self.entries) for name in ("scores", "concepts")}
+        further = {"scores": Column("score"), "concepts": Column("concept", TEXT)}
+        shown = [name for name, there in given.items() if there]
+        columns = [Column("keyphrase", TEXT), *(further[name] for name in shown)]
+        groups = [Group(list(_ranks(each, shown)), each.head(place)) for place, each in enumerate(self.entries, 1)]
         yield Table(head, "document", columns if groups else (), groups)
 
 
-def _ranks(entry: Entry, scored: bool) -> Iterator[Row]:
-    """A row for each phrase of a document, and its score where any document has scores."""
+Finish = Callable[[Predicted], bytes]
+
+
+def _ranks(entry: Entry, shown: Sequence[str]) -> Iterator[Row]:
+    """A row for each phrase of a document, with its score and concept where any document has such."""
     phrases = entry.prediction.keyphrases or []
-    scores = entry.prediction.scores or [None] * len(phrases)
-    for rank, (phrase, score) in enumerate(zip(phrases, scores, strict=True), 1):
-        yield Row(str(rank), [phrase, score][: 1 + scored])
+    further = [getattr(entry.prediction, name) or [None] * len(phrases) for name in shown]
+    for rank, cells in enumerate(zip(phrases, *further, strict=True), 1):
+        yield Row(str(rank), list(cells))
     if not phrases:
-        yield Row("–", ["no phrases", None][: 1 + scored])
+        yield Row("–", ["no phrases", *(None for _ in shown)])
 
 
 # ---------------------------------------------------------------------------------------------- verbs
@@ -191,11 +214,12 @@ def predict(
     *,
     options: Mapping[str, Any] | None = None,
     stem: bool = False,
-    language: str = "english",
+    language: str | None = None,
     tagger: str | None = None,
     frequencies: Frequencies | Corpus | str | Path | None = None,
     redundancy: bool = False,
     title_weight: float = 1.0,
+    vocabulary: VocabularyLike | None = None,
     asking: Asking | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -229,11 +253,12 @@ def extract(
     title: str | None = None,
     options: Mapping[str, Any] | None = None,
     stem: bool = False,
-    language: str = "english",
+    language: str | None = None,
     tagger: str | None = None,
     frequencies: Frequencies | Corpus | str | Path | None = None,
     redundancy: bool = False,
     title_weight: float = 1.0,
+    vocabulary: VocabularyLike | None = None,
     asking: Asking | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -258,40 +283,80 @@ def predicted(
     *,
     output: str | None = None,
     shown: bool = True,
+    finish: Finish | None = None,
 ) -> Predicted:
     """What a model predicts; with `output`, the run is written there as it comes, and goes on where it was.
 
-    Unless `shown`, what is written is not held in memory.
+    Unless `shown`, what is written is not held in memory. `finish` makes the content of the file of what is predicted,
+    where that is to be no run; what is done so far is kept beside it all the same.
     """
     if not isinstance(corpus, Corpus):
-        read = documents_at(corpus)
-        found = predicted(read.corpus, model, options, output=output, shown=shown)
-        return replace(found, notes=(*read.notes, *found.notes))
+        corpus = documents_at(corpus, jobs=options.work.jobs)
+    language, said = document_language(corpus, options.language or ("english" if model.foreign else None))
+    options = _with_vocabulary(replace(options, language=language))
     if model.asks_endpoint:
-        return _by_endpoint(corpus, model, options, output)
-    common, notes = _common_options(corpus, model, options)
+        found = _by_endpoint(corpus, model, options, output, finish)
+        return replace(found, notes=(*said, *found.notes))
+    common, notes = _common_options(corpus, model, options, bool(said))
+    notes = [*said, *notes]
     if output is None:
         return _gathered(corpus, model, common, options, notes)
     check_compression(output)
-    with unfinished(output, fingerprint(model, common, corpus)) as work:
+    with unfinished(output, fingerprint(model, common, corpus, _signature(options))) as work:
         found = _gathered(corpus, model, common, options, notes, work, shown)
         if found.failure is None:
-            work.finish()
+            if finish is None:
+                work.finish()
+            else:
+                write_beside(output, finish(found))
+                work.discard()
             return found
     kept = f"what is predicted so far is in {work.part}; the same command goes on from there"
     return replace(found, failure=f"{found.failure}; {kept}")
 
 
+# ---------------------------------------------------------------------------------------------- concepts
+
+
+def _with_vocabulary(options: PredictOptions) -> PredictOptions:
+    """The options with the vocabulary that they name, read."""
+    return options if options.vocabulary is None else replace(options, vocabulary=as_vocabulary(options.vocabulary))
+
+
+def _signature(options: PredictOptions) -> str | None:
+    return options.vocabulary.signature() if isinstance(options.vocabulary, Vocabulary) else None
+
+
+def _mapped(entries: Sequence[Entry], options: PredictOptions) -> list[Entry]:
+    """What is predicted with the concepts that it is, where a vocabulary is given."""
+    if not isinstance(options.vocabulary, Vocabulary):
+        return list(entries)
+    matching = as_protocols(["karat"], named(options.language))[0].matching
+    concepts = concepts_for(options.vocabulary, matching)
+    found = with_concepts([entry.prediction for entry in entries], concepts, matching)
+    return [replace(entry, prediction=each) for entry, each in zip(entries, found, strict=True)]
+
+
 # ---------------------------------------------------------------------------------------------- common options
 
 
-def _common_options(corpus: Corpus, model: ModelSpec, options: PredictOptions) -> tuple[CommonOptions, list[str]]:
+def _common_options(
+    corpus: Corpus, model: ModelSpec, options: PredictOptions, guessed: bool = False
+) -> tuple[CommonOptions, list[str]]:
     """(the common options for the model, notes for the reader)."""
     found = model.find()
     frequencies, notes = _frequencies(corpus, found, options)
-    common = CommonOptions(
+    return _shared(found, options, frequencies, guessed), notes
+
+
+def _shared(
+    found: Model, options: PredictOptions, frequencies: Frequencies | None, guessed: bool = False
+) -> CommonOptions:
+    """The options that all models share, as a model gets them."""
+    return CommonOptions(
         n=options.n,
-        language=options.language,
+        language=language_in(options),
+        guessed=guessed,
         tagger=options.tagger,
         frequencies=frequencies,
         stem=options.stem,
@@ -299,7 +364,18 @@ def _common_options(corpus: Corpus, model: ModelSpec, options: PredictOptions) -
         title_weight=options.title_weight,
         threads=options.work.jobs if found.threads else 1,
     )
-    return common, notes
+
+
+def run_fingerprint(corpus: Corpus, model: ModelSpec, options: PredictOptions) -> str:
+    """What a run depends on, as a short text: document frequencies that are not given are those of the corpus."""
+    found = model.find()
+    given = None if options.frequencies is None else _frequencies(corpus, found, options)[0]
+    return fingerprint(model, _shared(found, options, given), corpus)
+
+
+def language_in(options: PredictOptions) -> str:
+    """The language of the documents by its name; English where nobody has said or guessed it."""
+    return named(options.language or "english")
 
 
 def _frequencies(corpus: Corpus, model: Model, options: PredictOptions) -> tuple[Frequencies | None, list[str]]:
@@ -308,15 +384,15 @@ def _frequencies(corpus: Corpus, model: Model, options: PredictOptions) -> tuple
     if isinstance(given, Frequencies) or (given is None and "frequencies" not in model.needs):
         return given, []
     if isinstance(given, Corpus):
-        return frequencies_of(given, language=options.language), []
+        return frequencies_of(given, language=language_in(options)), []
     if given is not None:
-        return _frequencies_at(str(given), options.language), []
+        return _frequencies_at(str(given), language_in(options)), []
     if len(list(islice(_ids(corpus), 2))) < 2:
         raise InputError(
             f"{model.name} needs to know in how many documents a phrase occurs, which one document does not tell: "
             "name other documents with --df CORPUS, or a file that karat corpus df made"
         )
-    found = frequencies_of(corpus, language=options.language)
+    found = frequencies_of(corpus, language=language_in(options))
     return found, [
         f"document frequencies are those of the {counted(found.documents, 'document')} at hand; --df names others"
     ]
@@ -325,7 +401,7 @@ def _frequencies(corpus: Corpus, model: Model, options: PredictOptions) -> tuple
 def _frequencies_at(path: str, language: str) -> Frequencies:
     """The frequencies in a file, also where they stand under `df` in it; else those of the documents there."""
     if os.path.isdir(path):
-        return frequencies_of(documents_at(path).corpus, language=language)
+        return frequencies_of(documents_at(path), language=language)
     found = _json_object(path) if os.path.isfile(path) else {}
     if not isinstance(found.get("df"), dict):
         return read_frequencies(path) if DOCUMENTS in found else frequencies_at(path, language=language)
@@ -362,7 +438,6 @@ class _Done:
     """What became of a chunk."""
 
     entries: list[Entry]
-    unread: list[str] = field(default_factory=list)  # sentences that say why a file has no text
     without_text: list[str] = field(default_factory=list)  # documents
     without_phrases: list[str] = field(default_factory=list)
     samples: list[str] = field(default_factory=list)
@@ -423,18 +498,11 @@ def _entries(batch: Batch[Document], documents: Sequence[Document], predictions:
         text = as_text(document)
         name = shown_id(document, batch.places[i])
         if not text.strip():
-            why = _why(batch, i)
-            (done.without_text if why is None else done.unread).append(name if why is None else why)
+            done.without_text.append(name)
         elif not prediction.keyphrases:
             done.without_phrases.append(name)
         done.samples.append(text[:SAMPLED])
     return done
-
-
-def _why(batch: Batch[Document], i: int) -> str | None:
-    """Why a document's file has no text, in one sentence; None where it is simply empty."""
-    found: str | None = getattr(batch.decode, "why", lambda raw: None)(batch.raw[i])
-    return found
 
 
 def _pieces(corpus: Corpus, skip: int, window: int = CHUNK) -> Iterator[Batch[Document]]:
@@ -477,6 +545,7 @@ def _gathered(
     found = model.find()
     pieces = _pieces(corpus, len(kept), found.window)
     for done in ordered_map(_Predictor(model, common), pieces, 1 if found.threads else options.work.jobs):
+        done = replace(done, entries=_mapped(done.entries, options))
         if work is not None:
             work.add(_encode(entry.prediction) for entry in done.entries)
         documents += len(done.entries)
@@ -485,12 +554,8 @@ def _gathered(
         if done.failure is not None:
             failure = done.failure
             break
-    if len(total.unread) == documents > 0:
-        if work is not None:
-            work.discard()
-        raise _nothing_read(total.unread)
     empty = [each for each in kept if not each.keyphrases]
-    notes = [*notes, *_notes(total, len(empty), None if model.foreign else common.language)]
+    notes = [*corpus.notes, *notes, *_notes(total, len(empty), None if model.foreign else common.language)]
     return Predicted(corpus.name, model.name, documents, tuple(total.entries), tuple(notes), failure)
 
 
@@ -518,16 +583,11 @@ def _entries_of(corpus: Corpus, kept: Sequence[Prediction]) -> list[Entry]:
 def _add(total: _Done, done: _Done, shown: bool) -> None:
     if shown:
         total.entries.extend(done.entries)
-    total.unread.extend(done.unread)
     total.without_text.extend(done.without_text)
     total.without_phrases.extend(done.without_phrases)
     total.of_model.extend(note for note in done.of_model if note not in total.of_model)
     if len(total.samples) < MOST_SAMPLES:
         total.samples.extend(done.samples)
-
-
-def _nothing_read(unread: Sequence[str]) -> InputError:
-    return InputError(f"no document can be read: {some(unread)}")
 
 
 def _advance(options: PredictOptions, documents: int) -> None:
@@ -538,8 +598,6 @@ def _advance(options: PredictOptions, documents: int) -> None:
 def _notes(total: _Done, empty: int, language: str | None) -> Iterator[str]:
     """What there is to say of the documents."""
     yield from total.of_model
-    if total.unread:
-        yield f"no phrases for what cannot be read: {some(total.unread)}"
     for found, what in ((total.without_text, "no text"), (total.without_phrases, "a text, but no phrase in it")):
         if found:
             many = f"{len(found):,} documents have" if len(found) > 1 else "1 document has"
@@ -556,35 +614,30 @@ def _notes(total: _Done, empty: int, language: str | None) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """Each document with its text; a document for each distinct text; why some have none."""
+    """Each document with its text; a document for each distinct text; those without one."""
 
     all: list[tuple[Document, str]] = field(default_factory=list)
     distinct: dict[str, str] = field(default_factory=dict)
-    unread: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
 
 
 def _texts(corpus: Corpus) -> _Texts:
-    """The texts of a corpus. Raises InputError if no document can be read."""
+    """The texts of a corpus."""
     found = _Texts()
     for piece in _pieces(corpus, 0):
-        for i, (document, place) in enumerate(zip(piece.records(), piece.places, strict=True)):
+        for document, place in zip(piece.records(), piece.places, strict=True):
             text = as_text(document)
             found.all.append((document, text))
             if text.strip():
                 found.distinct.setdefault(text, text_of_id(document.id) or str(place))
-            elif (why := _why(piece, i)) is not None:
-                found.unread.append(why)
             else:
                 found.empty.append(shown_id(document, len(found.all)))
-    if len(found.unread) == len(found.all) > 0:
-        raise _nothing_read(found.unread)
     return found
 
 
 def forecast(corpus: Corpus, model: ModelSpec, options: PredictOptions) -> Forecast:
     """How many requests the prediction takes, and about how many tokens; no request is sent."""
-    common = CommonOptions(n=options.n, language=options.language)
+    common = CommonOptions(n=options.n, language=document_language(corpus, options.language)[0])
     return count_requests(corpus, model.name, _texts(corpus).distinct, _asking(model, options), common)
 
 
@@ -596,31 +649,37 @@ def _asking(model: ModelSpec, options: PredictOptions) -> Asking:
     return options.asking
 
 
-def _by_endpoint(corpus: Corpus, model: ModelSpec, options: PredictOptions, output: str | None) -> Predicted:
+def _by_endpoint(
+    corpus: Corpus, model: ModelSpec, options: PredictOptions, output: str | None, finish: Finish | None = None
+) -> Predicted:
     """What a language model predicts; what has no answer is left out, and is the failure."""
     asking = _asking(model, options)
     texts = _texts(corpus)
-    said = ask(texts.distinct, asking, CommonOptions(n=options.n, language=options.language))
+    said = ask(texts.distinct, asking, CommonOptions(n=options.n, language=language_in(options)))
     empty = Prediction(keyphrases=[])
     entries = [
         Entry(msgspec.structs.replace(found, id=document.id), document.title)
         for document, text in texts.all
         if (found := said.predictions.get(text) if text.strip() else empty) is not None
     ]
+    entries = _mapped(entries, options)
     without = [
         shown_id(document, place)
         for place, (document, text) in enumerate(texts.all, 1)
         if text in said.predictions and not said.predictions[text].keyphrases
     ]
-    remarks = _Done([], unread=texts.unread, without_text=texts.empty, without_phrases=without)
-    notes = [*said.notes, *_notes(remarks, 0, None)]
+    remarks = _Done([], without_text=texts.empty, without_phrases=without)
+    notes = [*corpus.notes, *said.notes, *_notes(remarks, 0, None)]
     failure = said.complaint()
-    if output is not None and said.predictions:
+    if output is not None and finish is None and said.predictions:
         _save(output, entries)
         failure = f"{failure}; {output} has {counted(len(entries), 'prediction')}" if failure else None
     if failure is not None and asking.store is not None:
         failure += "; the same command goes on from here"
-    return Predicted(corpus.name, model.name, len(entries), tuple(entries), tuple(notes), failure)
+    made = Predicted(corpus.name, model.name, len(entries), tuple(entries), tuple(notes), failure)
+    if output is not None and finish is not None and failure is None:
+        write_beside(output, finish(made))
+    return made
 
 
 def _save(output: str, entries: Sequence[Entry]) -> None:

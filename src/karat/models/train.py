@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -14,7 +14,7 @@ from karat.errors import InputError, counted, unknown
 from karat.formats.output import writing
 from karat.matching.inputs import CorpusLike, as_corpus
 from karat.models.base import MODELS, CommonOptions, Model, Predict, settled
-from karat.models.extractors.candidates import named
+from karat.models.documents import document_language
 from karat.models.find import parse_model
 from karat.models.generators.settings import GENERATORS, Learning, Settings, checked, torch_or_error, training_options
 from karat.options import (
@@ -117,7 +117,7 @@ class TrainOptions:
         flags=("-o", "--output"),
         complete="new_paths",
     )
-    language: str = document_language_option()
+    language: str | None = document_language_option()
     options: Mapping[str, Any] | None = option(None, "The model's own options.", command=False)
     valid: CorpusLike | None = path_option("Generators: validation documents.", "CORPUS")
     settings: Settings = group(Settings)
@@ -131,7 +131,7 @@ def train(
     model: str = "kea",
     *,
     output: str | Path,
-    language: str = "english",
+    language: str | None = None,
     options: Mapping[str, Any] | None = None,
     valid: CorpusLike | None = None,
     minutes: float | None = None,
@@ -167,17 +167,19 @@ def train(
         raise unknown("model to train", spec.name, there)
     found = settled(there[spec.name], spec.options)
     documents = as_corpus(corpus)
+    tongue, said = document_language(documents, language)
     if spec.name in GENERATORS:
         looked_at = None if valid is None else as_corpus(valid)
-        return _generator(documents, found, output, named(language), looked_at, progress, tell, given)
+        trained = _generator(documents, found, output, tongue, looked_at, progress, tell, given)
+        return replace(trained, notes=(*said, *trained.notes))
     changed = [name for name, value in flat(Settings()).items() if given[name] != value]
     if changed or valid is not None:
         name = next(iter(changed), "valid")
         raise InputError(f"--{name} is for generators ({', '.join(GENERATORS)}), not for {spec.name}")
-    learned: Learned = found.make(_with_progress(documents, progress), named(language), **found.options)  # type: ignore[assignment]
+    learned: Learned = found.make(_with_progress(documents, progress), tongue, **found.options)  # type: ignore[assignment]
     with writing(output) as file:
         file.write(learned.content)
-    return Trained(spec.name, str(output), learned.documents, learned.rows, learned.notes)
+    return Trained(spec.name, str(output), learned.documents, learned.rows, (*said, *learned.notes))
 
 
 def _generator(

@@ -26,7 +26,7 @@ from karat.corpus import Batch, Corpus, Document, in_batches
 from karat.errors import InputError, counted
 from karat.formats import jsonl
 from karat.formats.base import brief, quoted
-from karat.formats.pairs import write_pairs
+from karat.formats.pairs import method_of, write_pairs
 from karat.formats.reviews import near
 from karat.matching.columns import PRMU, Bools, Floats, Ints
 from karat.matching.inputs import (
@@ -53,6 +53,7 @@ REASONS = {
     "length": "it has too many or too few words",
 }
 ALL = "all"
+UNNAMED = "unnamed"  # the method of a reformulation that does not say one
 FORM = 'a line is {"id": "d1~paraphrase", "source": "d1", "method": "paraphrase", "title": "...", "text": "..."}'
 
 
@@ -115,8 +116,16 @@ class Filtered(Displayed):
         return [record for record, each in zip(self.records, self.judged, strict=True) if each.kept]
 
     def pairs(self) -> list[dict[str, str]]:
-        """The documents whose reformulation is kept, each with it, as pairs are written."""
-        return [{"a": each.source, "b": each.id} for each in self.judged if each.kept]
+        """The documents whose reformulation is kept, each with it, as pairs are written.
+
+        With them goes the method, unless the id of the reformulation tells it.
+        """
+        return [
+            {"a": each.source, "b": each.id}
+            | ({} if method_of({}, each.source, each.id) == each.method else _method(each))
+            for each in self.judged
+            if each.kept
+        ]
 
     def save(self, path: str | Path) -> None:
         """Writes the reformulations that are kept as JSON lines; the file appears when it is whole."""
@@ -209,6 +218,11 @@ class Filtered(Displayed):
         yield Table(notes=ABOUT)
         if rejected := list(_examples(self)):
             yield Table("Rejected:", items=rejected)
+
+
+def _method(each: Judged) -> dict[str, str]:
+    """The method of a reformulation as a field of its pair, where it has one."""
+    return {} if each.method == UNNAMED else {"method": each.method}
 
 
 def _mean(every: Iterable[Judged], name: str) -> float | None:
@@ -311,7 +325,7 @@ def _read(reformulations: str | Path | Iterable[Any]) -> Iterator[tuple[str, Ref
                 raise InputError(f"{where}: has no {name}; {FORM}")
             named[name] = str(value)
         try:
-            found = msgspec.convert({"method": "unnamed", **record, **named}, Reformulation)
+            found = msgspec.convert({"method": UNNAMED, **record, **named}, Reformulation)
         except msgspec.ValidationError as error:
             raise InputError(f"{where}: {brief(str(error))}; {FORM}") from None
         if found.id in seen:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
@@ -181,6 +181,31 @@ def mine_pairs(
         if tried:
             remark.append(_lower_said(lower, tried[-1]))
     return Pairs(given.name, search.ids, chosen, alike, texts, search.left_out, (*remarks, *remark), lower)
+
+
+def alike_texts(corpus: Corpus, options: MineOptions, lowest: float) -> Pairs:
+    """Plenty of pairs of documents with alike texts, where there are as many, else ten or more.
+
+    The threshold is that of the options, or as much lower as it takes, down to the lowest one. Raises InputError if
+    fewer than ten pairs are alike, or if these are too many documents to look for them.
+    """
+    search = _by_text(corpus, options)
+    found: Alike | None = None
+    for least in [options.min, *(each for each in LOWER if lowest <= each < options.min)]:
+        if search.most(least) > LOOKED_AT:
+            break
+        found, used = search.find(least), replace(options, min=least)
+        if len(found.a) >= PLENTY:
+            break
+    if found is None:
+        raise InputError(f"{counted(len(search.ids), 'document')} are too many to look for alike ones among them")
+    alike, _, remarks = _filtered(corpus, found, used)
+    if len(alike.a) < ENOUGH:
+        said = (
+            "is no pair" if not len(alike.a) else f"{'is' if len(alike.a) == 1 else 'are'} {pairs_said(len(alike.a))}"
+        )
+        raise InputError(f"there {said} of documents with alike texts, and it takes {ENOUGH} pairs")
+    return Pairs(corpus.name, search.ids, used, alike, None, search.left_out, tuple(remarks))
 
 
 def _filtered(corpus: Corpus, alike: Alike, options: MineOptions) -> tuple[Alike, Floats | None, list[str]]:

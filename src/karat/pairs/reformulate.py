@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
+from random import Random
 from typing import Literal
 
 import msgspec
@@ -15,24 +16,40 @@ from karat.corpus import Corpus, Document, Reference
 from karat.errors import InputError, counted
 from karat.formats import jsonl
 from karat.formats.base import quoted
-from karat.formats.pairs import write_pairs
+from karat.formats.pairs import MARK, write_pairs
 from karat.llm.ask import METHODS as ENDPOINT_METHODS
-from karat.llm.ask import AskProgress, Forecast, Outcome, Step, ask_all, count, spent_notes, steps
-from karat.llm.client import FREE, Answer, Endpoint, whole
+from karat.llm.ask import (
+    SOURCE_LANGUAGE,
+    AskProgress,
+    Forecast,
+    Outcome,
+    Todo,
+    ask_all,
+    count,
+    language_name,
+    spent_notes,
+    steps,
+    with_candidates,
+)
+from karat.llm.client import FREE, Answer, Endpoint, Usage, whole
 from karat.llm.store import MEMORY, NO_LIMITS, Limits, Question, Store
 from karat.matching.inputs import CorpusLike, as_corpus
 from karat.matching.passes import Pass, View
 from karat.matching.sanity import no_texts
 from karat.options import Progress, option, options_from, path_option, progress_option, public
+from karat.text.segtok import split as split_sentences
 
-Method = Literal["paraphrase", "back-translation", "marian", "synonyms"]
+Method = Literal["paraphrase", "back-translation", "marian", "synonyms", "order"]
 METHODS = {
     "paraphrase": "other words, by a chat endpoint",
     "back-translation": "into another language and back, by a chat endpoint",
     "marian": "into another language and back, by two translation models on disk (extra neural)",
     "synonyms": "some words replaced by synonyms from WordNet; no model needed",
+    "order": "the sentences in another order; nothing needed",
 }
-MARK = "~"  # between the id of a document and the method
+
+
+MOST_REPEATS = 100
 
 
 class Reformulation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -53,13 +70,26 @@ class ReformulateOptions:
 
     via: Method = option(
         "synonyms",
-        "By a chat endpoint (the first two), by translation models on disk, or with WordNet.",
+        "By a chat endpoint (the first two), by translation models on disk, with WordNet, or its sentences reordered.",
         values=METHODS,
     )
     prompt: str | Path | None = path_option(
-        "Prompt to use, with {text} in it; for a back-translation {from} and {to}, too."
+        "Prompt to use, with {text} in it; for a back-translation {from} and {to}, with --candidates {candidates}."
     )
-    pivot: str = option("es", "Language to translate into and back.", metavar="LANGUAGE")
+    language: str = option("english", "Language of the documents, by name or code, as french.", metavar="LANGUAGE")
+    pivot: str = option("es", "Language to translate into and back, by name or code.", metavar="LANGUAGE")
+    candidates: str | None = option(
+        None,
+        "Phrases that the prompt asks to keep: references, those of a RUN, or what a MODEL finds, as tfidf.",
+        metavar="references|RUN|MODEL",
+        complete="models",
+    )
+    repeat: int = option(
+        1, "Reformulate each document N times, with as many seeds.", least=1, most=MOST_REPEATS, metavar="N"
+    )
+    name: str | None = option(
+        None, "What the method is called in ids and tables.", metavar="NAME", otherwise="the value of --via"
+    )
     concurrency: int = option(4, "Requests at a time.", least=1, most=256, metavar="N", flags=("-j", "--concurrency"))
     forward: str | Path | None = path_option("Marian model into the other language...", "DIR")
     backward: str | Path | None = path_option("...and the one back.", "DIR")
@@ -90,7 +120,7 @@ class Reformulated:
         return len(self.records)
 
     def pairs(self) -> list[dict[str, str]]:
-        """Each document with its reformulation, as pairs are written."""
+        """Each document with its reformulation, as pairs are written; the id of that tells how it was made."""
         return [{"a": record.source, "b": record.id} for record in self.records]
 
     def as_corpus(self) -> Corpus:
@@ -140,11 +170,27 @@ def _look_at_texts(view: View) -> list[tuple[str, Document]]:
     ]
 
 
-def _check_ids(documents: Mapping[str, Document], method: str, corpus: Corpus) -> None:
+def _check_ids(documents: Mapping[str, Document], method: str, repeat: int, corpus: Corpus) -> None:
     for name in documents:
-        if f"{name}{MARK}{method}" in documents:
-            made = quoted(f"{name}{MARK}{method}")
-            raise InputError(f"{corpus.origin}: has a document {made} already, which would be that of {quoted(name)}")
+        for version in range(1, repeat + 1):
+            made = _id(name, method, version)
+            if made in documents:
+                raise InputError(
+                    f"{corpus.origin}: has a document {quoted(made)} already, which would be that of {quoted(name)}"
+                )
+
+
+def _id(name: str, method: str, version: int) -> str:
+    """The id of a reformulation: of the first d1~paraphrase, of the second d1~paraphrase~2."""
+    return f"{name}{MARK}{method}" + (f"{MARK}{version}" if version > 1 else "")
+
+
+def _method(options: ReformulateOptions) -> str:
+    """What the method is called. Raises InputError if it could not stand in an id."""
+    name = options.via if options.name is None else options.name.strip()
+    if not name or MARK in name or not name.isprintable():
+        raise InputError(f"the name of a method is a text without {MARK}, not {options.name!r}")
+    return name
 
 
 def as_text(document: Document) -> str:
@@ -171,9 +217,9 @@ def from_text(text: str, like: Document) -> tuple[str | None, str | None]:
     return (title.strip(), rest.strip()) if rest.strip() else (None, text)
 
 
-def _record(name: str, method: str, like: Document, title: str | None, text: str | None) -> Reformulation:
+def _record(name: str, method: str, version: int, like: Document, title: str | None, text: str | None) -> Reformulation:
     return Reformulation(
-        id=f"{name}{MARK}{method}",
+        id=_id(name, method, version),
         source=name,
         method=method,
         title=title,
@@ -192,7 +238,11 @@ def reformulate(
     via: Method = "synonyms",
     *,
     prompt: str | Path | None = None,
+    language: str = "english",
     pivot: str = "es",
+    candidates: str | None = None,
+    repeat: int = 1,
+    name: str | None = None,
     concurrency: int = 4,
     forward: str | Path | None = None,
     backward: str | Path | None = None,
@@ -211,84 +261,171 @@ def reformulate(
     chosen = options_from(ReformulateOptions, locals())
     given = as_corpus(corpus)
     documents, notes = _texts(given)
-    _check_ids(documents, via, given)
-    made = _MAKERS[via](via, documents, chosen)
-    return replace(made, corpus=given.name, notes=(*notes, *made.notes))
+    method = _method(chosen)
+    _check_ids(documents, method, repeat, given)
+    found = _candidates(given, documents, chosen) if candidates is not None else None
+    made = [_MAKERS[via](_Work(method, version, documents, found), chosen) for version in range(1, repeat + 1)]
+    return _together(given.name, method, documents, made, notes)
 
 
-def _by_synonyms(via: str, documents: Mapping[str, Document], options: ReformulateOptions) -> Reformulated:
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What one version of all documents is made of."""
+
+    method: str  # what it is called
+    version: int  # from 1 on
+    documents: Mapping[str, Document]
+    candidates: Mapping[str, list[str]] | None  # by document
+
+    def record(self, name: str, title: str | None, text: str | None) -> Reformulation:
+        """The reformulation of a document."""
+        return _record(name, self.method, self.version, self.documents[name], title, text)
+
+
+def _together(
+    corpus: str, method: str, documents: Mapping[str, Document], made: Sequence[Reformulated], notes: list[str]
+) -> Reformulated:
+    """All versions of all documents, those of a document beside each other."""
+    order = {name: place for place, name in enumerate(documents)}
+    records = sorted((record for each in made for record in each.records), key=lambda record: order[record.source])
+    if len(made) > 1:
+        texts = {(record.source, record.title, record.text) for record in records}
+        again = len(records) - len(texts)
+        notes = [*notes, f"{again:,} of {counted(len(records), 'version')} are, word for word, another one's"]
+    stopped = next((each.stopped for each in made if each.stopped), None)
+    failures = tuple(failure for each in made for failure in each.failures)
+    said = dict.fromkeys([*notes, *(note for each in made for note in each.notes)])
+    return Reformulated(corpus, method, tuple(records), failures, stopped, tuple(said))
+
+
+def _candidates(corpus: Corpus, documents: Mapping[str, Document], options: ReformulateOptions) -> dict[str, list[str]]:
+    """The phrases that are to be kept, by document. Raises InputError if the method has no prompt."""
+    if options.via not in ENDPOINT_METHODS:
+        raise InputError(
+            f"--candidates is for {' and '.join(ENDPOINT_METHODS)}, which have a prompt, not {options.via}"
+        )
+    from karat.models.candidates_of import candidates_of
+
+    return candidates_of(corpus.origin, documents, str(options.candidates), options.language)
+
+
+def _by_synonyms(work: _Work, options: ReformulateOptions) -> Reformulated:
     from karat.pairs.synonyms import checked_share, reformulated
 
-    share = checked_share(options.share)
+    if language_name(options.language) != SOURCE_LANGUAGE:
+        raise InputError(f"WordNet has English words only: synonyms cannot be found in {options.language!r}")
+    share, seed = checked_share(options.share), options.seed + work.version - 1
     records: list[Reformulation] = []
-    for name, document in documents.items():
-        found = reformulated(document, name, share, options.seed)
-        records.append(_record(name, via, document, found.title, found.text))
+    for name, document in work.documents.items():
+        found = reformulated(document, name, share, seed)
+        records.append(work.record(name, found.title, found.text))
         if options.progress is not None:
             options.progress(1)
-    return Reformulated("", via, tuple(records))
+    return Reformulated("", work.method, tuple(records))
 
 
-def _by_marian(via: str, documents: Mapping[str, Document], options: ReformulateOptions) -> Reformulated:
+def _by_order(work: _Work, options: ReformulateOptions) -> Reformulated:
+    records: list[Reformulation] = []
+    few = 0
+    for name, document in work.documents.items():
+        order = reordered(document.text or "", Random(f"{options.seed + work.version - 1}:{name}"))
+        few += order is None
+        records += [] if order is None else [work.record(name, document.title, order)]
+        if options.progress is not None:
+            options.progress(1)
+    notes = (f"{counted(few, 'document')} of fewer than two sentences left out",) if few else ()
+    return Reformulated("", work.method, tuple(records), notes=notes)
+
+
+def reordered(text: str, chance: Random) -> str | None:
+    """The sentences of a text in another order; None where there are fewer than two different ones.
+
+    >>> reordered("Bees fly. They dance.", Random(0)), reordered("Bees fly.", Random(0))
+    ('They dance. Bees fly.', None)
+    """
+    sentences = [" ".join(each.split()) for each in split_sentences(text)]
+    if len(set(sentences)) < 2:
+        return None
+    moved = list(sentences)
+    while moved == sentences:
+        chance.shuffle(moved)
+    return " ".join(moved)
+
+
+def _by_marian(work: _Work, options: ReformulateOptions) -> Reformulated:
     from karat.pairs.marian import name_of, translator
 
     if options.forward is None or options.backward is None:
         raise InputError("marian needs two models: --forward DIR into the other language, --backward DIR from it")
+    if options.repeat > 1:
+        raise InputError("--repeat: two models on disk translate a text in the same way each time; ask an endpoint")
     ways = [(name_of(directory), directory) for directory in (options.forward, options.backward)]
     model = " and ".join(name for name, _ in ways)
     translators: list[Callable[[str], str]] = []
     records: list[Reformulation] = []
     with Store(options.store or MEMORY) as store:
-        for name, document in documents.items():
+        for name, document in work.documents.items():
             key = blake2b(msgspec.msgpack.encode((model, as_text(document))), digest_size=16).digest()
             text = store.answer(key)
             if text is None:  # only now are models needed
                 translators = translators or [translator(directory) for _, directory in ways]
                 text = translators[1](translators[0](as_text(document)))
-                store.keep(Question(key, name, via, model, 0.0, 0, ""), Answer(text, FREE, 0))
-            records.append(_record(name, via, document, *from_text(text, document)))
+                store.keep(Question(key, name, options.via, model, 0.0, 0, ""), Answer(text, FREE, 0))
+            records.append(work.record(name, *from_text(text, document)))
             if options.progress is not None:
                 options.progress(1)
-    return Reformulated("", via, tuple(records))
+    return Reformulated("", work.method, tuple(records))
 
 
-def _by_chat(via: str, documents: Mapping[str, Document], options: ReformulateOptions) -> Reformulated:
+def _by_chat(work: _Work, options: ReformulateOptions) -> Reformulated:
     endpoint, limits = _endpoint_of(options), checked_limits(options.limits)
-    todo = steps(via, options.pivot, options.prompt)
+    endpoint = replace(endpoint, seed=endpoint.seed + work.version - 1)
     texts: dict[str, str] = {}
-    for name, document in documents.items():
+    for name, document in work.documents.items():
         texts.setdefault(as_text(document), name)
+    todo = _todo(texts, work.candidates, options)
     with Store(options.store or MEMORY, limits) as store:
         before = store.spent()
         outcome = ask_all(texts, todo, endpoint, store, options.concurrency, options.tell)
-        notes = spent_notes(before, store.spent(), limits)
+        notes = spent_notes(before, store.spent(), limits) if work.version == options.repeat or outcome.stopped else []
     if endpoint.key is not None and not endpoint.private:
         notes.append("the key went through the network unencrypted: the base URL is http, not https")
-    return _gathered(via, documents, outcome, notes)
+    if options.repeat > 1 and endpoint.temperature == 0:
+        notes.append("the temperature is 0, at which an endpoint mostly says the same: --temperature raises it")
+    return _gathered(work, outcome, notes)
 
 
-def _gathered(via: str, documents: Mapping[str, Document], outcome: Outcome, notes: list[str]) -> Reformulated:
-    records: list[Reformulation] = []
+def _todo(texts: Mapping[str, str], candidates: Mapping[str, list[str]] | None, options: ReformulateOptions) -> Todo:
+    """The requests of every text, or of each with its own candidates."""
+    found = steps(options.via, options.pivot, options.prompt, options.language, candidates is not None)
+    if candidates is None:
+        return found
+    return lambda text: with_candidates(found, candidates.get(texts[text], []))
+
+
+def _gathered(work: _Work, outcome: Outcome, notes: list[str]) -> Reformulated:
+    documents, records = work.documents, list[Reformulation]()
     untitled = 0
     for name, document in documents.items():
         if (text := outcome.answers.get(as_text(document))) is not None:
             title, body = from_text(text, document)
             untitled += title is None and bool((document.title or "").strip())
-            records.append(_record(name, via, document, title, body))
+            records.append(work.record(name, title, body))
     if untitled:
         notes.append(f"{untitled:,} answers are of one line, without the title that their document has")
     left = len(documents) - len(records)
     stopped = (
         f"{outcome.stopped} ({left:,} of {counted(len(documents), 'document')} are left)" if outcome.stopped else None
     )
-    return Reformulated("", via, tuple(records), outcome.failures, stopped, tuple(notes))
+    return Reformulated("", work.method, tuple(records), outcome.failures, stopped, tuple(notes))
 
 
-_MAKERS: dict[str, Callable[[str, Mapping[str, Document], ReformulateOptions], Reformulated]] = {
+_MAKERS: dict[str, Callable[[_Work, ReformulateOptions], Reformulated]] = {
     "paraphrase": _by_chat,
     "back-translation": _by_chat,
     "marian": _by_marian,
     "synonyms": _by_synonyms,
+    "order": _by_order,
 }
 
 
@@ -314,13 +451,18 @@ def forecast(corpus: CorpusLike, chosen: ReformulateOptions) -> Forecast:
         methods = ", ".join(ENDPOINT_METHODS)
         raise InputError(f"only what is asked of an endpoint can be counted before ({methods}), not {via!r}")
     endpoint, limits = _endpoint_of(chosen), checked_limits(chosen.limits)
-    todo: tuple[Step, ...] = steps(via, chosen.pivot, chosen.prompt)
     documents, notes = _texts(given)
-    texts = dict.fromkeys(map(as_text, documents.values()))
+    texts = {as_text(document): name for name, document in reversed(documents.items())}
+    found = _candidates(given, documents, chosen) if chosen.candidates is not None else None
+    todo = _todo(texts, found, chosen)
     there = chosen.store is not None and Path(chosen.store).exists()
     with Store(chosen.store, limits) if there and chosen.store else nullcontext() as store:
         known = (lambda key: None) if store is None else store.answer
-        requests, answered, usage = count(texts, todo, endpoint, known)
+        seeds = [replace(endpoint, seed=endpoint.seed + version) for version in range(chosen.repeat)]
+        counts = [count(texts, todo, each, known) for each in seeds]
+    requests, answered = sum(each[0] for each in counts), sum(each[1] for each in counts)
+    tokens_in, tokens_out = (sum(getattr(each[2], name) for each in counts) for name in ("tokens_in", "tokens_out"))
+    usage = Usage(tokens_in, tokens_out, estimated=True)
     cost = limits.price(usage) if limits.price_in or limits.price_out else None
     notes.append("tokens are an estimate, 4 characters each; an answer is taken to be as long as its text")
     return Forecast(given.name, via, len(documents), requests, answered, usage, cost, tuple(notes))

@@ -30,6 +30,8 @@ Role = Literal["longer", "given"]  # which of the two phrases plays the referenc
 Function = Callable[..., Floats]  # (phrases, left, right, *, option=default...) -> float64[pairs]
 
 FILE = "file:"  # what stands before the path of scores that were computed elsewhere
+PLACED = "placed:"  # what stands before the path of weights by place
+PATHS = (FILE, PLACED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Similarity:
     form: Form
     function: Function
     options: Mapping[str, Any]
+    check: Callable[[Mapping[str, Any]], None] | None = None  # raises InputError if the options cannot be used
 
     def scores(self, phrases: Sequence[Words], left: Ints, right: Ints) -> Floats:
         """The score of each pair: phrases[left] as prediction, phrases[right] as reference."""
@@ -50,21 +53,23 @@ class Similarity:
 SIMILARITIES: Registry[Similarity] = Registry("similarity", lambda found: found.function)
 
 
-def similarity(name: str, *, form: Form) -> Callable[[Function], Function]:
-    """Registers a similarity; its keyword arguments with defaults become its options."""
+def similarity(
+    name: str, *, form: Form, check: Callable[[Mapping[str, Any]], None] | None = None
+) -> Callable[[Function], Function]:
+    """Registers a similarity; its keyword arguments with defaults become its options, which `check` may refuse."""
 
     def register(function: Function) -> Function:
         summary = (inspect.getdoc(function) or "").split("\n")[0]
         parameters = inspect.signature(function).parameters.values()
         options = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-        SIMILARITIES[name] = Similarity(name, summary, form, function, options)
+        SIMILARITIES[name] = Similarity(name, summary, form, function, options, check)
         return function
 
     return register
 
 
 def find(name: str, /, **options: Any) -> Similarity:
-    """The similarity of a name, which may carry options, or `file:PATH`.
+    """The similarity of a name, which may carry options, or `file:PATH`, or `placed:PATH`.
 
     >>> find("bleu,reference=given").options
     {'reference': 'given'}
@@ -73,17 +78,28 @@ def find(name: str, /, **options: Any) -> Similarity:
         from karat.similarity.given import read_scores
 
         return _settled(read_scores(name.removeprefix(FILE)), options)
+    if name.startswith(PLACED):
+        return _settled(SIMILARITIES["placed"], {"weights": name.removeprefix(PLACED)} | options)
     plain, *settings = name.split(",")
     if plain not in SIMILARITIES:
-        raise unknown("similarity", plain, [*SIMILARITIES, FILE + "PATH"])
+        raise _not_one(plain)
     found = SIMILARITIES[plain]
     return _settled(found, dict(_setting(found, text) for text in settings) | options)
 
 
+def _not_one(name: str) -> InputError:
+    """Why a name is that of no similarity."""
+    from karat.similarity.groups import GROUPS
+
+    if name in GROUPS:
+        return InputError(f"{name} is a group of similarities, where one is asked for: {', '.join(GROUPS[name])}")
+    return unknown("similarity", name, [*SIMILARITIES, *(kind + "PATH" for kind in PATHS)])
+
+
 def find_once(name: str, /, **options: Any) -> Similarity:
-    """The similarity of a name, made once in a process; a file of scores is read again only when it has changed."""
-    path = Path(name.removeprefix(FILE))
-    changed = path.stat().st_mtime_ns if name.startswith(FILE) and path.exists() else 0
+    """The similarity of a name, made once in a process; a file of it is read again only when it has changed."""
+    path = Path(name.partition(":")[2])
+    changed = path.stat().st_mtime_ns if name.startswith(PATHS) and path.exists() else 0
     return _found(name, tuple(sorted(options.items())), changed)
 
 
@@ -116,7 +132,10 @@ def _settled(found: Similarity, options: Mapping[str, Any]) -> Similarity:
             raise unknown(f"option of {found.name}", name, found.options)
         if get_origin(hints.get(name)) is Literal and value not in get_args(hints[name]):
             raise unknown(f"{name} of {found.name}", str(value), get_args(hints[name]))
-    return replace(found, options={**found.options, **options})
+    settled = {**found.options, **options}
+    if found.check is not None:
+        found.check(settled)
+    return replace(found, options=settled)
 
 
 def words_of(text: str, form: Form) -> Words:

@@ -16,10 +16,11 @@ from karat.errors import KaratError
 from karat.libraries import library
 
 JAVA = 17  # the first version that Spark 4 runs on
+_LOGGING = Path(__file__).with_name("log4j2.properties")
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}",
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
     "spark.sql.session.timeZone": "UTC",
 }

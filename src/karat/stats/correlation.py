@@ -257,6 +257,18 @@ def equal_shares(values: Floats) -> list[tuple[int, int, float]]:
     return [(k, int(some.sum()), float((most[some] >= k).mean())) for k, some in able.items()]
 
 
+def equal_pairs(values: Floats) -> float:
+    """The share of pairs of annotators that give an item the same value, the mean over the items with two or more.
+
+    >>> equal_pairs(np.array([[1.0, 1.0, 2.0], [3.0, 3.0, 3.0], [1.0, np.nan, np.nan]]))
+    0.6666666666666666
+    """
+    given = [row[~np.isnan(row)] for row in values]
+    counts = [np.unique(row, return_counts=True)[1] for row in given if len(row) > 1]
+    shares = [(own * (own - 1)).sum() / (own.sum() * (own.sum() - 1)) for own in counts]
+    return float(np.mean(shares)) if shares else np.nan
+
+
 def krippendorff(values: Floats, scale: Scale = "interval") -> float:
     """Krippendorff's alpha of values[items, annotators]: 1 − observed disagreement / that expected by chance.
 

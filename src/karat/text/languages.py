@@ -1,16 +1,28 @@
-"""The language of a text, guessed by words that all texts of a language have; `unknown` where they do not settle it."""
+"""Languages by name or code, and the language of a text, guessed by its script or by words that all texts of a
+language have; `unknown` where they do not settle it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
+
+from karat.errors import unknown
+from karat.protocol import LANGUAGES as STEMMED
+from karat.text.scripts import language_of_script
+from karat.text.segments import SEGMENTERS
 
 LEAST = 0.1  # share of a text's words that must be such words
 AHEAD = 1.5  # how many times as many of them as of the next language's
 FEWEST = 12  # words of texts that tell that they are in another language than was said
 SHARE = 0.2  # of the texts, that must be in that language
 _WORD = re.compile(r"[^\W\d_]+")
+
+LANGUAGES = (*STEMMED, *SEGMENTERS)  # that can be named
+_CODES = "ar hy eu ca cs da nl en eo et fi fr de el hi hu id ga it lt ne no fa pl pt ro ru sr st es sv ta tr yi zh ja"
+CODES = dict(zip(_CODES.split(), LANGUAGES, strict=True)) | {"nb": "norwegian"}
 
 # Articles, prepositions, conjunctions, pronouns, forms of to be: the commonest of each language, by its Snowball name.
 COMMON = {
@@ -46,14 +58,42 @@ for _language, _words in COMMON.items():
         _LANGUAGES_OF.setdefault(_common, []).append(_language)
 
 
+@cache
+def named(language: str) -> str:
+    """The name of a language that is given by its name or by its code, in any case.
+
+    Raises InputError if it is none of those that karat knows.
+
+    >>> named("fr"), named("English"), named("zh")
+    ('french', 'english', 'chinese')
+    """
+    lower = language.lower()
+    name = CODES.get(lower.partition("-")[0].partition("_")[0], lower)
+    if name not in LANGUAGES:
+        raise unknown("language", language, LANGUAGES)
+    return name
+
+
+def stemmer_of(language: str) -> str:
+    """The stemmer of a language by its name; words of Latin script in Chinese and Japanese are stemmed as English.
+
+    >>> stemmer_of("french"), stemmer_of("english"), stemmer_of("chinese")
+    ('french', 'porter', 'porter')
+    """
+    return "porter" if language == "english" or language in SEGMENTERS else language
+
+
 def language_of(text: str) -> str:
-    """The language that a text is in, by its name among the stemmers, or `unknown`.
+    """The language that a text is in, by its name, or `unknown`.
 
     >>> language_of("The cost of the search is small."), language_of("Le coût de la recherche est faible.")
     ('english', 'french')
     >>> language_of("grid computing"), language_of("")
     ('unknown', 'unknown')
     """
+    by_script = language_of_script(text)
+    if by_script is not None:
+        return by_script.lower()
     words = _WORD.findall(text.lower())
     scores: dict[str, float] = {}
     for word in words:
@@ -86,7 +126,7 @@ def other_language(texts: Iterable[str], said: str) -> tuple[str, int] | None:
     ('french', 1)
     >>> other_language(["The networks of the brain are models which learn the structure of a language."], "english")
     """
-    if said not in COMMON:
+    if said not in COMMON and said not in SEGMENTERS:
         return None
     given = list(texts)
     found = [language_of(text) for text in given]
@@ -94,5 +134,16 @@ def other_language(texts: Iterable[str], said: str) -> tuple[str, int] | None:
     best = main_language(counts)
     if best in ("unknown", said) or counts[best] < SHARE * len(given):
         return None
-    words = sum(len(_WORD.findall(text)) for text, language in zip(given, found, strict=True) if language == best)
+    words = sum(_length(text, best) for text, language in zip(given, found, strict=True) if language == best)
     return (best, counts[best]) if words >= FEWEST else None
+
+
+def _length(text: str, language: str) -> int:
+    """How many words a text has; without spaces between them, characters."""
+    return len(text) if language in SEGMENTERS else len(_WORD.findall(text))
+
+
+def guess(texts: Iterable[str]) -> str:
+    """The language that most of the texts that show any are in; English where they do not settle it."""
+    found = other_language(texts, "english")
+    return "english" if found is None else found[0]

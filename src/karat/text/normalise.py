@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from karat.protocol import Matching
+from karat.text.segments import Cut, cut
 from karat.text.stems import Stem, stemmer
 from karat.text.tokens import Tokenizer, tokenizer
 from karat.text.unicode import JOINERS, composed
@@ -54,11 +55,14 @@ class Pieces(dict[str, str]):
 
 
 class Normaliser:
-    """Text in its compared form, for one choice of tokenizer, stemmer, case and spelling of characters."""
+    """Text in its compared form, for one choice of tokenizer, stemmer, case, spelling of characters and cutting."""
 
-    def __init__(self, tokens: Tokenizer, stem: Stem, lower: bool, composes: bool = False) -> None:
+    def __init__(
+        self, tokens: Tokenizer, stem: Stem, lower: bool, composes: bool = False, spaced: Cut | None = None
+    ) -> None:
         self._tokens = tokens
         self._lower = lower
+        self._spaced = spaced
         by_piece = composes and tokens.pieces is str.split  # nothing is composed across white space
         self._composes_whole = composes and not by_piece
         self._pieces = Pieces(tokens.tokens, stem, by_piece)
@@ -75,6 +79,8 @@ class Normaliser:
         >>> normaliser("marks", "porter", "lower")("Neural networks, trained.")
         'neural network , train .'
         """
+        if self._spaced is not None and not text.isascii():
+            text = self._spaced(text)
         if self._lower and not self._tokens.cased:
             text = text.lower()
         if self._composes_whole and (plain := composed(text)) != text:
@@ -121,11 +127,12 @@ class Normaliser:
 
 
 @cache
-def normaliser(tokens: str, stem: str, case: str, unicode: str = "composed") -> Normaliser:
+def normaliser(tokens: str, stem: str, case: str, unicode: str = "composed", segmentation: str = "none") -> Normaliser:
     """The one normaliser of this process for these options, with what it remembers."""
-    return Normaliser(tokenizer(tokens), stemmer(stem), case == "lower", unicode == "composed")
+    return Normaliser(tokenizer(tokens), stemmer(stem), case == "lower", unicode == "composed", cut(segmentation))
 
 
 def normaliser_of(matching: Matching, stem: str | None = None) -> Normaliser:
     """The normaliser of a protocol; `stem` names another stemmer than its own."""
-    return normaliser(matching.tokenizer, stem or matching.stemmer, matching.case, matching.unicode)
+    stem = stem or matching.stemmer
+    return normaliser(matching.tokenizer, stem, matching.case, matching.unicode, matching.segmentation)

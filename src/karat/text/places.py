@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from karat.protocol import Matching
 from karat.text.normalise import normaliser_of
+from karat.text.segments import cut
 from karat.text.tokens import tokenizer
 from karat.text.unicode import JOINERS, composed
 
@@ -24,7 +25,8 @@ def token_spans(text: str, matching: Matching) -> Iterator[tuple[str, Span]]:
     plain = text if matching.unicode == "as-is" else composed(text)
     given = None if plain == text else _places(text)
     at = 0
-    for token in tokenizer(matching.tokenizer)(plain):
+    spaced = cut(matching.segmentation)
+    for token in tokenizer(matching.tokenizer)(plain if spaced is None else spaced(plain)):
         start = plain.find(token, at)
         if start >= 0:
             at = start + len(token)

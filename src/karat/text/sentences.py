@@ -10,19 +10,22 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from karat.text.segments import segmented
+
 _NUMBER = r"\d+(?:[.,:]\d+)+"
 _INITIALS = r"(?:[^\W\d_]\.){2,}"  # e.g. U.S.
 _WORD = r"\w+(?:-\w+)*"
 _MARK = r"\.{2,}|[^\w\s]"
 # In English a clitic follows its word, in French and Italian it precedes it: don't, l'idée.
-_CLITICS = {
+CLITICS = {
     "english": r"\w+?(?=n['’]t\b)|n['’]t\b|['’](?:s|re|ve|ll|d|m)\b",
     "french": r"aujourd['’]hui\b|\w+['’](?=\w)",
     "italian": r"\w+['’](?=\w)",
 }
 
-_ENDS = frozenset(".!?")
-_CLOSING = "\"')]}”’»"
+_ENDS = frozenset(".!?。！？؟।")
+_ALWAYS = frozenset("。！？")  # no space follows them
+_CLOSING = "\"')]}”’»」』）"
 _ABBREVIATIONS = frozenset(
     """
     al approx art bd bzw ca cf ch chap co cp dept dr ed eds eq eqs etc ex fig figs inc jr ltd m max min mme mr mrs ms no
@@ -34,7 +37,7 @@ _ABBREVIATIONS = frozenset(
 @cache
 def _tokens(language: str) -> re.Pattern[str]:
     """What a token is in a language."""
-    kinds = [_NUMBER, _INITIALS, *filter(None, [_CLITICS.get(language)]), _WORD, _MARK]
+    kinds = [_NUMBER, _INITIALS, *filter(None, [CLITICS.get(language)]), _WORD, _MARK]
     return re.compile("|".join(kinds), re.IGNORECASE)
 
 
@@ -49,6 +52,7 @@ def sentences_of(text: str, language: str = "english") -> list[list[str]]:
     found: list[list[str]] = []
     sentence: list[str] = []
     ended = False
+    text = segmented(text, language)
     for match in _tokens(language).finditer(text):
         token = match.group()
         if ended and token not in _CLOSING:
@@ -64,7 +68,7 @@ def sentences_of(text: str, language: str = "english") -> list[list[str]]:
 
 def _ends(text: str, start: int, end: int, sentence: list[str]) -> bool:
     """Whether the mark at a place ends the sentence so far."""
-    if end == len(text) or not start or text[start - 1].isspace():
+    if end == len(text) or not start or text[start - 1].isspace() or text[start] in _ALWAYS:
         return True
     after = text[end : end + 4].lstrip(_CLOSING)
     if after and not after[0].isspace():

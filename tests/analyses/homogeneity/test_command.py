@@ -75,6 +75,14 @@ def test_pairs_that_were_written_can_be_looked_at() -> None:
         (("homogeneity", "corpus.jsonl", "pairs.csv", "run.jsonl", "-o", "x.karat"), "this verb writes no .karat file"),
         (("homogeneity", "corpus.jsonl", "corpus.jsonl", "run.jsonl"), "corpus.jsonl:1: no a (there is id, keyphrases"),
         (("homogeneity", "corpus.jsonl", "pairs.csv"), "Missing argument 'RUN...'"),
+        (
+            ("homogeneity", "corpus.jsonl", "pairs.csv", "run.jsonl", "-o", "x.csv", "--pairs-out", "x.csv"),
+            "-o and --pairs-out are both x.csv: name two files",
+        ),
+        (
+            ("homogeneity", "corpus.jsonl", "pairs.csv", "run.jsonl", "--pairs-out", "run.jsonl"),
+            "run.jsonl",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:

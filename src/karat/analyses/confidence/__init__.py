@@ -65,6 +65,7 @@ from karat.metrics.confidence import (
 )
 from karat.options import By, Extra, Missing, Progress, WorkOptions, options_from, public
 from karat.stats.resampling import Estimate, Method, Sample, estimate, interval_of
+from karat.vocabulary import VocabularyLike
 
 ENOUGH = 10  # documents with several predictions, from which on their sums say what scores are
 SHARES = (
@@ -104,6 +105,7 @@ def confidence(
     by: By | None = None,
     missing: Missing = "error",
     extra: Extra = "error",
+    vocabulary: VocabularyLike | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Confidence:

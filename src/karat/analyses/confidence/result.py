@@ -12,7 +12,7 @@ from karat.matching.columns import Subset
 from karat.matching.inputs import Development, ProtocolsLike
 from karat.metrics.confidence import BINS
 from karat.options import (
-    JoinOptions,
+    MatchOptions,
     WorkOptions,
     group,
     interval_option,
@@ -61,7 +61,7 @@ class ConfidenceOptions:
     seed: int = seed_option()
     level: float = level_option()
     interval: Method = interval_option()
-    join: JoinOptions = group(JoinOptions)
+    join: MatchOptions = group(MatchOptions)
     work: WorkOptions = group(WorkOptions)
 
 

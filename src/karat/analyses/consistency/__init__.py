@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import log2
-from pathlib import Path
 
 import numpy as np
 
@@ -32,12 +31,14 @@ from karat.analyses.consistency.result import (
     Nearest,
 )
 from karat.analyses.consistency.ties import abbreviations, explained_in, near
-from karat.analyses.consistency.vocabulary import listed_in, read_vocabulary
+from karat.analyses.consistency.vocabulary import listed_in
 from karat.embed import Embedder, embedder
 from karat.errors import InputError, counted
+from karat.formats.vocabulary import as_vocabulary
 from karat.matching.inputs import CorpusLike, RunLike, as_corpus, as_protocols, as_runs
 from karat.options import options_from, public
-from karat.text.normalise import normaliser
+from karat.text.normalise import normaliser_of
+from karat.vocabulary import VocabularyLike
 
 __all__ = ["BY", "LISTED", "OUTSIDE", "Concept", "Consistency", "Fix", "Listed", "Named", "consistency"]
 
@@ -48,7 +49,7 @@ def consistency(
     corpus: CorpusLike | None = None,
     model: str = "hash",
     near: float | None = 0.9,
-    vocabulary: str | Path | None = None,
+    vocabulary: VocabularyLike | None = None,
     nearest: Nearest = "levenshtein",
     worst: int = 10,
     language: str | None = None,
@@ -67,11 +68,11 @@ def consistency(
     if not systems:
         raise InputError("nothing to look at: give at least one run")
     [protocol] = as_protocols(["karat"], chosen.language)
-    stems = normaliser("marks", protocol.matching.stemmer, "lower")
+    stems = normaliser_of(protocol.matching)
     vectors = embedder(chosen.model) if chosen.near is not None or _wants_cosine(chosen) else None
     texts = None if corpus is None else as_corpus(corpus)
     explained = None if texts is None else explained_in(texts)
-    entries = None if chosen.vocabulary is None else read_vocabulary(chosen.vocabulary)
+    entries = None if chosen.vocabulary is None else as_vocabulary(chosen.vocabulary)
     found: list[Named] = []
     notes: list[str] = []
     for run in systems:
@@ -82,7 +83,7 @@ def consistency(
         notes += _notes(run.name, names, unclear)
     if vectors is not None and chosen.model == "hash":
         notes.append("near: the embedder hash compares letters, not meanings; --model names another")
-    terms = None if entries is None else len(entries.terms)
+    terms = None if entries is None else len(entries)
     return Consistency(tuple(found), chosen, None if texts is None else texts.name, terms, tuple(notes))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from karat.corpus import Run
 from karat.text.abbreviations import SMALL, WORD
 from karat.text.normalise import Normaliser
-from karat.text.unicode import composed
+from karat.text.unicode import key_of
 
 Ints = NDArray[np.int64]
 
@@ -54,11 +54,6 @@ class Names:
     def bags(self) -> list[str]:
         """The stems of each name in alphabetical order."""
         return list(map(bag, self.forms))
-
-
-def key_of(name: str) -> str:
-    """A name as it is compared with others: in lower case, and in one spelling of its characters."""
-    return " ".join(composed(name.lower()).split())
 
 
 def bag(form: str) -> str:

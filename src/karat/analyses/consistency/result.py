@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from karat.matching.inputs import CorpusLike
 from karat.options import language_option, option, path_option
 from karat.results import Displayed
 from karat.tabular import Table
+from karat.vocabulary import VocabularyLike
 
 Nearest = Literal["levenshtein", "cosine"]
 By = Literal["stem", "order", "abbreviation", "near"]
@@ -31,8 +31,9 @@ class ConsistencyOptions:
         "hash", "Embedder: hash, vectors:PATH or an encoder's directory.", metavar="NAME", complete="embedders"
     )
     near: float | None = option(0.9, "Names are near with a cosine of T or more.", above=0, most=1, metavar="T")
-    vocabulary: str | Path | None = path_option(
-        "Controlled terms, one a line: how much of a run is among them, and what is nearest to the rest."
+    vocabulary: VocabularyLike | None = path_option(
+        "Controlled terms, a list or SKOS: how much of a run is among them, and what is nearest to the rest.",
+        "FILE[,option=value...]",
     )
     nearest: Nearest = option(
         "levenshtein", "By what an entry is nearest: by letters or by vectors.", values=("levenshtein", "cosine")

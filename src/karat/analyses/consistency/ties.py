@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain
 
 import numpy as np
@@ -13,10 +13,10 @@ from karat.analyses.consistency.names import Ints, Names, grouped
 from karat.corpus import Corpus
 from karat.embed import Embedder
 from karat.matching.passes import View, look_at
+from karat.similarity.nearest import BLOCK, of_length_1
 from karat.text.abbreviations import LONGEST_SHORT, SHORT, SMALL, WORD, explanations
 
 SHORTEST_UNSEEN = 3  # letters of an abbreviation that no text explains
-BLOCK = 1024  # names that are compared with all others at once
 
 _DIGITS = re.compile(r"\d+")
 
@@ -102,13 +102,6 @@ def near(names: Names, group: Ints, vectors: Embedder, least: float) -> Ints:
                     owner[other] = i
     of_group = {int(group[i]): int(owner[n]) for n, i in enumerate(first.tolist())}
     return grouped(str(of_group[number]) for number in group.tolist())
-
-
-def of_length_1(vectors: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
-    """Vectors of the texts, each of length 1."""
-    found = vectors.embed(texts)
-    length = np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
-    return np.asarray(found / length, dtype=np.float32)
 
 
 def _neighbours(vectors: NDArray[np.float32], least: float) -> dict[int, list[int]]:

@@ -100,7 +100,7 @@ def in_pass(reading: Pass, options: DescribeOptions) -> Callable[[], Description
     [own], references = as_protocols([options.protocol], options.join.language), options.join.references
     # A corpus is described as it is given; an empty reference does not count.
     as_given = change(own, reference_duplicates="keep", blank_references="drop")
-    surveyed = survey(corpus, as_given.matching, references, reading.jobs)
+    surveyed = survey(corpus, as_given.matching, references, reading.setup.vocabulary, reading.jobs)
     _check(corpus, systems, surveyed)
     vocabulary = surveyed.vocabulary() if surveyed.texts else Vocabulary.of([])
     plan = _Plan(own, as_given, _sets(surveyed, references), bool(surveyed.texts), vocabulary)

@@ -9,14 +9,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 
-from karat.analyses.describe.grams import Vocabulary
+from karat.analyses.describe import grams
 from karat.corpus import Corpus, Document, Reference
 from karat.formats.base import first_variant
 from karat.matching.align import reference_stems, references_of
+from karat.matching.concepts import concepts_for
 from karat.matching.passes import Pass, View
 from karat.protocol import Matching
 from karat.text.languages import language_of
 from karat.text.normalise import normaliser
+from karat.vocabulary import Vocabulary
 
 SAMPLE, OF_BATCH = 100, 25  # documents that are looked at word by word, and how many of one batch at most
 SEPARATORS = {";": re.compile(";"), ",": re.compile(r",\s")}  # no comma within a number or the name of a substance
@@ -46,16 +48,22 @@ class Survey:
         """
         return self.words >= 20 and self.unchanged >= 0.9 * self.words and self.only_stems >= 0.1 * self.words
 
-    def vocabulary(self) -> Vocabulary:
+    def vocabulary(self) -> grams.Vocabulary:
         """The distinct references, to be looked for in all texts."""
-        return Vocabulary.of(list(self.forms))
+        return grams.Vocabulary.of(list(self.forms))
 
 
-def survey(corpus: Corpus, matching: Matching, reference_set: str | None, jobs: int = 1) -> Survey:
+def survey(
+    corpus: Corpus,
+    matching: Matching,
+    reference_set: str | None,
+    vocabulary: Vocabulary | None = None,
+    jobs: int = 1,
+) -> Survey:
     """What a first reading of a corpus finds, on one process or several."""
     found = Survey()
     _look_at_sample(found, corpus, reference_set)
-    reading = Pass(corpus, [], reference_set=reference_set, jobs=jobs)
+    reading = Pass(corpus, [], reference_set=reference_set, vocabulary=vocabulary, jobs=jobs)
     answers = reading.look(partial(_look_at_all, matching))
     reading.run()
     sets: dict[str, None] = {}
@@ -90,7 +98,8 @@ def _look_at_all(matching: Matching, view: View) -> Survey:
     found.sets = list(dict.fromkeys(name for document in documents for name in document.reference_sets or ()))
     phrases = dict.fromkeys(filter(None, chain.from_iterable(given)))
     _note_separators(found, phrases)
-    found.forms = dict.fromkeys(reference_stems(list(phrases), matching, view.setup.semeval))
+    concepts = None if view.setup.vocabulary is None else concepts_for(view.setup.vocabulary, matching)
+    found.forms = dict.fromkeys(reference_stems(list(phrases), matching, view.setup.semeval, concepts))
     return found
 
 

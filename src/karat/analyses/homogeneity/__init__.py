@@ -6,15 +6,18 @@ their words; means over pairs. Where neither document has a prediction, both are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from karat import __version__
+from karat.analyses.homogeneity.compare import Power, corrected, differences, kinds_apart, powers
+from karat.analyses.homogeneity.data import TOO_FEW, Data, Measured
 from karat.analyses.homogeneity.genericness import Genericness, genericness
-from karat.analyses.homogeneity.measures import Soft, rouge, soft_agreement, word_sets
+from karat.analyses.homogeneity.measures import Soft, rouge, soft_agreement, word_error_rates, word_sets
+from karat.analyses.homogeneity.per_pair import OfPairs, PairTable
 from karat.analyses.homogeneity.phrases import (
     Columns,
     Documents,
@@ -25,9 +28,19 @@ from karat.analyses.homogeneity.phrases import (
     read_columns,
     read_documents,
 )
-from karat.analyses.homogeneity.result import Difference, Figure, Homogeneity, HomogeneityOptions, Row
+from karat.analyses.homogeneity.regression import Regression, regressions
+from karat.analyses.homogeneity.result import (
+    CORRELATIONS,
+    PARTS,
+    Difference,
+    Figure,
+    Homogeneity,
+    HomogeneityOptions,
+    Row,
+)
 from karat.analyses.homogeneity.samples import Units, mean_of, pearson_of, spearman_of
-from karat.corpus import Run
+from karat.analyses.homogeneity.subsets import Class, Counted, OfMethod, classes_of, counted_by_subset, methods_of
+from karat.corpus import Corpus, Run
 from karat.errors import InputError, counted
 from karat.formats.pairs import PairsLike, read_pairs
 from karat.matching.columns import Bools
@@ -53,19 +66,14 @@ from karat.pairs.sets import Floats, Measure, Sets, shares
 from karat.protocol import Matching, Protocol, change
 from karat.similarity import find
 from karat.similarity.context import Contexts
-from karat.stats.corrections import adjusted
-from karat.stats.correlation import bootstrap_p
-from karat.stats.resampling import Estimate, Sample, difference, estimate, interval_of
-from karat.stats.tests import randomisations, shift
+from karat.stats.resampling import Sample, estimate
 from karat.text.normalise import normaliser_of
 from karat.text.stems import stemmer
 
-TESTS = ("randomisation", "bootstrap")
-CORRELATIONS = ("pearson", "spearman")
+COEFFICIENTS = {"pearson": pearson_of, "spearman": spearman_of}
 FEWEST = 3  # pairs that can be correlated: two are always in line
 WITHOUT_TEXTS = NO_TEXTS.format("what is generated, the extractors' ceiling and ROUGE-1 are open")
 FEW = 30  # pairs, below which resamples are too alike
-TOO_FEW = 10  # pairs, below which there is no p by the bootstrap
 FEW_PAIRS = "only {0}: intervals, and p by the bootstrap, are surer than they should be"
 TOO_FEW_PAIRS = "only {0}: intervals are surer than they should be"
 NO_P = (
@@ -124,61 +132,52 @@ def homogeneity(
     given, systems = as_corpus(corpus), as_runs(runs)
     if not systems:
         raise InputError("homogeneity is of one run or more; give at least one")
-    chosen_set(given, references)
-    if similarity is not None:
-        find(similarity)  # says at once if there is none of that name
-    other = None if reformulations is None else as_corpus(reformulations)
+    return measured(given, pairs, systems, options)[0]
+
+
+def measured(
+    given: Corpus, pairs: PairsLike, systems: Sequence[Run], options: HomogeneityOptions
+) -> tuple[Homogeneity, Data, list[Columns]]:
+    """(how homogeneous systems are, what that was computed of: the data of all protocols, the columns of each).
+
+    Without systems there are the ceilings, and what pairs and references are like.
+    """
+    join = options.join
+    chosen_set(given, join.references)
+    if options.similarity is not None:
+        find(options.similarity)  # says at once if there is none of that name
+    other = None if options.reformulations is None else as_corpus(options.reformulations)
     paired = read_pairs(pairs)
-    protocols = as_protocols(as_list(protocol), language)
-    if not stem:
+    protocols = as_protocols(as_list(options.protocol), join.language)
+    if not options.stem:
         protocols = tuple(change(each, stemmer="none") for each in protocols)
-    documents = read_documents(given, other, paired, references, sentences=_split(protocols, options), jobs=jobs)
+    split = _split(protocols, options)
+    documents = read_documents(given, other, paired, join.references, sentences=split, jobs=options.work.jobs)
     data, columns = _read(documents, systems, protocols, options)
     parts = [_under(data, each, convention) for convention, each in zip(protocols, columns, strict=True)]
     as_written = pairs.options.stemmer == "none" if isinstance(pairs, Pairs) else True
     unlike = paired.mined and as_written and any(each.matching.stemmer != "none" for each in protocols)
-    facts = {"set": references or "keyphrases", "hash": documents.hash}
-    return Homogeneity(
+    facts = {"set": join.references or "keyphrases", "hash": documents.hash}
+    notes = [*_notes(data), *([STEMMED] if unlike else []), *(note for part in parts for note in part.notes)]
+    rouge_1, error_rate = _of_texts(data)
+    further: dict[str, Any] = {name: tuple(each for part in parts for each in getattr(part, name)) for name in PARTS}
+    found = Homogeneity(
         given.name,
         len(documents.a),
         len(documents.in_pairs),
-        data.figure(estimate([mean_of(data.rouge, data.units)], resamples, seed)[0]),
+        rouge_1,
         options,
         tuple(row for part in parts for row in part.systems),
         tuple(row for part in parts for row in part.ceilings),
-        tuple(_corrected([each for part in parts for each in part.differences], correction)),
+        tuple(corrected([each for part in parts for each in part.differences], options.correction)),
         tuple(each for part in parts for each in part.genericness),
         {str(each): each.signature(**facts, karat=__version__) for each in protocols},
-        tuple(
-            dict.fromkeys(
-                [*_notes(data), *([STEMMED] if unlike else []), *(note for part in parts for note in part.notes)]
-            )
-        ),
+        tuple(dict.fromkeys(notes)),
+        error_rate,
+        **further,
+        per_pair=_pair_table(data, parts),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Data:
-    """What all protocols share: the pairs, the runs, what is drawn again, and how alike the texts are."""
-
-    documents: Documents
-    systems: Sequence[System]
-    has_text: bool
-    rouge: Floats
-    units: Units
-    options: HomogeneityOptions
-
-    def sets(self, phrases: Phrases, some: Bools | None = None) -> Sets:
-        """The phrases, or some of them, of the documents that are in a pair."""
-        in_pairs = np.zeros(len(self.documents.ids), dtype=bool)
-        in_pairs[self.documents.in_pairs] = True
-        used = in_pairs[phrases.document] if some is None else in_pairs[phrases.document] & some
-        return Sets.of(phrases.document[used], phrases.phrase[used], len(in_pairs))
-
-    def figure(self, found: Estimate, pairs: int = 0) -> Figure:
-        """An estimate with its interval, and the p of its being 0 if it is tested, on enough pairs."""
-        p = bootstrap_p(found.resampled) if pairs >= TOO_FEW and not np.isnan(found.value) else np.nan
-        return Figure(found.value, interval_of(found, self.options.level, self.options.interval), p)
+    return found, data, columns
 
 
 def _split(protocols: Sequence[Protocol], options: HomogeneityOptions) -> list[Matching]:
@@ -190,7 +189,7 @@ def _split(protocols: Sequence[Protocol], options: HomogeneityOptions) -> list[M
 
 def _read(
     documents: Documents, runs: Sequence[Run], protocols: Sequence[Protocol], options: HomogeneityOptions
-) -> tuple[_Data, list[Columns]]:
+) -> tuple[Data, list[Columns]]:
     """(the data of all protocols, the columns of each), from one pass over the documents and all runs."""
     known = [known_run(run, documents, options.join.by) for run in runs]
     reading = Pass(
@@ -211,18 +210,31 @@ def _read(
         for run, (_, restricted), lacks in zip(runs, known, lacking, strict=True)
     ]
     together = options.reformulations is not None
-    data = _Data(
+    data = Data(
         documents,
         systems,
         any(documents.texts.values()),
         rouge(documents.a, documents.b, documents.texts),
+        word_error_rates(documents.a, documents.b, documents.texts),
         Units.of(documents.a, documents.b, together=together),
         options,
     )
     return data, columns
 
 
-def _notes(data: _Data) -> Iterator[str]:
+def _of_texts(data: Data) -> list[Figure]:
+    """ROUGE-1 and WER of the texts of a pair, on average."""
+    samples = [mean_of(each, data.units) for each in (data.rouge, data.wer)]
+    return list(map(data.figure, estimate(samples, data.options.resamples, data.options.seed)))
+
+
+def _pair_table(data: Data, parts: Sequence[_Part]) -> PairTable:
+    paired = data.documents.paired
+    systems = tuple(each for part in parts for each in part.per_pair)
+    return PairTable(data.documents.corpus.name, paired.a, paired.b, paired.methods, data.rouge, data.wer, systems)
+
+
+def _notes(data: Data) -> Iterator[str]:
     if not data.has_text:
         yield WITHOUT_TEXTS
     if len(data.rouge) < FEW:
@@ -251,52 +263,65 @@ class _Part:
     differences: list[Difference]
     genericness: list[Genericness]
     notes: list[str]
+    kinds: list[Difference]
+    classes: list[Class]
+    methods: list[OfMethod]
+    regressions: list[Regression]
+    powers: list[Power]
+    per_pair: list[OfPairs]
 
 
-def _under(data: _Data, columns: Columns, protocol: Protocol) -> _Part:
+def _under(data: Data, columns: Columns, protocol: Protocol) -> _Part:
     documents = data.documents
     names, soft = [system.name for system in data.systems], _soft(data, columns, protocol)
     systems = [_measured(data, columns, n, str(protocol), soft) for n in range(len(names))]
     sides: list[tuple[str | None, Phrases]] = [(None, columns.references)]
     sides += zip(names, columns.systems, strict=True)
     notes = [] if len(columns.references.document) else [f"{documents.corpus.name}: no document has references"]
-    differences, rows = list(_differences(data, systems)), [_row(data, each) for each in systems]
+    apart, rows = list(differences(data, systems)), [_row(data, each) for each in systems]
+    ceilings = list(_ceilings(data, columns, protocol))
+    counted = [
+        counted_by_subset(data, phrases, each.there) if data.has_text else None
+        for each, phrases in zip(systems, columns.systems, strict=True)
+    ]
+    both = list(zip(systems, counted, strict=True))
+    fits = list(regressions(data, systems))
     notes += by_name_notes(documents.corpus, [protocol])
-    if any(map(_lacks_p, rows)) or any(np.isnan(each.tests["bootstrap"]) for each in differences):
+    if any(map(_lacks_p, rows)) or any(np.isnan(each.tests["bootstrap"]) for each in apart):
         notes.append(NO_P)
-    notes += [note for each in differences for note in each.notes]
+    notes += [note for each in apart for note in each.notes]
     return _Part(
         rows,
-        [_row(data, each) for each in _ceilings(data, columns, protocol)],
-        differences,
+        [_row(data, each) for each in ceilings],
+        apart,
         [genericness(phrases, documents, columns, (name, str(protocol))) for name, phrases in sides],
-        notes,
+        [*notes, *(note for each in fits for note in each.notes())],
+        kinds_apart(data, systems),
+        [found for each, own in both if own is not None for found in classes_of(data, each, own)],
+        methods_of(data, [*systems, *ceilings]),
+        fits,
+        list(powers(data, systems)),
+        [_of_pairs(each, own) for each, own in both],
     )
+
+
+def _of_pairs(each: Measured, counted: Counted | None) -> OfPairs:
+    """What a system has on each pair."""
+    values = dict(each.values)
+    if counted is not None:
+        values |= {f"hooper_{subset}": counted.hooper[subset] for subset in ("present", "absent")}
+    if each.absent is not None:
+        values["generated"] = each.absent
+    return OfPairs(each.system, each.protocol, tuple(each.there.tolist()), values)
 
 
 def _lacks_p(row: Row) -> bool:
     """Whether a correlation has no p."""
-    return any(not np.isnan(row.figures[name].value) and np.isnan(row.figures[name].p) for name in CORRELATIONS)
+    figures = [row.figures[name] for name in CORRELATIONS]
+    return any(not np.isnan(each.value) and np.isnan(each.p) for each in figures)
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """A system, or the references, on every pair: each measure, NaN where it is undefined, and its estimate."""
-
-    system: str
-    protocol: str
-    there: Bools  # the pairs that are looked at
-    values: Mapping[str, Floats]
-    samples: Mapping[str, Sample]
-    estimates: Mapping[str, Estimate]
-    generated: tuple[float, float] = (np.nan, np.nan)  # of all predictions, and the mean over documents
-
-    def correlated(self, rouge: Floats) -> int:
-        """The pairs on which Hooper and ROUGE-1 are both defined."""
-        return int((~np.isnan(self.values["hooper"]) & ~np.isnan(rouge)).sum())
-
-
-def _soft(data: _Data, columns: Columns, protocol: Protocol) -> Soft | None:
+def _soft(data: Data, columns: Columns, protocol: Protocol) -> Soft | None:
     """The similarity of the options, and the words that it compares, as those of the metric `soft_f`."""
     if data.options.similarity is None:
         return None
@@ -311,7 +336,7 @@ def _soft(data: _Data, columns: Columns, protocol: Protocol) -> Soft | None:
     return Soft([tuple(map(stem, form.split())) for form in columns.forms], found, data.options.threshold)
 
 
-def _measured(data: _Data, columns: Columns, system: int, protocol: str, soft: Soft | None) -> _Measured:
+def _measured(data: Data, columns: Columns, system: int, protocol: str, soft: Soft | None) -> Measured:
     """A system's agreement on every pair, and how it goes with that of the texts."""
     a, b, there, phrases = data.documents.a, data.documents.b, data.systems[system].there, columns.systems[system]
     sets = data.sets(phrases)
@@ -320,27 +345,36 @@ def _measured(data: _Data, columns: Columns, system: int, protocol: str, soft: S
         scores = soft_agreement(a, b, sets, soft)
         values["soft"] = np.where(there, scores, np.nan)
     samples = {name: mean_of(each, data.units) for name, each in values.items()}
-    both = ~np.isnan(values["hooper"]) & ~np.isnan(data.rouge)
-    texts = data.rouge if both.sum() >= FEWEST else np.full(len(a), np.nan)
-    samples["pearson"] = pearson_of(values["hooper"], texts, data.units)
-    samples["spearman"] = spearman_of(values["hooper"], texts, data.units)
+    for texts, end in ((data.rouge, ""), (data.wer, "_wer")):
+        samples |= _correlated(values["hooper"], texts, data.units, end)
     name, generated = data.systems[system].name, _generated(data, phrases, there)
-    return _Measured(name, protocol, there, values, samples, _estimates(data, samples), generated)
+    absent = _absent(data, phrases) if data.has_text else None
+    return Measured(name, protocol, there, values, samples, data.estimates(samples), generated, absent)
 
 
-def _agreements(data: _Data, sets: Sets, columns: Columns, there: Bools) -> dict[str, Floats]:
+def _correlated(hooper: Floats, texts: Floats, units: Units, end: str) -> dict[str, Sample]:
+    """How Hooper goes with a column of the texts; undefined on two pairs, which are always in line."""
+    both = ~np.isnan(hooper) & ~np.isnan(texts)
+    column = texts if both.sum() >= FEWEST else np.full(len(texts), np.nan)
+    return {f"{name}{end}": make(hooper, column, units) for name, make in COEFFICIENTS.items()}
+
+
+def _absent(data: Data, phrases: Phrases) -> Floats:
+    """The share of the predictions for both documents of each pair that are not in theirs; NaN without predictions."""
+    every = np.bincount(phrases.document, minlength=len(data.documents.ids))
+    absent = np.bincount(phrases.document[~phrases.present], minlength=len(data.documents.ids))
+    a, b = data.documents.a, data.documents.b
+    return divide(absent[a] + absent[b], every[a] + every[b])
+
+
+def _agreements(data: Data, sets: Sets, columns: Columns, there: Bools) -> dict[str, Floats]:
     """Hooper and Rodgers of every pair that is looked at."""
     kinds = {"hooper": sets, "rodgers": word_sets(sets, columns.forms)}
     a, b, measure = data.documents.a, data.documents.b, data.options.measure
     return {name: np.where(there, shares(a, b, each, each, measure), np.nan) for name, each in kinds.items()}
 
 
-def _estimates(data: _Data, samples: Mapping[str, Sample]) -> dict[str, Estimate]:
-    found = estimate(list(samples.values()), data.options.resamples, data.options.seed)
-    return dict(zip(samples, found, strict=True))
-
-
-def _generated(data: _Data, phrases: Phrases, there: Bools) -> tuple[float, float]:
+def _generated(data: Data, phrases: Phrases, there: Bools) -> tuple[float, float]:
     """The share of the predictions for documents of pairs that are not in their document; NaN without texts.
 
     Over all predictions (micro), and as the mean over the documents that have any, each document once.
@@ -356,7 +390,7 @@ def _generated(data: _Data, phrases: Phrases, there: Bools) -> tuple[float, floa
     return float(absent.mean()), float(shares.mean())
 
 
-def _ceilings(data: _Data, columns: Columns, protocol: Protocol) -> Iterator[_Measured]:
+def _ceilings(data: Data, columns: Columns, protocol: Protocol) -> Iterator[Measured]:
     """The references taken as predictions: all of them, and those that an extractor could find in the text."""
     references, everywhere = columns.references, np.ones(len(data.documents.a), dtype=bool)
     for name, some in (("references", None), ("extractors", references.present)):
@@ -364,12 +398,13 @@ def _ceilings(data: _Data, columns: Columns, protocol: Protocol) -> Iterator[_Me
         usable = everywhere if some is None or data.has_text else ~everywhere
         values = _agreements(data, sets, columns, usable)
         samples = {measure: mean_of(each, data.units) for measure, each in values.items()}
-        yield _Measured(name, str(protocol), everywhere, values, samples, _estimates(data, samples))
+        yield Measured(name, str(protocol), everywhere, values, samples, data.estimates(samples))
 
 
-def _row(data: _Data, each: _Measured) -> Row:
+def _row(data: Data, each: Measured) -> Row:
     documents, there = data.documents, each.there
-    tested = dict.fromkeys(CORRELATIONS, each.correlated(data.rouge))
+    columns = (data.rouge, data.rouge, data.wer, data.wer)
+    tested = {name: each.correlated(texts) for name, texts in zip(CORRELATIONS, columns, strict=True)}
     return Row(
         each.system,
         each.protocol,
@@ -379,32 +414,3 @@ def _row(data: _Data, each: _Measured) -> Row:
         {name: data.figure(found, tested.get(name, 0)) for name, found in each.estimates.items()},
         *each.generated,
     )
-
-
-# ---------------------------------------------------------------------------------------------- comparing systems
-
-
-def _differences(data: _Data, systems: Sequence[_Measured]) -> Iterator[Difference]:
-    """Every two systems on every measure, by randomisation of what hangs together and by the bootstrap."""
-    options = data.options
-    for metric in systems[0].values:
-        pairs = list(combinations(systems, 2))
-        swapped = randomisations(
-            [(one.samples[metric], other.samples[metric]) for one, other in pairs], options.resamples, options.seed
-        )
-        for (one, other), swap in zip(pairs, swapped, strict=True):
-            apart = difference(one.estimates[metric], other.estimates[metric])
-            ends = interval_of(apart, options.level, options.interval)
-            both = ~np.isnan(one.values[metric]) & ~np.isnan(other.values[metric])
-            p = shift(apart).p if both.sum() >= TOO_FEW else np.nan
-            tests = dict(zip(TESTS, (swap.p, p), strict=True))
-            whose = (one.protocol, metric, one.system, other.system)
-            notes = tuple(f"{one.system} and {other.system} ({metric}): {note}" for note in swap.notes)
-            yield Difference(*whose, apart.value, ends, tests, {}, notes)
-
-
-def _corrected(differences: Sequence[Difference], correction: str) -> Iterator[Difference]:
-    """The differences with the p of each test adjusted over all of them."""
-    by_test = {test: adjusted([each.tests[test] for each in differences], correction) for test in TESTS}
-    for n, each in enumerate(differences):
-        yield replace(each, adjusted={test: by_test[test][n] for test in TESTS})

@@ -1,4 +1,4 @@
-"""How alike two documents are indexed, or written: sets of phrases, of words, soft scores, ROUGE-1 of the texts."""
+"""How alike two documents are indexed, or written: sets of phrases, of words, soft scores; ROUGE-1 and WER of texts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from karat.matching.columns import Numbers
 from karat.metrics.base import divide, harmonic
 from karat.metrics.soft import ROUNDING
+from karat.pairs.filter import wer
 from karat.pairs.mine import is_word
 from karat.pairs.sets import Floats, Ints, Sets, blocks, ordinals
 from karat.similarity import Similarity, Words
@@ -88,11 +89,28 @@ def rouge(a: Ints, b: Ints, texts: Mapping[int, str]) -> Floats:
     >>> rouge(np.array([0]), np.array([1]), {0: "The cat saw the dog.", 1: "A dog, the dog."}).tolist()
     [0.4]
     """
-    normal = normaliser("split_nopunc", "none", "lower")
-    counts = {n: Counter(normal(text).split()) for n, text in texts.items()}
+    counts = {n: Counter(words) for n, words in _words(texts).items()}
     found = np.full(len(a), np.nan)
     for n, (one, other) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
         total = counts[one].total()
         if total and counts[other]:
             found[n] = (counts[one] & counts[other]).total() / total
     return found
+
+
+def word_error_rates(a: Ints, b: Ints, texts: Mapping[int, str]) -> Floats:
+    """WER of each pair: words to put in, leave out or change from a to b, over those of a; NaN where a text is missing.
+
+    >>> word_error_rates(np.array([0]), np.array([1]), {0: "The cat saw the dog.", 1: "The dog saw a dog."}).tolist()
+    [0.4]
+    """
+    words, found = _words(texts), np.full(len(a), np.nan)
+    for n, (one, other) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
+        if words[one] and words[other]:
+            found[n] = wer(words[one], words[other])
+    return found
+
+
+def _words(texts: Mapping[int, str]) -> dict[int, list[str]]:
+    normal = normaliser("split_nopunc", "none", "lower")
+    return {n: normal(text).split() for n, text in texts.items()}

@@ -237,6 +237,7 @@ class Phrases:
     document: Ints
     phrase: Ints
     present: Bools
+    prmu: Ints  # the class of each in its document: 0 P, 1 R, 2 M, 3 U
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,11 +324,12 @@ def _phrases(view: View, protocol: Protocol, cutoff: Cutoff) -> _Part:
     prepared = view.prepared(protocol.matching)
     aligned = [view.aligned(s, protocol) for s in range(len(view.setup.systems))]
     r, numbers = prepared.references, np.asarray(view.chunk.numbers, dtype=np.int64)
-    sides = [(r.document, r.phrase, r.present), *(_kept(each, cutoff) for each in aligned)]
+    classes = view.unpredicted(protocol).reference_prmu()
+    sides = [(r.document, r.phrase, r.present, classes), *(_kept(each, cutoff) for each in aligned)]
     return _Part(
         list(prepared.table),
         _spellings(prepared, aligned),
-        [Phrases(numbers[document], phrase, present) for document, phrase, present in sides],
+        [Phrases(numbers[document], phrase, present, prmu) for document, phrase, present, prmu in sides],
     )
 
 
@@ -344,11 +346,13 @@ def _spellings(prepared: Prepared, aligned: Sequence[Aligned]) -> list[str]:
     return found
 
 
-def _kept(aligned: Aligned, cutoff: Cutoff) -> tuple[Ints, Ints, Bools]:
-    """(document, phrase, whether it is present) of the predictions within the cutoff."""
+def _kept(aligned: Aligned, cutoff: Cutoff) -> tuple[Ints, Ints, Bools, Ints]:
+    """(document, phrase, whether it is present, its class) of the predictions within the cutoff."""
     ranked = aligned.ranked("all")
     within = ranked.rank < aligned.depth(cutoff, "all")[ranked.document]
-    return ranked.document[within], ranked.phrase[within], aligned.predictions.present[ranked.row[within]]
+    row = ranked.row[within]
+    present, prmu = aligned.predictions.present[row], aligned.prediction_prmu()[row]
+    return ranked.document[within], ranked.phrase[within], present, prmu
 
 
 def _joined(parts: Sequence[_Part]) -> Columns:
@@ -360,15 +364,14 @@ def _joined(parts: Sequence[_Part]) -> Columns:
         number = table.of(part.forms)  # new ones rise
         spelled += [text for text, n in zip(part.spelled, number.tolist(), strict=True) if n >= known]
         for side, each in zip(sides, part.sides, strict=True):
-            side.append(Phrases(each.document, number[each.phrase], each.present))
+            side.append(replace(each, phrase=number[each.phrase]))
     references, *others = (_whole(side, table.get("", -1)) for side in sides)
     return Columns(tuple(table), tuple(spelled), references, tuple(others))
 
 
 def _whole(parts: Sequence[Phrases], blank: int) -> Phrases:
     """All rows; a phrase without stems is none."""
-    document = np.concatenate([part.document for part in parts])
-    phrase = np.concatenate([part.phrase for part in parts])
-    present = np.concatenate([part.present for part in parts])
-    real = phrase != blank
-    return Phrases(document[real], phrase[real], present[real])
+    names = ("document", "phrase", "present", "prmu")
+    columns = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
+    real = columns[names.index("phrase")] != blank
+    return Phrases(*(column[real] for column in columns))

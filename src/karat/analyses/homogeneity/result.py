@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from karat.analyses.homogeneity.genericness import Genericness
+from karat.analyses.homogeneity.per_pair import PairTable
 from karat.errors import InputError
+from karat.formats.pairs import write_pairs
 from karat.matching.columns import Cutoff
 from karat.matching.inputs import CorpusLike, ProtocolsLike
 from karat.metrics.soft import checked_threshold
@@ -33,6 +36,14 @@ from karat.pairs.sets import Measure
 from karat.protocol import whole_number
 from karat.results import Displayed
 from karat.tabular import Table
+
+if TYPE_CHECKING:
+    from karat.analyses.homogeneity.compare import Power
+    from karat.analyses.homogeneity.regression import Regression
+    from karat.analyses.homogeneity.subsets import Class, OfMethod
+
+EXTRACTS = 0.01  # a system that generates less than this share of its predictions is an extractor
+CORRELATIONS = ("pearson", "spearman", "pearson_wer", "spearman_wer")  # of Hooper with ROUGE-1, and with WER
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +88,19 @@ class HomogeneityOptions:
 
 # ---------------------------------------------------------------------------------------------- what is found
 
+PARTS = ("kinds", "classes", "methods", "regressions", "powers")  # further fields of the JSON output
+
+
+def kind_of(generated: float | None) -> str | None:
+    """Whether a system generates phrases or only extracts them, by the share that is not in its documents.
+
+    >>> kind_of(0.282), kind_of(0.0), kind_of(None)
+    ('generates', 'extracts', None)
+    """
+    if generated is None or generated != generated:
+        return None
+    return "extracts" if generated < EXTRACTS else "generates"
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -96,7 +120,7 @@ class Row:
     pairs: int
     documents: int
     undefined: int
-    figures: Mapping[str, Figure]  # hooper, rodgers, soft; pearson and spearman with ROUGE-1
+    figures: Mapping[str, Figure]  # hooper, rodgers, soft; pearson and spearman with ROUGE-1 and with WER
     generated: float = np.nan  # the share of all predictions that are not in their document
     generated_mean: float = np.nan  # the mean of that share over the documents that have predictions
 
@@ -109,11 +133,11 @@ class Row:
             "documents": self.documents,
         }
         for name in ("hooper", "rodgers", "soft"):
-            found |= _figure_values(name, self.figures.get(name))
-        micro, mean = _or_none(self.generated), _or_none(self.generated_mean)
+            found |= figure_values(name, self.figures.get(name))
+        micro, mean = or_none(self.generated), or_none(self.generated_mean)
         found |= {"generated": micro, "generated_micro": micro, "generated_mean": mean}
-        for name in ("pearson", "spearman"):
-            found |= _figure_values(name, self.figures.get(name), tested=True)
+        for name in CORRELATIONS:
+            found |= figure_values(name, self.figures.get(name), tested=True)
         return found | {"undefined": self.undefined}
 
 
@@ -138,10 +162,10 @@ class Difference:
             "metric": self.metric,
             "a": self.a,
             "b": self.b,
-            "difference": _or_none(self.value),
-            "ci": [_or_none(end) for end in self.interval],
-            "tests": {name: _or_none(p) for name, p in self.tests.items()},
-            "adjusted": {name: _or_none(p) for name, p in self.adjusted.items()},
+            "difference": or_none(self.value),
+            "ci": [or_none(end) for end in self.interval],
+            "tests": {name: or_none(p) for name, p in self.tests.items()},
+            "adjusted": {name: or_none(p) for name, p in self.adjusted.items()},
         }
 
 
@@ -160,6 +184,13 @@ class Homogeneity(Displayed):
     genericness: tuple[Genericness, ...]
     signatures: Mapping[str, str]
     notes: tuple[str, ...]
+    wer: Figure = Figure(np.nan, (np.nan, np.nan))  # of the texts of a pair
+    kinds: tuple[Difference, ...] = ()  # systems that generate less those that extract
+    classes: tuple[Class, ...] = ()
+    methods: tuple[OfMethod, ...] = ()
+    regressions: tuple[Regression, ...] = ()
+    powers: tuple[Power, ...] = ()
+    per_pair: PairTable | None = field(default=None, repr=False, compare=False)
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each system and protocol."""
@@ -172,12 +203,22 @@ class Homogeneity(Displayed):
             "signatures": dict(self.signatures),
             "rows": self.rows(),
             "notes": list(self.notes),
-            "options": {name: getattr(self.options, name) for name in names},
-            **_figure_values("rouge", self.rouge),
+            "options": {name: getattr(self.options, name) for name in names} | {"language": self.options.join.language},
+            **figure_values("rouge", self.rouge),
             "ceilings": [{"corpus": self.corpus} | _of_ceiling(row) for row in self.ceilings],
             "differences": [{"corpus": self.corpus} | each.as_dict() for each in self.differences],
             "genericness": [{"corpus": self.corpus} | each.as_dict() for each in self.genericness],
+            **figure_values("wer", self.wer),
+            **{name: [each.as_dict() for each in getattr(self, name)] for name in PARTS},
         }
+
+    def pair_rows(self) -> list[dict[str, Any]]:
+        """One dict for each system and pair: Hooper, Rodgers, the soft score, ROUGE-1 and WER of the texts."""
+        return [] if self.per_pair is None else list(self.per_pair.rows())
+
+    def save_pairs(self, path: str | Path) -> None:
+        """Writes what each system has on each pair; the name chooses between JSON lines, CSV, TSV and Parquet."""
+        write_pairs(path, self.pair_rows())
 
     def tables(self) -> Iterator[Table]:
         """For each protocol the systems and ceilings, the systems compared, and how generic shared phrases are."""
@@ -187,7 +228,7 @@ class Homogeneity(Displayed):
 
     def flat_rows(self) -> list[dict[str, Any]]:
         """The rows of the CSV output: the systems, then the ceilings."""
-        from karat.analyses.homogeneity.tables import flat_rows_of
+        from karat.analyses.homogeneity.flat import flat_rows_of
 
         return list(flat_rows_of(self))
 
@@ -203,14 +244,16 @@ def _of_ceiling(row: Row) -> dict[str, Any]:
     return {"ceiling": row.system} | {name: values[name] for name in fields}
 
 
-def _figure_values(name: str, figure: Figure | None, tested: bool = False) -> dict[str, Any]:
+def figure_values(name: str, figure: Figure | None, tested: bool = False) -> dict[str, Any]:
+    """A number with its interval, and its p where it is tested, as fields of the JSON output."""
     ends = (np.nan, np.nan) if figure is None else figure.interval
     found = {
-        name: None if figure is None else _or_none(figure.value),
-        f"{name}_ci": [_or_none(end) for end in ends],
+        name: None if figure is None else or_none(figure.value),
+        f"{name}_ci": [or_none(end) for end in ends],
     }
-    return found | ({f"{name}_p": None if figure is None else _or_none(figure.p)} if tested else {})
+    return found | ({f"{name}_p": None if figure is None else or_none(figure.p)} if tested else {})
 
 
-def _or_none(value: float) -> float | None:
+def or_none(value: float) -> float | None:
+    """The number, None where it is undefined or has no end."""
     return float(value) if np.isfinite(value) else None

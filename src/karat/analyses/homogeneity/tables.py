@@ -1,4 +1,4 @@
-"""The tables of homogeneity: systems and ceilings, systems compared, and how generic shared phrases are."""
+"""The tables of homogeneity: systems and ceilings, what they go with, systems compared, how generic phrases are."""
 
 from __future__ import annotations
 
@@ -6,10 +6,29 @@ from collections.abc import Iterator
 from math import isnan
 from typing import Any
 
+from karat.analyses.homogeneity.compare import APART, Power
 from karat.analyses.homogeneity.genericness import Genericness
+from karat.analyses.homogeneity.regression import MODELS, Regression
 from karat.analyses.homogeneity.result import Difference, Figure, Homogeneity, Row
+from karat.analyses.homogeneity.subsets import Class, OfMethod
 from karat.errors import counted
-from karat.tabular import COUNT, FIXED2, P_VALUE, SIGNED, Cell, Column, Group, Table, number, rows_of, with_ends
+from karat.matching.columns import PRMU
+from karat.tabular import (
+    COUNT,
+    FIGURE,
+    FIXED2,
+    P_VALUE,
+    PERCENT,
+    SIGNED,
+    Cell,
+    Column,
+    Group,
+    Table,
+    interval,
+    number,
+    rows_of,
+    with_ends,
+)
 from karat.tabular import Row as Line
 
 CEILINGS = {"references": "(references)", "extractors": "(extractors)"}
@@ -17,6 +36,15 @@ MARKED = "(references): the references as predictions; (extractors): those of th
 GENERATED = "gen.: share of all predictions that are not in their document (micro); gen./d: its mean over documents."
 UNDEFINED = "undef: pairs without a prediction for either document, left out."
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "not adjusted"}
+CLASSES = (
+    "present, absent (R reordered, M mixed, U unseen): the class of a prediction in its own document. again: the share "
+    "of these that the system predicts for the other document too; hooper: of the phrases of that class alone."
+)
+POWERED = (
+    "least: the smallest difference that these pairs tell with power .8 at .05, two-sided; .01 to .10: the pairs that "
+    "such a difference takes. sd: of the difference over pairs; effect: the variance by clusters of pairs that hang "
+    "together, over that of independent pairs."
+)
 OF_PHRASES = ("df shared", "df all", "words shared", "words all")
 
 
@@ -53,20 +81,113 @@ def _of_protocol(found: Homogeneity, protocol: str) -> Iterator[_Parts]:
     own = [row for row in found.systems if row.protocol == protocol]
     brackets = intervals(found)
     yield _agreement(found, own, [row for row in found.ceilings if row.protocol == protocol], brackets)
-    if not isnan(found.rouge.value):
+    if own and not isnan(found.rouge.value):
         columns = [Column("pearson"), Column("p of r", P_VALUE), Column("spearman"), Column("p of rho", P_VALUE)]
-        rows = rows_of((row.system, _correlations(row)) for row in own)
-        yield "Hooper with ROUGE-1 of the texts", "system", columns, rows, [_rouge(found.rouge), brackets]
+        for end, name, about in (("", "ROUGE-1", _rouge(found.rouge)), ("_wer", "WER", _wer(found.wer))):
+            rows = rows_of((row.system, _correlations(row, end)) for row in own)
+            yield f"Hooper with {name} of the texts", "system", columns, rows, [about, brackets]
+    yield from _parts(found, protocol, brackets)
     if compared := [each for each in found.differences if each.protocol == protocol]:
         tests = [Column(name, P_VALUE) for name in ("p random", "adjusted", "p boot", "adjusted")]
         rows = rows_of((f"{each.metric}: {each.a} − {each.b}", _difference(each)) for each in compared)
         yield "Systems compared", "a − b", [Column("difference", SIGNED), *tests], rows, [_tested(found), brackets]
+    if apart := [each for each in found.kinds if each.protocol == protocol]:
+        yield kinds_table(apart, brackets)
+    if powers := [each for each in found.powers if each.protocol == protocol and not isnan(each.detectable)]:
+        yield power_table(powers)
+    yield from generic_tables([each for each in found.genericness if each.protocol == protocol])
+
+
+def generic_tables(generic: list[Genericness]) -> Iterator[_Parts]:
+    """Over types, and over occurrences, how generic shared phrases are."""
     columns = [Column("shared", COUNT), Column("all", COUNT), *(Column(name, FIXED2) for name in OF_PHRASES)]
-    generic = [each for each in found.genericness if each.protocol == protocol]
     for over in ("types", "occurrences"):
         title = f"Documents (df) and words of a phrase that a pair shares, and of all phrases, over {over}"
         rows = rows_of((each.system or CEILINGS["references"], _generic(each, over)) for each in generic)
         yield title, over, columns, rows, []
+
+
+def _parts(found: Homogeneity, protocol: str, brackets: str) -> Iterator[_Parts]:
+    """Agreement by class and by method, and what it goes with."""
+    if classes := [each for each in found.classes if each.protocol == protocol]:
+        columns = [Column("count", COUNT), Column("%", PERCENT), Column("again"), Column("hooper")]
+        yield "By the class of a prediction in its document", "system", columns, _by_class(classes), [CLASSES, brackets]
+    if methods := [each for each in found.methods if each.protocol == protocol]:
+        yield methods_table(methods, brackets)
+    for each in found.regressions:
+        if each.protocol == protocol and each.fit is not None:
+            yield _regression(each, brackets)
+        elif each.protocol == protocol:
+            yield f"Hooper by regression: none, {each.reason}", "", [], (), []
+
+
+def _by_class(classes: list[Class]) -> tuple[Group, ...]:
+    groups: dict[str, list[Line]] = {}
+    for each in classes:
+        if not each.predictions and each.subset in PRMU:
+            continue
+        cells = [each.predictions, Cell(each.share), with_interval(each.again), with_interval(each.hooper)]
+        groups.setdefault(each.system, []).append(Line(each.subset, cells))
+    return tuple(Group(rows, system) for system, rows in groups.items())
+
+
+def methods_table(methods: list[OfMethod], brackets: str) -> _Parts:
+    """Systems and ceilings on the pairs of each method."""
+    groups: dict[str, list[Line]] = {}
+    texts: dict[str, OfMethod] = {}
+    for each in methods:
+        cells = [each.pairs, with_interval(each.hooper), with_interval(each.rodgers)]
+        groups.setdefault(each.method, []).append(Line(CEILINGS.get(each.system, each.system), cells))
+        texts.setdefault(each.method, each)
+    about = [
+        f"{method}: ROUGE-1 {number(each.rouge.value)}{with_ends(each.rouge.interval)}, WER {number(each.wer.value)}"
+        f"{with_ends(each.wer.interval)} on average."
+        for method, each in texts.items()
+    ]
+    columns = [Column("pairs", COUNT), Column("hooper"), Column("rodgers")]
+    rows = tuple(Group(lines, method) for method, lines in groups.items())
+    return "By the method of reformulation", "system", columns, rows, [*about, brackets]
+
+
+def _regression(each: Regression, brackets: str) -> _Parts:
+    fit = each.fit
+    assert fit is not None
+    rows = [
+        (one.name, [Cell(one.value, with_ends(one.interval)), one.error, one.p, Cell(interval(drawn, 3))])
+        for one, drawn in zip(fit.coefficients, each.intervals, strict=True)
+    ]
+    columns = [Column("coefficient", SIGNED), Column("s.e."), Column("p", P_VALUE), Column("bootstrap", FIGURE)]
+    about = (
+        f"Regression ({each.model}): least squares of hooper on systems and pairs ({fit.rows:,} values), "
+        f"{MODELS[each.model]}; R² {number(fit.r2, 3)}{' within systems' if each.model == 'within' else ''}."
+    )
+    how = (
+        f"coefficient: with errors by {fit.clusters:,} clusters of pairs that hang together by documents (t, "
+        f"{fit.clusters - 1:,} degrees of freedom); bootstrap: resamples of documents. ROUGE-1, WER and the share "
+        "generated are shares, so a coefficient is the rise of hooper from 0 to 1."
+    )
+    return f"Hooper by regression, {each.model}", "column", columns, rows_of(rows), [about, how, brackets]
+
+
+def kinds_table(apart: list[Difference], brackets: str) -> _Parts:
+    """Systems that generate with systems that extract."""
+    tests = [Column(name, P_VALUE) for name in ("p random", "p boot")]
+    rows = rows_of(
+        (f"{each.metric}: {each.a} − {each.b}", [Cell(each.value, with_ends(each.interval)), *each.tests.values()])
+        for each in apart
+    )
+    about = "(generators) − (extractors): means over the systems of each kind, pair by pair; p is not adjusted."
+    return "Generators with extractors", "a − b", [Column("difference", SIGNED), *tests], rows, [about, brackets]
+
+
+def power_table(powers: list[Power]) -> _Parts:
+    """How many pairs tell which difference."""
+    columns = [Column("pairs", COUNT), Column("sd"), Column("effect", FIXED2), Column("least")]
+    columns += [Column(number(apart, 2), COUNT) for apart in APART]
+    rows = rows_of(
+        (f"{each.a} − {each.b}", [each.pairs, each.sd, each.effect, each.detectable, *each.needed]) for each in powers
+    )
+    return "Pairs to tell systems apart by hooper", "a − b", columns, rows, [POWERED]
 
 
 # ---------------------------------------------------------------------------------------------- rows
@@ -93,8 +214,8 @@ def with_interval(figure: Figure | None) -> Cell | None:
     return None if figure is None else Cell(figure.value, with_ends(figure.interval))
 
 
-def _correlations(row: Row) -> list[Any]:
-    figures = [row.figures[name] for name in ("pearson", "spearman")]
+def _correlations(row: Row, end: str = "") -> list[Any]:
+    figures = [row.figures[f"{name}{end}"] for name in ("pearson", "spearman")]
     return [cell for each in figures for cell in (with_interval(each), each.p)]
 
 
@@ -125,6 +246,12 @@ def _rouge(rouge: Figure) -> str:
     return f"ROUGE-1: recall of the words of a in b, on average {mean}; p of its being unrelated, by the bootstrap."
 
 
+def _wer(wer: Figure) -> str:
+    """What agreement is also correlated with."""
+    mean = number(wer.value) + with_ends(wer.interval)
+    return f"WER: words to change from a to b over those of a, on average {mean}."
+
+
 def intervals(found: Homogeneity) -> str:
     """Which intervals stand in brackets."""
     options = found.options
@@ -139,45 +266,3 @@ def _tested(found: Homogeneity) -> str:
         "p random, p boot: two-sided, by randomisation of documents that hang together by pairs, and by the "
         f"bootstrap; adjusted over {len(found.differences):,} comparisons ({CORRECTIONS[found.options.correction]})."
     )
-
-
-# ---------------------------------------------------------------------------------------------- CSV
-
-WITH_ENDS = ("hooper", "rodgers", "soft", "pearson", "spearman")
-OVER = {"": "types", "_occurrences": "occurrences"}
-
-
-def flat_rows_of(found: Homogeneity) -> Iterator[dict[str, Any]]:
-    """The systems, then the ceilings, with the genericness of each where it has one."""
-    generic = {(each.protocol, each.system): each.as_dict() for each in found.genericness}
-    for row in found.systems:
-        yield _flat(found, "system", row, generic.get((row.protocol, row.system)))
-    for row in found.ceilings:
-        yield _flat(found, "ceiling", row, generic.get((row.protocol, None)) if row.system == "references" else None)
-
-
-def _flat(found: Homogeneity, kind: str, row: Row, generic: dict[str, Any] | None) -> dict[str, Any]:
-    values = row.as_dict()
-    first = ("system", "protocol", "pairs", "documents")
-    last = ("pearson_p", "spearman_p", "generated", "generated_mean", "undefined")
-    return {
-        "corpus": found.corpus,
-        "kind": kind,
-        **{name: values[name] for name in first},
-        **with_low_and_high(values, WITH_ENDS),
-        **{name: values[name] for name in last},
-        **{
-            f"{name}{end}": None if generic is None else generic[over][name]
-            for end, over in OVER.items()
-            for name in ("shared_df", "all_df", "shared_words", "all_words")
-        },
-    }
-
-
-def with_low_and_high(row: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """The figures of some names, each with the ends of its interval; None where a row has none."""
-    return {
-        f"{name}{end}": value
-        for name in names
-        for end, value in zip(("", "_low", "_high"), (row.get(name), *row.get(f"{name}_ci", (None, None))), strict=True)
-    }

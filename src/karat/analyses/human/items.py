@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import isfinite
 from typing import Any, Literal
 
 import numpy as np
@@ -15,13 +16,13 @@ from karat.analyses.score import ScoreOptions, reading_of
 from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, MissingExtraError, unknown
-from karat.formats.human import Judged
+from karat.formats.human import Judged, Range
 from karat.matching.inputs import CorpusLike, MetricsLike, ProtocolLike, RunLike, as_corpus
 from karat.matching.passes import View, look_at
 from karat.metrics.base import parse_request
 from karat.metrics.soft import hash_remark
 from karat.options import (
-    JoinOptions,
+    MatchOptions,
     WorkOptions,
     group,
     level_option,
@@ -34,14 +35,17 @@ from karat.options import (
 from karat.protocol import Protocol
 from karat.results import Results
 from karat.similarity import Similarity, Words, find, words_of
-from karat.similarity.base import FILE
+from karat.similarity.base import PATHS
 from karat.similarity.classes import CLASSES, Classes, classify, is_word
 from karat.similarity.context import sentences_look
+from karat.similarity.groups import GROUPS, ungrouped
+from karat.similarity.placed import read_weights
 from karat.stats.base import Floats, Ints
-from karat.stats.correlation import COEFFICIENTS, Combination, Scale
+from karat.stats.correlation import COEFFICIENTS, Scale
 
 Bools = NDArray[np.bool_]
 Coefficient = Literal["pearson", "spearman", "kendall"]
+Combine = Literal["mean", "majority", "both"]
 
 SET_METRICS = ("f1@M", "soft_f,score=kmr")
 PAIR_METRICS = (
@@ -60,6 +64,7 @@ PAIR_METRICS = (
 )
 FEW_WORDS = (4, 3)  # of the reference: the subsets words<=4 and words<=3
 MOST_RESAMPLES = 100_000
+ENOUGH_DOCUMENTS = 10  # from so many on, pairs are resampled by the documents that they are of
 _BY_DOCUMENT = ("mean", "mean-of-f")  # averages of values that documents have by themselves
 
 
@@ -79,13 +84,30 @@ class HumanOptions:
         complete="paths",
     )
     metrics: MetricsLike | None = metrics_option(
-        "What is measured: for sets a metric, as f1@M; for pairs a similarity, as kmr.",
+        "What is measured: for sets a metric, as f1@M; for pairs a similarity, as kmr, or kim2010, the seven of Kim "
+        "(2010).",
         complete="metrics_and_similarities",
     )
     protocol: ProtocolLike = protocol_option("Convention to score sets under.", once=True)
-    combine: Combination = option(
-        "mean", "How the annotators' scores of an item become one.", values=("mean", "majority")
+    combine: Combine | None = option(
+        None,
+        "How the annotators' scores of an item become one; both prints one below the other.",
+        values=("mean", "majority", "both"),
+        otherwise="mean, and both with -m kim2010",
     )
+    annotators: str | None = option(
+        None,
+        "Whose scores count, as ana,ben; of a wide table, which columns are scores.",
+        metavar="NAME,...",
+        otherwise="all",
+    )
+    scale: str | None = option(
+        None, "The lowest and the highest score, as 0:4; a score outside is an error.", metavar="LOW:HIGH"
+    )
+    learn: bool = option(
+        False, "Learn weights by place from the scores of pairs, judged by cross-validation.", command=False
+    )
+    folds: int = option(10, "Folds in which weights are learned and judged.", least=2, most=1000, metavar="N")
     coefficient: Coefficient | None = option(
         None,
         "By which metrics are ranked.",
@@ -101,13 +123,29 @@ class HumanOptions:
     level: float = level_option()
     resamples: int = option(2000, "Resamples of the items.", least=1, most=MOST_RESAMPLES, metavar="N")
     seed: int = seed_option()
-    join: JoinOptions = group(JoinOptions)
+    join: MatchOptions = group(MatchOptions)
     work: WorkOptions = group(WorkOptions)
 
     def __post_init__(self) -> None:
         """Raises InputError if there are several protocols."""
         if not isinstance(self.protocol, str | Protocol):
             raise InputError("metrics are measured against people under one protocol, not under several")
+
+    def names(self) -> list[str] | None:
+        """The annotators whose scores count; None where all do."""
+        return None if self.annotators is None else [name.strip() for name in self.annotators.split(",")]
+
+    def limits(self) -> Range | None:
+        """The ends of the scale. Raises InputError if it is not written as two numbers, the lower one first."""
+        if self.scale is None:
+            return None
+        try:
+            low, high = map(float, self.scale.split(":"))
+        except ValueError:
+            low = high = 0.0
+        if not (isfinite(low) and isfinite(high) and low < high):
+            raise InputError(f"a scale is its lowest and its highest score, as 0:4, not {self.scale!r}")
+        return low, high
 
     def signature(self) -> str:
         """What the figures rest on besides the metrics."""
@@ -155,6 +193,10 @@ def of_sets(
             f"{judged.origin} has scores of what systems predict for documents: "
             "say which with --corpus CORPUS and --run RUN (in Python: corpus=..., runs=[...])"
         )
+    for name in metrics or ():
+        if name in GROUPS:
+            said = f"{name} is a group of similarities of two phrases; take a metric of sets, as soft_f,score=overlap"
+            raise InputError(f"{judged.origin} has scores of sets, and {said}")
     documents, systems = as_corpus(corpus), runs
     system = _systems(judged, [run.name for run in systems])
     names = metrics or list(SET_METRICS)
@@ -287,29 +329,59 @@ def of_pairs(
             f"{judged.origin} has scores of pairs of phrases: metrics are similarities then, which no protocol "
             "changes; leave out --protocol"
         )
-    columns, notes = [], []
-    for name in metrics or PAIR_METRICS:
-        found = _similarity(name, corpus)
+    columns: list[Column] = []
+    notes: list[str] = []
+    lenient = set(PAIR_METRICS) if metrics is None else _group_members(metrics)  # what may be left out with a note
+    for name in PAIR_METRICS if metrics is None else ungrouped(metrics):
         try:
+            found = _similarity(name, corpus)
             values = _pair_scores(found, judged)
-        except MissingExtraError as error:
-            if metrics is not None:
+        except (MissingExtraError, _NoCorpusError) as error:
+            if name not in lenient:
                 raise
             notes.append(f"{name} is left out: {error}")
             continue
-        settings = [] if name.startswith(FILE) else [text.partition("=")[0] for text in name.split(",")[1:]]
+        settings = [] if name.startswith(PATHS) else [text.partition("=")[0] for text in name.split(",")[1:]]
         columns.append(Column(name, found.name, {s: found.options[s] for s in settings}, None, values))
-        if found.name == "cosine" and (remark := hash_remark(found.options)):
-            notes.append(f"{name}: {remark}")
+        notes += _similarity_notes(name, found, judged)
     classes = classify([(prediction, reference) for prediction, reference, _ in judged.items])
-    return Given(columns, _pair_subsets(judged, classes), np.arange(len(judged.items)), {}, notes, classes)
+    return Given(columns, _pair_subsets(judged, classes), _pair_units(judged), {}, notes, classes)
+
+
+def _pair_units(judged: Judged) -> Ints:
+    """What is drawn with each pair: its document with all its pairs, where enough are named; else the pair alone."""
+    names = [item[2] for item in judged.items]
+    number = {name: n for n, name in enumerate(dict.fromkeys(names))}
+    if "" in number or len(number) < ENOUGH_DOCUMENTS:
+        return np.arange(len(names))
+    return np.array([number[name] for name in names], dtype=np.int64)
+
+
+class _NoCorpusError(InputError):
+    """A similarity compares what documents say, and there are none."""
+
+
+def _group_members(metrics: Sequence[str]) -> set[str]:
+    """The similarities that are asked for as members of a group, and not by their own name."""
+    return {member for name in metrics if name in GROUPS for member in GROUPS[name]} - set(metrics)
+
+
+def _similarity_notes(name: str, found: Similarity, judged: Judged) -> list[str]:
+    """What a reader should know of a similarity."""
+    if found.name == "cosine" and (remark := hash_remark(found.options)):
+        return [f"{name}: {remark}"]
+    if found.name == "placed":
+        from karat.analyses.human.learn import seen_note
+
+        return seen_note(name, read_weights(found.options["weights"]), judged.items)
+    return []
 
 
 def _similarity(name: str, corpus: CorpusLike | None) -> Similarity:
     if name.split(",")[0] != "context":
         return find(name)
     if corpus is None:
-        raise InputError("context compares the sentences that phrases stand in: give the documents with --corpus")
+        raise _NoCorpusError("context compares the sentences that phrases stand in: give the documents with --corpus")
     parts = look_at(as_corpus(corpus), partial(sentences_look, None), distinct=False)
     return find(name, sentences=[sentence for part in parts for sentence in part])
 

@@ -7,11 +7,17 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from karat.analyses.human.items import HumanOptions
+from karat.analyses.human.learn import Learned
 from karat.results import Displayed
+from karat.similarity.placed import Weights
+from karat.stats.base import ALIKE
 from karat.stats.correlation import COEFFICIENTS, Scale
 from karat.tabular import Table
 
 Row = dict[str, Any]
+Above = Literal["no", "yes", "clearly"]
+
+ENOUGH_ITEMS = 10  # of which an interval can tell that a subset is clearly above the whole
 
 TESTS = (*COEFFICIENTS, "williams")
 
@@ -66,13 +72,37 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class RelationAgreement:
+    """How far annotators agree on the pairs of one relation, or on all, that two or more of them scored."""
+
+    relation: str
+    n: int
+    alpha: float
+    interval: tuple[float, float]
+    pairs: float  # the share of pairs of annotators that give the same score
+    exact: tuple[Share, ...]
+
+    def as_dict(self) -> Row:
+        """The row of the JSON output."""
+        return {
+            "relation": self.relation,
+            "n": self.n,
+            "alpha": _or_none(self.alpha),
+            "ci": list(map(_or_none, self.interval)),
+            "pairs": self.pairs,
+            "exact": [{"annotators": s.annotators, "n": s.n, "share": s.share} for s in self.exact],
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far annotators agree: Krippendorff's alpha, equal scores, the ceiling of each subset."""
+    """How far annotators agree: Krippendorff's alpha, equal scores, the ceiling of each subset, and by relation."""
 
     alpha: float
     level_of_scale: Scale
     exact: tuple[Share, ...]
     ceilings: tuple[Ceiling, ...]
+    relations: tuple[RelationAgreement, ...] = ()  # of pairs, the first of all
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,17 +170,49 @@ class Human(Displayed):
     compared: tuple[Comparison, ...]
     signatures: Mapping[str, str]
     notes: tuple[str, ...]
+    further: tuple[Human, ...] = ()  # with both combinations, that of the majority beside this one of the mean
+    learned: Learned | None = None
+    by_document: bool = False  # whether documents are resampled with all that was scored of them
+
+    def halves(self) -> list[tuple[str, Human]]:
+        """The result by each combination of scores, with its name; nameless where there is but one."""
+        return [("", self)] if not self.further else [("mean", self), *(("majority", each) for each in self.further)]
+
+    @property
+    def weights(self) -> Weights | None:
+        """The weights by place that were learned; `save` writes them to a file."""
+        return None if self.learned is None else self.learned.weights
+
+    def above_all(self, row: Correlation) -> Above | None:
+        """Whether a metric goes better with people in a subset than on all items; None where that is undefined."""
+        which = COEFFICIENTS.index(self.coefficient)
+        [whole] = [each for each in self.correlations if each.name == row.name and each.subset == "all"]
+        return above(row, whole, which)
 
     def rows(self) -> list[Row]:
-        """One dict a metric and subset, as in the JSON output."""
+        """One dict a metric and subset, as in the JSON output; with both combinations, for each of them."""
+        return [row for name, half in self.halves() for row in half._rows(_combine(name))]
+
+    def _rows(self, combine: Row) -> list[Row]:
         return [
-            {"metric": each.metric, "options": dict(each.options), "subset": each.subset, **each.figures()}
+            {
+                **combine,
+                "metric": each.metric,
+                "options": dict(each.options),
+                "subset": each.subset,
+                **each.figures(),
+                **({"above_all": self.above_all(each)} if self.kind == "pairs" and each.subset != "all" else {}),
+            }
             for each in self.correlations
         ]
 
     def annotators(self) -> list[Row]:
         """One dict an annotator: how the scores go with the combination of all others."""
-        return [{"annotator": each.name, **each.figures()} for each in self.people]
+        return [
+            {**_combine(name), "annotator": each.name, **each.figures()}
+            for name, half in self.halves()
+            for each in half.people
+        ]
 
     def classes(self) -> list[Row]:
         """One dict for each location and direction of near misses: how many pairs, and what people gave them."""
@@ -158,10 +220,11 @@ class Human(Displayed):
 
     def comparisons(self) -> list[Row]:
         """One dict for each metric that was compared with the best, or with the one that was chosen."""
-        return [each.as_dict() for each in self.compared]
+        return [_combine(name) | each.as_dict() for name, half in self.halves() for each in half.compared]
 
     def as_dict(self) -> Row:
         """The whole JSON output."""
+        relations = self.agreement.relations
         return {
             "signatures": dict(self.signatures),
             "rows": self.rows(),
@@ -170,18 +233,26 @@ class Human(Displayed):
                 "alpha": _or_none(self.agreement.alpha),
                 "level_of_scale": self.agreement.level_of_scale,
                 "exact": [{"annotators": s.annotators, "n": s.n, "share": s.share} for s in self.agreement.exact],
-                "ceiling": [
-                    {"subset": c.mean.subset, "annotators": c.annotators, "left_out": c.left_out, **c.mean.figures()}
-                    for c in self.agreement.ceilings
-                ],
+                "ceiling": [row for name, half in self.halves() for row in half._ceilings(_combine(name))],
+                **({"relations": [each.as_dict() for each in relations]} if relations else {}),
             },
             "classes": self.classes(),
             "comparisons": self.comparisons(),
+            **({"weights": self.learned.rows()} if self.learned is not None else {}),
             "notes": list(self.notes),
         }
 
+    def _ceilings(self, combine: Row) -> list[Row]:
+        return [
+            {**combine, "subset": c.mean.subset, "annotators": c.annotators, "left_out": c.left_out, **c.mean.figures()}
+            for c in self.agreement.ceilings
+        ]
+
     def flat_rows(self) -> list[Row]:
         """The rows of the CSV output: the metrics, the ceilings, the annotators."""
+        return [row | _combine(name) for name, half in self.halves() for row in half._flat_rows()]
+
+    def _flat_rows(self) -> list[Row]:
         ceilings = [each.mean for each in self.agreement.ceilings]
         kinds = (("metric", self.correlations), ("ceiling", ceilings), ("annotator", self.people))
         return [each.flat(kind) for kind, rows in kinds for each in rows]
@@ -191,6 +262,25 @@ class Human(Displayed):
         from karat.analyses.human.tables import tables_of
 
         return tables_of(self)
+
+
+def _combine(name: str) -> Row:
+    """By which combination a row is, where there are two."""
+    return {"combine": name} if name else {}
+
+
+def above(row: Correlation, whole: Correlation, which: int) -> Above | None:
+    """Whether a coefficient is higher in a subset than on all items: no, yes, or clearly, with its whole interval.
+
+    The interval of few items, or of which some resamples are undefined, is not to be relied on.
+    """
+    value, limit = row.values[which], whole.values[which]
+    if value != value or limit != limit:
+        return None
+    if value <= limit + ALIKE:
+        return "no"
+    reliable = row.n >= ENOUGH_ITEMS and not row.undefined
+    return "clearly" if reliable and row.intervals[which][0] > limit else "yes"
 
 
 def _or_none(value: float) -> float | None:

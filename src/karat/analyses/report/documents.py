@@ -52,14 +52,26 @@ class _Chunk:
             phrases.update(system.phrase[row] for row in own)
         title, text = given.title or "", given.text or ""
         numbers, places = self._places(document, title, text, sorted(phrases))
+        givers = {} if references else self._givers(rows)
         return Entry(
             identifier,
             title,
             text,
             places,
             tuple(self._reference(reference, numbers) for reference in references),
-            tuple(self._answer(s, own, references, numbers) for s, own in zip(self.systems, rows, strict=True)),
+            tuple(
+                self._answer(system, own, references, numbers, _others(givers, s))
+                for s, (system, own) in enumerate(zip(self.systems, rows, strict=True))
+            ),
         )
+
+    def _givers(self, rows: Sequence[Sequence[int]]) -> dict[int, tuple[int, ...]]:
+        """The systems that give each phrase of a document."""
+        found: dict[int, tuple[int, ...]] = {}
+        for s, (system, own) in enumerate(zip(self.systems, rows, strict=True)):
+            for phrase in dict.fromkeys(system.phrase[row] for row in own if system.kept[row]):
+                found[phrase] = (*found.get(phrase, ()), s)
+        return found
 
     def _places(
         self, document: int, title: str, text: str, phrases: Sequence[int]
@@ -88,7 +100,12 @@ class _Chunk:
         )
 
     def _answer(
-        self, system: _System, rows: Sequence[int], references: Sequence[int], numbers: dict[int, int]
+        self,
+        system: _System,
+        rows: Sequence[int],
+        references: Sequence[int],
+        numbers: dict[int, int],
+        others: dict[int, tuple[int, ...]],
     ) -> Answer:
         found = {system.phrase[row] for row in rows if system.kept[row]}
         hit = {r for r in references if any(self.variant_phrase[v] in found for v in self.variants[r])}
@@ -111,10 +128,21 @@ class _Chunk:
             return "other" if missed.isdisjoint(self.words[system.surface[row]]) else "near"
 
         predictions = (
-            Predicted(self.surfaces[system.surface[r]], fate(r), system.prmu[r], numbers.get(system.phrase[r], -1))
+            Predicted(
+                self.surfaces[system.surface[r]],
+                fate(r),
+                system.prmu[r],
+                numbers.get(system.phrase[r], -1),
+                others.get(system.phrase[r], ()) if system.kept[r] else (),
+            )
             for r in rows
         )
         return Answer(tuple(map(state, references)), tuple(predictions))
+
+
+def _others(givers: dict[int, tuple[int, ...]], system: int) -> dict[int, tuple[int, ...]]:
+    """The systems but one that give each phrase."""
+    return {phrase: tuple(s for s in own if s != system) for phrase, own in givers.items()}
 
 
 class _System:
@@ -149,7 +177,7 @@ def _words(surfaces: Sequence[str]) -> list[frozenset[str]]:
 
 
 def outcomes(entries: Sequence[Entry], systems: int) -> tuple[Outcome, ...]:
-    """What became of the predictions of each system, and of the references."""
+    """What became of the predictions of each system for some documents, and of the references."""
     counts = [Counter[str]() for _ in range(systems)]
     for entry in entries:
         for count, answer in zip(counts, entry.answers, strict=True):

@@ -74,17 +74,22 @@ def _chunk(protocol: Protocol, view: View) -> _Chunk:
     return _Chunk(len(prepared), forms, names, r.document, r.phrase, systems)
 
 
-def in_pass(reading: Pass, protocol: Protocol, options: NearMissOptions | None) -> Callable[[], tuple[Mistakes, ...]]:
-    """Registers what the mistakes of each system need of a pass; options of near misses where there are references."""
+def in_pass(
+    reading: Pass, protocol: Protocol, options: NearMissOptions | None
+) -> Callable[[Sequence[int]], tuple[Mistakes, ...]]:
+    """Registers what the mistakes of each system need of a pass; options of near misses where there are references.
+
+    What comes back is called with the number that each document of the pass has on the page.
+    """
     chunks = reading.look(partial(_chunk, protocol))
     pairs: list[NearMiss] = []
     near = None if options is None else nearmiss.in_pass(reading, replace(options, examples=0, pairs=pairs.extend))
 
-    def finish() -> tuple[Mistakes, ...]:
+    def finish(places: Sequence[int]) -> tuple[Mistakes, ...]:
         if near is not None:
             near()
-        numbers = {identifier: n for n, identifier in enumerate(reading.ids)}
-        whole = _Whole(chunks.parts) if chunks.parts else None
+        numbers = dict(zip(reading.ids, places, strict=True))
+        whole = _Whole(chunks.parts, places) if chunks.parts else None
         return (
             ()
             if whole is None
@@ -100,7 +105,8 @@ def in_pass(reading: Pass, protocol: Protocol, options: NearMissOptions | None) 
 class _Whole:
     """All chunks as one: phrases and documents have numbers of the whole corpus."""
 
-    def __init__(self, parts: Sequence[_Chunk]) -> None:
+    def __init__(self, parts: Sequence[_Chunk], places: Sequence[int]) -> None:
+        self.places = np.asarray(places)
         table = Numbers()
         renamed = [table.of(part.forms) for part in parts]
         starts = np.cumsum([0, *(part.documents for part in parts)])
@@ -146,7 +152,12 @@ class _Whole:
             return ()
         order = np.argsort(-counts, kind="stable")[: MOST + 1].tolist()
         return tuple(
-            Mistake(self.names[n], int(counts[n]), int(of[n]), tuple(np.unique(documents[phrases == n]).tolist()))
+            Mistake(
+                self.names[n],
+                int(counts[n]),
+                int(of[n]),
+                tuple(self.places[np.unique(documents[phrases == n])].tolist()),
+            )
             for n in order
             if counts[n] > 1 and n != self.blank
         )[:MOST]

@@ -43,6 +43,7 @@ class Predicted:
     fate: Fate
     prmu: str
     place: int
+    also: tuple[int, ...] = ()  # the other systems that give it, where the document has no references
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,9 @@ class Browser:
     texts: bool  # whether the texts are on the page
     protocol: str
     instructive: tuple[int, ...] = field(repr=False, default=())  # the documents by number, the most instructive first
+    agreement: tuple[float, ...] = field(
+        repr=False, default=()
+    )  # of systems, one a document; where some lack references
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +151,9 @@ class Part:
     browser: Browser | None
     outcomes: tuple[Outcome, ...] = ()  # by system; none without references
     mistakes: tuple[Mistakes, ...] = ()  # by system
+    judged: int = 0  # documents that have references
+    unread: tuple[str, ...] = ()  # the files that cannot be read
+    notes: tuple[str, ...] = ()  # of how it was read and predicted
 
 
 @dataclass(frozen=True, slots=True)

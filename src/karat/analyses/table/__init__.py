@@ -25,6 +25,7 @@ from karat.metrics.base import parse_request
 from karat.options import By, Correction, Extra, Interval, Missing, Progress, options_from, public
 from karat.protocol import LANGUAGES, change, parse_protocol
 from karat.results import Collection, Results, corpus_of, signatures_of
+from karat.vocabulary import VocabularyLike
 
 METRICS = ("f1@5:present", "f1@M:present", "f1@5:absent", "f1@M:absent")  # as in the papers of the field
 WITHOUT_TEXTS = ("f1@5:all", "f1@M:all")
@@ -59,6 +60,7 @@ def table(
     by: By | None = None,
     missing: Missing = "error",
     extra: Extra = "error",
+    vocabulary: VocabularyLike | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> PaperTable:

@@ -11,7 +11,7 @@ from karat.matching.inputs import MetricsLike, ProtocolsLike
 from karat.options import (
     Correction,
     Interval,
-    JoinOptions,
+    MatchOptions,
     WorkOptions,
     alpha_option,
     correction_option,
@@ -83,7 +83,7 @@ class TableOptions:
         metavar="CORPUS=LANGUAGE",
         repeatable=True,
     )
-    join: JoinOptions = group(JoinOptions)
+    join: MatchOptions = group(MatchOptions)
     work: WorkOptions = group(WorkOptions)
 
     def comparing(self) -> CompareOptions:

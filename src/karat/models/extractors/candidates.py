@@ -20,12 +20,13 @@ from typing import Literal, get_args
 from karat.corpus import Document
 from karat.errors import unknown
 from karat.models.base import CommonOptions
-from karat.protocol import LANGUAGES
+from karat.text.languages import named, stemmer_of
 from karat.text.normalise import REMEMBERED, Pieces
+from karat.text.segments import SEGMENTERS, close
 from karat.text.sentences import sentences_of
 from karat.text.stems import stemmer
 from karat.text.stoplists import stop_words
-from karat.text.tags import TAGGERS, Sentences, tagger
+from karat.text.tags import Sentences, own_tagger, tagger
 
 Kind = Literal["sequences", "nbar", "nbar-pp", "ngrams"]
 Span = tuple[int, int]  # of the first word, and of the first one behind
@@ -43,23 +44,6 @@ _SEQUENCE = re.compile("[NPA]+")
 _PHRASE = re.compile("A*[NP]+")
 _NBAR = re.compile("[NPA]*[NP](?:S[NPA]*[NP])*")
 _LONGEST = 5  # words of a candidate that passes the filter
-_CODES = {
-    "ar": "arabic",
-    "da": "danish",
-    "de": "german",
-    "en": "english",
-    "es": "spanish",
-    "fi": "finnish",
-    "fr": "french",
-    "hu": "hungarian",
-    "it": "italian",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sv": "swedish",
-}
 
 
 # --------------------------------------------------------------------------------------------------------- texts
@@ -76,6 +60,7 @@ class Text:
     flags: list[int]  # whether a word may be in a candidate: 0 no, 1 beside others, 2 alone
     bounds: list[int]
     title: int  # how many of the first words are the title's
+    unspaced: bool = False  # whether the language writes its words without spaces
 
     def spans(self) -> Iterator[Span]:
         """Where each sentence begins and ends."""
@@ -98,7 +83,7 @@ def text_of(document: Document, common: CommonOptions, *, tagged: bool = True) -
     language = named(common.language)
     if document.sentences is not None:
         return _text(document.sentences, language, _length_of_title(document.title, document.sentences))
-    name = common.tagger or (TAGGERS.get(language) if tagged else None)
+    name = common.tagger or (own_tagger(language) if tagged else None)
     parts = [document.title or "", document.text or ""]
     if name is not None:
         title, text = map(tagger(name), parts)
@@ -111,20 +96,7 @@ def untagged(document: Document, common: CommonOptions) -> bool:
     """Whether the words of a document have no tags, and none can be had."""
     if document.sentences is not None:
         return not any(tag for sentence in document.sentences for _, tag in sentence)
-    return common.tagger is None and named(common.language) not in TAGGERS
-
-
-@cache
-def named(language: str) -> str:
-    """The name of a language that is given by its name or by its code.
-
-    >>> named("fr"), named("English")
-    ('french', 'english')
-    """
-    name = _CODES.get(language.lower(), language.lower())
-    if name not in LANGUAGES and name != "english":
-        raise unknown("language", language, dict.fromkeys(["english", *LANGUAGES]))
-    return name
+    return common.tagger is None and own_tagger(named(common.language)) is None
 
 
 def _text(sentences: Sentences, language: str, title: int) -> Text:
@@ -145,6 +117,7 @@ def _text(sentences: Sentences, language: str, title: int) -> Text:
         list(map(flags.__getitem__, words)),
         bounds,
         title,
+        language in SEGMENTERS,
     )
 
 
@@ -161,17 +134,20 @@ def _length_of_title(title: str | None, sentences: Sentences) -> int:
 
 
 class _Flags(dict[str, int]):
-    """Words with what pke's filter says of them, each computed when first needed."""
+    """Words with what pke's filter says of them, each computed when first needed.
 
-    def __init__(self, stops: frozenset[str]) -> None:
+    `least` is the length of a word that may stand alone; one letter less may stand beside others.
+    """
+
+    def __init__(self, stops: frozenset[str], least: int = 3) -> None:
         super().__init__()
-        self._stops = stops
+        self._stops, self._least = stops, least
 
     def __missing__(self, word: str) -> int:
         lower = word.lower()
         flag = 0
-        if len(lower) > 1 and lower not in self._stops and lower.replace("-", "").isalnum():
-            flag = 2 if len(lower) > 2 else 1
+        if len(lower) >= self._least - 1 and lower not in self._stops and lower.replace("-", "").isalnum():
+            flag = 2 if len(lower) >= self._least else 1
         self[word] = flag
         return flag
 
@@ -179,8 +155,7 @@ class _Flags(dict[str, int]):
 @cache
 def _memory(language: str) -> tuple[Pieces, _Flags]:
     """What this process remembers of the words of a language: their stems and flags."""
-    stem = stemmer("porter" if language == "english" else language)
-    return Pieces(None, stem), _Flags(stop_words(language))
+    return Pieces(None, stemmer(stemmer_of(language))), _Flags(stop_words(language), 2 if language in SEGMENTERS else 3)
 
 
 # ---------------------------------------------------------------------------------------------------- candidates
@@ -200,11 +175,15 @@ class Candidates:
 
     def surface(self, index: int) -> str:
         """The candidate as it stands first in the text, in lower case."""
-        return " ".join(self.text.words[self.starts[index][0] : self.ends[index][0]]).lower()
+        return self._joined(self.starts[index][0], self.ends[index][0]).lower()
 
     def surfaces(self, index: int) -> list[str]:
         """The candidate as it stands in each place."""
-        return [" ".join(self.text.words[start:end]) for start, end in self.places(index)]
+        return [self._joined(start, end) for start, end in self.places(index)]
+
+    def _joined(self, start: int, end: int) -> str:
+        phrase = " ".join(self.text.words[start:end])
+        return close(phrase) if self.text.unspaced else phrase
 
     def stems(self, index: int) -> list[str]:
         """The stems of the candidate's first occurrence."""

@@ -21,9 +21,11 @@ from karat.embed import Embedder, embedder
 from karat.embed.base import distinct
 from karat.errors import InputError
 from karat.models.base import CommonOptions, Predict, model
-from karat.models.extractors.candidates import Kind, Text, named, selection, text_of
+from karat.models.extractors.candidates import Kind, Text, selection, text_of
 from karat.models.extractors.choose import chosen
 from karat.models.extractors.pke import notes_on_language, notes_on_stop_words
+from karat.text.languages import named, stemmer_of
+from karat.text.segments import close, segmented
 from karat.text.stems import stemmer
 from karat.text.stoplists import stop_words
 
@@ -96,8 +98,14 @@ def _selecting(kind: AnyKind, n: int, common: CommonOptions) -> Select:
     """What finds the phrases of a document that may be chosen."""
     if kind == "countvectorizer":
         language = named(common.language)
-        stops, stem = stop_words(language), stemmer("porter" if language == "english" else language)
-        return lambda document, text: dropped_first(_whole(document, text, content=False), n, stops, stem)
+        stops, stem = stop_words(language), stemmer(stemmer_of(language))
+
+        def grams(document: Document, text: Text) -> Phrases:
+            whole = segmented(_whole(document, text, content=False), language)
+            found = dropped_first(whole, n, stops, stem)
+            return [(close(phrase), form) for phrase, form in found] if text.unspaced else found
+
+        return grams
     select = selection(kind, n=n)
 
     def spans(document: Document, text: Text) -> Phrases:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import isfinite, log2
 from typing import Any
@@ -23,10 +24,11 @@ from karat.errors import InputError, counted
 from karat.formats.base import brief
 from karat.formats.load import Count, load_json
 from karat.models.base import CommonOptions, Predict, model
-from karat.models.extractors.candidates import Candidates, Text, gathered, named, text_of
+from karat.models.extractors.candidates import Candidates, Text, gathered, text_of
 from karat.models.extractors.choose import chosen
 from karat.models.extractors.pke import notes_on_stop_words
 from karat.models.train import Learned, trainer
+from karat.text.languages import named
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -95,6 +97,8 @@ def kea(common: CommonOptions, *, model: str = "") -> Predict:
     if not model:
         raise InputError("kea needs a trained model: karat train kea CORPUS -o FILE makes one; write kea,model=FILE")
     learned = read_kea(model)
+    if common.guessed:
+        common = replace(common, language=learned.language)
     if named(common.language) != learned.language:
         raise InputError(
             f"{model}: was trained on {learned.language} documents; "

@@ -19,7 +19,6 @@ from karat.models.extractors.candidates import (
     Candidates,
     Kind,
     Text,
-    named,
     ngrams,
     phrases,
     runs,
@@ -31,7 +30,9 @@ from karat.models.extractors.choose import chosen
 from karat.models.extractors.frequencies import Frequencies
 from karat.models.extractors.graphs import Floats, Graph, walk, word_graph
 from karat.models.extractors.topics import multipartite, topic_walk
+from karat.text.languages import named
 from karat.text.stoplists import stop_words
+from karat.text.tags import how_to_tag, own_tagger, remark
 
 _TOLERANCE = 1e-4  # at which pke ends a walk over words; one over topics goes on to networkx's 1e-6
 
@@ -72,13 +73,20 @@ def _all(found: Candidates, scores: Sequence[float]) -> Scored:
 
 
 def notes_on_language(common: CommonOptions, documents: Sequence[Document]) -> list[str]:
-    """What is missing for the language: a tagger where documents are not tagged, stop words."""
+    """Who tags the words of another language than English; what is missing: a tagger, stop words."""
     language, notes = named(common.language), []
     if any(untagged(document, common) for document in documents):
+        install = how_to_tag(language)
         notes.append(
             f"no tagger for {language}: candidates are n-grams of 1 to 3 words; "
-            "name a tagger (spacy:MODEL) or give tagged sentences"
+            + (f"install one ({install}), " if install else "")
+            + "name a tagger (spacy:MODEL) or give tagged sentences"
         )
+    name = common.tagger or own_tagger(language)
+    if name is not None and any(document.sentences is None for document in documents):
+        if common.tagger is None and language != "english":
+            notes.append(f"words are tagged by {name}; --tagger {name} pins it")
+        notes += filter(None, [remark(name)])
     if not stop_words(language):
         notes.append(f"no stop words for {language}: candidates may hold articles and prepositions")
     return notes

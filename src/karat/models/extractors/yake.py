@@ -20,15 +20,19 @@ from karat.corpus import Document, Prediction
 from karat.errors import InputError
 from karat.formats.folders import whole_text
 from karat.models.base import CommonOptions, Predict, model
-from karat.models.extractors.candidates import named
 from karat.models.extractors.choose import chosen
 from karat.text import segtok
+from karat.text.languages import LANGUAGES, named, stemmer_of
 from karat.text.normalise import REMEMBERED
+from karat.text.segments import SEGMENTERS, close
+from karat.text.sentences import sentences_of
 from karat.text.stems import Stem, stemmer
+from karat.text.stoplists import stop_words
 
 STOPS = Path(__file__).parent / "yake_stops.txt"
 _MARKS = frozenset(punctuation)
 _NO_MARKS = str.maketrans("", "", punctuation)
+_WIDE_MARKS = frozenset("。，、；：？！「」『』（）《》〈〉【】・…—")  # the package knows those of ASCII alone
 
 
 @model("yake")
@@ -55,7 +59,9 @@ def yake(
     for name, value in (("longest", longest), ("window", window)):
         if value < 1:
             raise InputError(f"{name} of yake is at least 1, not {value}")
-    words = _Words(_stop_words(named(common.language), stopwords))
+    language = named(common.language)
+    unspaced = language in SEGMENTERS
+    words = _Words(_stop_words(language, stopwords), 2 if unspaced else 3)
     stem = _stemmer(common)
     similar = _SIMILARITIES[dedup_func]
 
@@ -63,9 +69,9 @@ def yake(
         for document in documents:
             if len(words) > REMEMBERED:
                 words.clear()
-            found = _read(_sentences(document), words, longest, window)
+            found = _read(_sentences(document, language), words, longest, window)
             ranked = _apart(found.ranked(), similar, dedup_lim)
-            best = chosen(_forms(ranked, stem, lower or dedup_lim >= 1), common)
+            best = chosen(_forms(ranked, stem, lower or dedup_lim >= 1, unspaced), common)
             yield Prediction(
                 id=document.id,
                 keyphrases=[phrase for phrase, _ in best],
@@ -75,10 +81,12 @@ def yake(
     return predict
 
 
-def _sentences(document: Document) -> list[list[str]]:
+def _sentences(document: Document, language: str) -> list[list[str]]:
     """The tokens of each sentence of title and text; of a document without text, the words that somebody tagged."""
     if not document.text and document.sentences:
         return [[word for word, _ in sentence] for sentence in document.sentences]
+    if language in SEGMENTERS:  # segtok looks for capitals behind full stops
+        return [each for part in (document.title, document.text) for each in sentences_of(part or "", language)]
     title, text = (document.title or "").strip(), document.text or ""
     whole = f"{title}{'' if title[-1:] in '.!?' else '.'} {text}" if title and text else title or text
     whole = whole.replace("\n", " ").replace("\t", " ")
@@ -92,13 +100,14 @@ def _stemmer(common: CommonOptions) -> Stem:
     language = named(common.language)
     if not common.stem and not common.redundancy:
         return str
-    return stemmer("porter" if language == "english" else language)
+    return stemmer(stemmer_of(language))
 
 
-def _forms(ranked: Iterator[_Candidate], stem: Stem, lower: bool) -> Iterator[tuple[str, str, float]]:
+def _forms(ranked: Iterator[_Candidate], stem: Stem, lower: bool, unspaced: bool) -> Iterator[tuple[str, str, float]]:
     """Candidates as (phrase, joined stems, score)."""
     for each in ranked:
-        yield each.key if lower else each.phrase, " ".join(map(stem, each.key.split())), each.score
+        phrase = each.key if lower else each.phrase
+        yield close(phrase) if unspaced else phrase, " ".join(map(stem, each.key.split())), each.score
 
 
 # -------------------------------------------------------------------------------------------------------- words
@@ -110,8 +119,10 @@ def _stop_words(language: str, path: str) -> frozenset[str]:
     if path:
         return frozenset(whole_text(path).lower().split("\n"))
     lists = _lists()
+    if language not in lists and stop_words(language):
+        return stop_words(language)
     if language not in lists:
-        known = ", ".join(sorted(lists))
+        known = ", ".join(sorted([*lists, *(each for each in LANGUAGES if each not in lists and stop_words(each))]))
         raise InputError(
             f"yake has no stop words for {language} (it has them for {known}); "
             "give a file with a word on each line: yake,stopwords=FILE"
@@ -142,18 +153,23 @@ class _Word(NamedTuple):
 class _Words(dict[str, _Word]):
     """Words with what is known of them, each computed when first needed."""
 
-    def __init__(self, stops: frozenset[str]) -> None:
+    def __init__(self, stops: frozenset[str], least: int = 3) -> None:
         super().__init__()
-        self._stops = stops
+        self._stops, self._least = stops, least
 
     def __missing__(self, word: str) -> _Word:
         lower = word.lower()
         term = lower[:-1] if lower.endswith("s") and len(lower) > 3 else lower
-        stop = lower in self._stops or term in self._stops or len(term.translate(_NO_MARKS)) < 3
-        first = "" if _MARKS.issuperset(word) else _tag(word)
+        stop = lower in self._stops or term in self._stops or len(term.translate(_NO_MARKS)) < self._least
+        first = "" if _is_mark(word) else _tag(word)
         later = "n" if first == "p" and _is_name(word) else first
         found = self[word] = _Word(first, later, lower, term, stop)
         return found
+
+
+def _is_mark(word: str) -> bool:
+    """Whether a word has nothing but marks of ASCII, or is one of those of Chinese and Japanese."""
+    return _MARKS.issuperset(word) or word in _WIDE_MARKS
 
 
 def _tag(word: str) -> str:

@@ -87,7 +87,7 @@ def read_card(folder: str | Path) -> Card:
 
 def _check(card: Card) -> None:
     """Raises InputError where a card names what there is not, or has a value of another type."""
-    from karat.models.extractors.candidates import named
+    from karat.text.languages import named
 
     if card.model not in GENERATORS:
         raise unknown("generator", card.model, GENERATORS)

@@ -15,6 +15,7 @@ from typing import Literal
 
 from karat.corpus import Document
 from karat.errors import InputError
+from karat.text.languages import stemmer_of
 from karat.text.stems import stemmer
 
 SPECIAL = ("<pad>", "<unk>", "<bos>", "<text>", "<null>", "<eos>", "<sep>", "<peos>", "<digit>")
@@ -218,7 +219,7 @@ class Stems:
     """Stems of tokens as one string; those of many words are remembered."""
 
     def __init__(self, language: str) -> None:
-        self._stem: Callable[[str], str] = stemmer("porter" if language == "english" else language)
+        self._stem: Callable[[str], str] = stemmer(stemmer_of(language))
         self._known: dict[str, str] = {}
 
     def __call__(self, words: Iterable[str]) -> str:

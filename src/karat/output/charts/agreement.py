@@ -121,11 +121,10 @@ def homogeneity(found: Homogeneity | Study) -> list[Chart]:
 
     Of a study: of its reformulations, and of its documents that share references.
     """
-    parts = (found.reformulated, found.sharing) if isinstance(found, Study) else (found,)
+    parts = [each for _, each in found.measured()] if isinstance(found, Study) else [found]
     charts = [
         _homogeneity(part, protocol)
         for part in parts
-        if part is not None
         for protocol in dict.fromkeys(row.protocol for row in part.systems)
     ]
     why = "there are no pairs of documents with predictions"
@@ -139,12 +138,14 @@ def _homogeneity(found: Homogeneity, protocol: str) -> Chart:
     measures = [m for m in MEASURES if any(m in row.figures and known(row.figures[m].value) for row in rows)]
     if not measures:
         return missing("homogeneity", title, "no pair of documents has a prediction in either of them")
+    ceilings = [row for row in ceilings if _lines([row], measures[0])]  # none without references
     shown = names(row.system for row in rows)
     parts = [_measure(rows, ceilings, shown, measure, i == 0) for i, measure in enumerate(measures)]
     subtitle = (
         f"{short(found.corpus)}, {counted(found.pairs, 'pair')} over {counted(found.documents, 'document')}, protocol "
         f"{protocol}. 1: the same {'phrases' if len(measures) == 1 else 'phrases or words'} for both documents. Lines: "
-        f"{100 * found.options.level:.4g} % intervals. Dashed: what the references reach; dotted: what extractors can."
+        f"{100 * found.options.level:.4g} % intervals."
+        + (" Dashed: what the references reach; dotted: what extractors can." if ceilings else "")
     )
     spec = panels("homogeneity", title, subtitle, parts, 3)
     top = max(rows, key=lambda row: _value(row, measures[0]))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from karat.analyses.compare import Comparison, Ranking, Standing
+from karat.analyses.report.agreement import Agreement
 from karat.analyses.report.result import Outcome, Page, Part
 from karat.errors import counted
 from karat.output.charts import charts_of
@@ -19,12 +20,16 @@ from karat.tabular import p_value
 FEW = 5  # corpora that are named in a sentence
 BAR = 22  # units of height
 FATES = {"right": 1.0, "almost": 0.5, "wrong": 0.16}  # by how strong a system's colour is
+AGREED = ("by all systems", "by some others", "by this system alone")
 
 
 def first_chart(page: Page, part: Part) -> Chart | None:
-    """The chart of the first screen: of scores if there are references, else of what the phrases are."""
+    """The chart of the first screen: of scores if there are references, else of agreement, or what the phrases are."""
     if part.outcomes:
         return outcome_chart(part, best_first(page, part))
+    agreement = part.found.get("agreement")
+    if isinstance(agreement, Agreement):
+        return agreement_chart(agreement)
     if part.found.get("describe") is not None and part.results is None:
         return next((chart for chart in charts_of(part.found["describe"], "prmu") if chart.spec is not None), None)
     return None
@@ -48,9 +53,38 @@ def outcome_chart(part: Part, order: Sequence[str]) -> Chart:
     """Of the phrases that each system gives for a document: how many are right, almost right and wrong."""
     outcomes = dict(zip(part.systems, part.outcomes, strict=True))
     shown = names(order)
-    values = [value for system in order for value in _segments(shown[system], outcomes[system])]
+    values = [value for system in order for value in _fates(shown[system], outcomes[system])]
     wanted = part.outcomes[0].mean(part.outcomes[0].references)
-    rows = list(shown.values())
+    title = "What becomes of the phrases that each system gives"
+    subtitle = (
+        "Right: a reference. Almost: it shares a word with a reference that is missed. "
+        f"Dashed: the {about(wanted)} references of a document."
+    )
+    spec = panels("outcomes", title, subtitle, [_stacked(values, list(shown.values()), FATES, wanted)], 1)
+    words = listed([f"{name}: {_in_words(outcomes[system])}" for system, name in shown.items()], 6)
+    return Chart("outcomes", title, spec, None, f"{title}, on average for a document. {words}.")
+
+
+def agreement_chart(found: Agreement) -> Chart:
+    """Of the phrases that each system gives for a document: how many all systems give, others too, and it alone."""
+    shown = names(found.systems)
+    several = len(found.systems) > 2
+    fates = dict(zip(AGREED if several else AGREED[::2], FATES.values() if several else (1.0, 0.16), strict=True))
+    values: list[Spec] = []
+    for own in found.by_system():
+        sizes = (own.by_all, own.by_some, own.alone) if several else (own.by_all, own.alone)
+        values += _segments(shown[own.system], dict(zip(fates, sizes, strict=True)))
+    title = "Who else gives the phrases of each system"
+    subtitle = "Phrases are equal when their stems are."
+    spec = panels("agreement", title, subtitle, [_stacked(values, list(shown.values()), fates)], 1)
+    words = listed(
+        [f"{shown[own.system]}: {about(own.by_all)} by all, {about(own.alone)} alone" for own in found.by_system()], 6
+    )
+    return Chart("agreement", title, spec, None, f"{title}, on average for a document. {words}.")
+
+
+def _stacked(values: list[Spec], rows: list[str], fates: dict[str, float], wanted: float | None = None) -> Spec:
+    """A bar for each system, in pieces that are as strong as their fate says, and a line at what is wanted."""
     x = {
         "field": "from",
         "type": "quantitative",
@@ -60,7 +94,7 @@ def outcome_chart(part: Part, order: Sequence[str]) -> Chart:
     strength = {
         "field": "fate",
         "type": "nominal",
-        "scale": {"type": "ordinal", "domain": list(FATES), "range": list(FATES.values())},
+        "scale": {"type": "ordinal", "domain": list(fates), "range": list(fates.values())},
         "legend": {"orient": "bottom", "title": None},
     }
     y = rows_of(rows, grid=False)
@@ -69,34 +103,32 @@ def outcome_chart(part: Part, order: Sequence[str]) -> Chart:
         "encoding": {"y": y, "x": x, "x2": {"field": "to"}, "color": coloured(rows, False), "fillOpacity": strength},
     }
     line = {
-        "data": {"values": [{"x": wanted, "tip": f"references: {about(wanted)} for a document"}]},
+        "data": {"values": [{"x": wanted, "tip": f"references: {about(wanted or 0)} for a document"}]},
         "mark": {"type": "rule", "strokeDash": [5, 3], "strokeWidth": 1.5},
         "encoding": {"x": x | {"field": "x"}},
     }
-    layers = [bars, line, *(_figures(y, x, dark) for dark in (True, False))]
-    title = "What becomes of the phrases that each system gives"
-    subtitle = (
-        "Right: a reference. Almost: it shares a word with a reference that is missed. "
-        f"Dashed: the {about(wanted)} references of a document."
-    )
-    spec = panels("outcomes", title, subtitle, [layered(values, layers, (460, BAR * len(rows) + 8))], 1)
-    words = listed([f"{name}: {_in_words(outcomes[system])}" for system, name in shown.items()], 6)
-    return Chart("outcomes", title, spec, None, f"{title}, on average for a document. {words}.")
+    layers = [bars, *([] if wanted is None else [line]), *(_figures(y, x, dark) for dark in (True, False))]
+    return layered(values, layers, (460, BAR * len(rows) + 8))
 
 
-def _segments(name: str, own: Outcome) -> Iterator[Spec]:
-    start = 0.0
-    for fate, count in zip(FATES, (own.right, own.near, own.wrong), strict=True):
-        size = own.mean(count)
+def _fates(name: str, own: Outcome) -> Iterator[Spec]:
+    sizes = dict(zip(FATES, map(own.mean, (own.right, own.near, own.wrong)), strict=True))
+    for value in _segments(name, sizes):
+        yield value | ({"told": ""} if value["fate"] == "wrong" else {})
+
+
+def _segments(name: str, sizes: dict[str, float]) -> Iterator[Spec]:
+    start, whole = 0.0, sum(sizes.values())
+    for n, (fate, size) in enumerate(sizes.items()):
         yield {
             "name": name,
             "fate": fate,
             "from": start,
             "to": start + size,
             "mid": start + size / 2,
-            "told": about(size) if fate != "wrong" else "",
-            "dark": fate == "right",
-            "tip": f"{name}: {about(size)} {fate} of {about(own.mean(own.predictions))} phrases for a document",
+            "told": about(size),
+            "dark": n == 0,
+            "tip": f"{name}: {about(size)} {fate} of {about(whole)} phrases for a document",
         }
         start += size
 

@@ -55,11 +55,16 @@ def pack(
         "order": list(browser.instructive),
         "ids": [inert(entry.id) for entry in whole],
         "titles": [neutral(entry.title) if browser.texts else "" for entry in whole],
-        "scores": [[None if isnan(value) else round(value, 4) for value in own] for own in browser.scores],
+        "scores": [_rounded(own) for own in browser.scores],
+        "agreement": _rounded(browser.agreement),
         "flags": [[_flags(entry, s) for entry in whole] for s in range(len(browser.systems))],
     }
     parts = [whole[start : start + CHUNK] for start in range(0, len(whole), CHUNK)]
     return Packed(squeezed(index), tuple(squeezed([_packed(e, browser.texts) for e in part]) for part in parts))
+
+
+def _rounded(values: Sequence[float]) -> list[float | None]:
+    return [None if isnan(value) else round(value, 4) for value in values]
 
 
 def squeezed(value: Any) -> str:
@@ -96,7 +101,10 @@ def _reference_values(each: ReferenceEntry, texts: bool) -> list[Any]:
 
 def _answer(each: Answer, texts: bool) -> list[Any]:
     states = "".join(FATES[state] for state in each.states)
-    predictions = [[inert(p.phrase), FATES[p.fate], p.prmu, p.place if texts else -1] for p in each.predictions]
+    predictions = [
+        [inert(p.phrase), FATES[p.fate], p.prmu, p.place if texts else -1, *([list(p.also)] if p.also else [])]
+        for p in each.predictions
+    ]
     return [states, predictions]
 
 

@@ -1,25 +1,11 @@
-"use strict";
-// Text from files is only ever set as textContent: nothing here makes markup of it.
-
 const WORDS = { f: "found", n: "near", m: "missed", o: "other", d: "dropped" };
 const SAID = { found: "found", near: "nearly found", missed: "missed", other: "no reference", dropped: "dropped by the protocol" };
 const CLASSES = { P: "present", R: "reordered", M: "mixed", U: "unseen" };
 const PARTS = ["first", "second", "third", "fourth", "last"];
-const RANK = { found: 0, near: 1, missed: 2 };
+const RANK = { found: 0, near: 1, missed: 2, shared: 3 };
 const ROW = 56; // pixels, as in the style
 const LONGEST = 160; // letters of a phrase that are shown at once
 const KEPT = 12; // chunks that stay decoded
-
-function make(tag, properties, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties || {})) {
-    if (name === "class") element.className = value;
-    else if (name in element && name !== "list") element[name] = value;
-    else element.setAttribute(name, value);
-  }
-  element.append(...children.filter((child) => child !== null && child !== ""));
-  return element;
-}
 
 const DRAWING = "http://www.w3.org/2000/svg";
 
@@ -35,30 +21,8 @@ function symbol(index, system) {
   return drawn;
 }
 
-const counted = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+const percent = (share) => `${(100 * share).toFixed(1).replace(/\.0$/, "")} %`;
 const shown = (value) => (value === null || value === undefined ? "–" : value.toFixed(4).replace(/^0\./, "."));
-
-// ------------------------------------------------------------------ light and dark
-
-function themes() {
-  const root = document.documentElement;
-  const button = document.getElementById("theme");
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const current = () => root.dataset.theme || (dark.matches ? "dark" : "light");
-  const name = () => { button.textContent = current() === "dark" ? "Light" : "Dark"; };
-  try { // a file may have no storage
-    const kept = localStorage.getItem("karat-theme");
-    if (kept === "dark" || kept === "light") root.dataset.theme = kept;
-  } catch { /* the system's choice holds */ }
-  button.addEventListener("click", () => {
-    root.dataset.theme = current() === "dark" ? "light" : "dark";
-    try { localStorage.setItem("karat-theme", root.dataset.theme); } catch { /* not kept */ }
-    name();
-  });
-  dark.addEventListener("change", name);
-  name();
-  button.hidden = false;
-}
 
 // ------------------------------------------------------------------ tables
 
@@ -115,15 +79,7 @@ function walkable(table) {
   });
 }
 
-// ------------------------------------------------------------------ compressed blocks
-
-async function decoded(block) {
-  const letters = atob(block.textContent);
-  const bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < letters.length; i += 1) bytes[i] = letters.charCodeAt(i);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return JSON.parse(await new Response(stream).text());
-}
+// ------------------------------------------------------------------ chunks of documents
 
 function chunksOf(part, size) {
   const blocks = [...document.querySelectorAll(`script[data-part="${part}"][data-chunk]`)];
@@ -172,6 +128,9 @@ function spansOf(record, system, where) {
   const chosen = system === null ? answers : [answers[system]];
   const predicted = new Set(chosen.flatMap(([, predictions]) => predictions.filter((p) => p[1] !== "d" && p[3] >= 0).map((p) => p[3])));
   predicted.forEach((place) => add(place, null));
+  // Without references: what all systems give.
+  const shared = chosen.flatMap(([, predictions]) => predictions.filter((p) => p[3] >= 0 && p[4] && p[4].length === answers.length - 1).map((p) => p[3]));
+  new Set(shared).forEach((place) => add(place, "shared"));
   return spans;
 }
 
@@ -197,13 +156,12 @@ function listOfPhrases(items, tag) {
     make("li", {}, sign(state), phrase(text), ...(below || []))));
 }
 
-// The systems that find a reference, each by its shape.
-function finders(index, answers, r) {
-  const found = answers.map(([own], s) => (own[r] === "f" ? s : -1)).filter((s) => s >= 0);
+// Systems, each by its shape, and what they do with a phrase.
+function finders(index, found, what) {
   if (!found.length) return "";
   const names = found.map((s) => index.systems[s].slice(0, 60)).join(", ");
-  return make("span", { class: "finders", title: `found by ${names}` },
-    make("span", { class: "unseen" }, `, found by ${names}`), ...found.map((s) => symbol(index, s)));
+  return make("span", { class: "finders", title: `${what} ${names}` },
+    make("span", { class: "unseen" }, `, ${what} ${names}`), ...found.map((s) => symbol(index, s)));
 }
 
 function documentView(index, n, record, system) {
@@ -213,12 +171,13 @@ function documentView(index, n, record, system) {
   const columns = [];
   if (references.length) {
     const items = references.map(([variants, prmu], r) => [states[r], variants.join(" / "), [
-      prmu ? make("small", {}, ` ${CLASSES[prmu]}`) : "", system === null && answers.length > 1 ? finders(index, answers, r) : ""]]);
+      prmu ? make("small", {}, ` ${CLASSES[prmu]}`) : "", system === null && answers.length > 1 ? finders(index, answers.map(([own], s) => (own[r] === "f" ? s : -1)).filter((s) => s >= 0), "found by") : ""]]);
     columns.push(make("div", { class: "wanted" }, make("h4", {}, "References"), listOfPhrases(items, "ul")));
   }
   index.systems.forEach((name, s) => {
     if (system !== null && s !== system) return;
-    const items = answers[s][1].map(([own, fate, prmu]) => [WORDS[fate], own, [prmu && prmu !== "P" ? make("small", {}, ` ${CLASSES[prmu]}`) : ""]]);
+    const items = answers[s][1].map(([own, fate, prmu, , also]) => [WORDS[fate], own, [
+      prmu && prmu !== "P" ? make("small", {}, ` ${CLASSES[prmu]}`) : "", finders(index, also || [], "also given by")]]);
     const score = index.scores[s] ? make("b", {}, make("span", { class: "unseen" }, ", score "), shown(index.scores[s][n])) : "";
     columns.push(make("div", {}, make("h4", {}, symbol(index, s), phrase(name), score),
       items.length ? listOfPhrases(items, "ol") : make("p", { class: "nothing" }, "No predictions.")));
@@ -228,7 +187,9 @@ function documentView(index, n, record, system) {
     make("p", { class: "id" }, "Document ", make("bdi", {}, index.ids[n])),
     text ? make("p", { class: "text", dir: "auto" }, ...pieces(text, spansOf(record, system, 1))) : null,
     make("div", { class: "columns" }, ...columns),
-    index.metric ? make("p", { class: "small" }, `Beside each system: ${index.metric}.`) : null);
+    index.metric && references.length ? make("p", { class: "small" }, `Beside each system: ${index.metric}.`) : null,
+    !references.length && index.agreement.length && index.agreement[n] !== null
+      ? make("p", { class: "small" }, `Of the phrases that two systems give here, both give ${percent(index.agreement[n])} in the mean of all pairs (Hooper).`) : null);
 }
 
 // ------------------------------------------------------------------ the browser of documents
@@ -257,8 +218,9 @@ function ordered(index, numbers, how, system) {
     const among = new Set(numbers);
     return index.order.filter((n) => among.has(n));
   }
-  const turned = (how === "worst" ? 1 : -1) * (index.lower && how !== "apart" ? -1 : 1);
-  const key = numbers.map((n) => (how === "apart" ? spreadOf(index, n) : scoreOf(index, n, system)));
+  const agreed = how === "unlike" || how === "alike";
+  const turned = (how === "worst" || how === "unlike" ? 1 : -1) * (index.lower && how !== "apart" && !agreed ? -1 : 1);
+  const key = numbers.map((n) => (agreed ? index.agreement[n] : how === "apart" ? spreadOf(index, n) : scoreOf(index, n, system)));
   return numbers.map((n, i) => [n, key[i]]).sort((a, b) => {
     if (a[1] === null || b[1] === null) return (a[1] === null) - (b[1] === null);
     return turned * (a[1] - b[1]) || a[0] - b[0];
@@ -272,6 +234,21 @@ function matches(record, query) {
     || answers.some(([, predictions]) => predictions.some(([each]) => each.toLowerCase().includes(query)));
 }
 
+const KEYS = [
+  ["j", "next document"], ["k", "previous document"], ["/", "search"], ["?", "these keys"],
+  ["↑ ↓", "in the list: the next one up or down"], ["Page ↑ ↓", "in the list: a page up or down"], ["Home End", "in the list: its first or last one"],
+  ["← → ↑ ↓", "in a table with intervals: from cell to cell"], ["Esc", "close this"],
+];
+
+// A panel that lists the keys of the page.
+function keys() {
+  const close = make("button", { type: "button" }, "Close");
+  const listed = KEYS.flatMap(([key, what]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, what)]);
+  const panel = make("dialog", { class: "keys", "aria-labelledby": "h-keys" }, make("h3", { id: "h-keys" }, "Keys"), make("dl", {}, ...listed), close);
+  close.addEventListener("click", () => panel.close());
+  return panel;
+}
+
 function browser(indices) {
   const place = document.getElementById("browser");
   let index = indices[0];
@@ -281,6 +258,9 @@ function browser(indices) {
   let turn = 0; // of the search: a later one ends an earlier one
   let opening = 0;
   let only = null; // the documents that the page led to, as a set
+  let led = null; // by which of its lists
+
+  const kept = history.state && typeof history.state.filters === "string" ? history.state : null; // of an earlier loading
 
   const search = make("input", { type: "search", autocomplete: "off", spellcheck: false });
   const corpus = choice("Corpus", indices.map((each, i) => [String(i), each.corpus.slice(0, 60)]), () => { settle(indices[Number(corpus.select.value)]); });
@@ -292,6 +272,9 @@ function browser(indices) {
   const all = make("button", { type: "button" }, "All documents");
   const narrowed = make("div", { class: "only", hidden: true }, told, all);
   const status = make("div", { class: "status", role: "status", "aria-live": "polite" });
+  const link = make("a", { class: "link", hidden: true, href: "#documents" }, "Link to this list");
+  const help = keys();
+  const helps = make("button", { type: "button" }, "Keys", make("kbd", { "aria-hidden": "true" }, "?"));
   const inner = make("div", { role: "presentation" });
   const rows = make("div", { class: "rows", role: "listbox", tabIndex: 0, "aria-label": "Documents" }, inner);
   const view = make("div", { class: "view", tabIndex: 0, role: "region", "aria-label": "Document" });
@@ -299,12 +282,12 @@ function browser(indices) {
   const after = make("button", { type: "button" }, "Next", make("kbd", { "aria-hidden": "true" }, "j"));
   const where = make("span", {});
   const shownDocument = make("div", {});
-  view.append(make("div", { class: "steps" }, before, after, where), shownDocument);
+  view.append(make("div", { class: "steps" }, before, after, where, helps), shownDocument);
   place.append(
     make("div", { class: "controls", role: "search", "aria-label": "Documents" },
       make("label", { class: "search" }, "Search ids, titles, texts and phrases", search),
       indices.length > 1 ? corpus.field : "", whose.field, order.field, missed.field, part.field, narrowed),
-    make("div", { class: "panes" }, make("div", { class: "list" }, status, rows), view));
+    make("div", { class: "panes" }, make("div", { class: "list" }, status, link, rows), view), help);
 
   const system = () => (whose.select.value === "" ? null : Number(whose.select.value));
   const store = () => stores[indices.indexOf(index)];
@@ -313,7 +296,39 @@ function browser(indices) {
     select.replaceChildren(...options.map(([value, name]) => make("option", { value }, name)));
   }
 
-  function settle(chosen, wanted) {
+  // What the list is searched, filtered and sorted by, as far as that was chosen; systems by their names.
+  const fields = { search, system: whose.select, order: order.select, missed: missed.select, part: part.select };
+  const usual = (field) => (field === search ? "" : field.options[0].value);
+
+  function filters() {
+    const found = new URLSearchParams();
+    for (const [name, field] of Object.entries(fields)) {
+      const value = field.value.trim();
+      if (value !== usual(field)) found.set(name, name === "system" ? index.systems[Number(value)] : value);
+    }
+    if (led !== null) found.set("led", led);
+    return String(found);
+  }
+
+  function restore(text) {
+    const given = new URLSearchParams(text);
+    for (const [name, field] of Object.entries(fields)) {
+      const value = name === "system" ? String(index.systems.indexOf(given.get(name))) : given.get(name);
+      if (given.has(name) && (field === search || [...field.options].some((each) => each.value === value))) field.value = value;
+    }
+    const from = [...document.querySelectorAll("a.leads")].find((each) => each.dataset.corpus === index.corpus && each.dataset.list === given.get("led"));
+    if (from) limit(from);
+  }
+
+  // Keeps the filters for when the page is loaded again, and makes an address of them that can be passed on.
+  function remember() {
+    const text = filters();
+    history.replaceState({ corpus: index.corpus, filters: text }, "");
+    link.hidden = !text;
+    link.href = `#list/${encodeURIComponent(index.corpus)}/${encodeURIComponent(text)}`;
+  }
+
+  function settle(chosen, wanted, kept) {
     index = chosen;
     corpus.select.value = String(indices.indexOf(index));
     const several = index.systems.length > 1;
@@ -322,33 +337,38 @@ function browser(indices) {
     fill(order.select, [
       ...(index.order.length ? [["instructive", "most instructive first"]] : []),
       ...(index.metric ? [["worst", "worst first"], ["best", "best first"]] : []),
-      ...(index.metric && several ? [["apart", "largest disagreement first"]] : []), ["given", "as in the corpus"]]);
+      ...(index.metric && several ? [["apart", "largest disagreement first"]] : []),
+      ...(index.metric ? [] : [["given", "as in the corpus"]]),
+      ...(index.agreement.length ? [["unlike", "least agreement first"], ["alike", "most agreement first"]] : []),
+      ...(index.metric ? [["given", "as in the corpus"]] : [])]);
     fill(missed.select, [["-1", "any or none"], ...Object.entries(CLASSES).map(([mark, name], i) => [String(i), `${name} (${mark})`])]);
     fill(part.select, [["-1", "any"], ...PARTS.map((name, i) => [String(4 + i), `${name} fifth`])]);
     const classed = index.flags.some((own) => own.some((flag) => flag));
     missed.field.hidden = part.field.hidden = !index.metric || !classed;
     search.value = "";
     current = null;
-    limit(null, "");
-    refresh();
+    limit(null);
+    if (kept) restore(kept);
+    refresh().then(() => { if (current === null && listed.length) open(listed[0], false); });
     const first = wanted === undefined ? listed[0] : wanted;
     if (first !== undefined) open(first, wanted !== undefined);
   }
 
-  // Shows some documents alone, and says which these are.
-  function limit(numbers, what) {
-    only = numbers === null ? null : new Set(numbers);
-    told.textContent = what;
+  // Shows the documents alone that a number of the page leads to, and says which these are; without one, all.
+  function limit(from) {
+    led = from === null ? null : from.dataset.list;
+    only = from === null ? null : new Set(index.lists[Number(led)]);
+    told.textContent = from === null ? "" : from.dataset.told;
     narrowed.hidden = only === null;
   }
 
-  function lead(link) {
-    const chosen = indices.find((each) => each.corpus === link.dataset.corpus);
+  function lead(from) {
+    const chosen = indices.find((each) => each.corpus === from.dataset.corpus);
     if (!chosen) return;
     if (chosen !== index) settle(chosen);
     search.value = "";
     [missed.select, part.select].forEach((select) => { select.value = "-1"; });
-    limit(chosen.lists[Number(link.dataset.list)], link.dataset.told);
+    limit(from);
     refresh();
     if (listed.length) open(listed[0], false);
     place.scrollIntoView();
@@ -359,6 +379,7 @@ function browser(indices) {
   async function refresh() {
     turn += 1;
     const mine = turn;
+    remember();
     const query = search.value.trim().toLowerCase();
     const bits = [missed.select, part.select].map((select) => Number(select.value)).filter((bit) => bit >= 0);
     const own = system() === null ? index.flags : [index.flags[system()]];
@@ -412,7 +433,8 @@ function browser(indices) {
       const id = index.ids[n].slice(0, 200);
       const row = make("div", { class: "row", role: "option", id: `row-${n}`, "aria-selected": String(n === current), "aria-posinset": i + 1, "aria-setsize": listed.length },
         make("span", { class: "who" }, make("bdi", {}, id)),
-        index.metric ? make("span", { class: "score" }, shown(scoreOf(index, n, system()))) : "",
+        index.metric ? make("span", { class: "score" }, shown(scoreOf(index, n, system())))
+          : index.agreement.length ? make("span", { class: "score" }, index.agreement[n] === null ? "–" : percent(index.agreement[n])) : "",
         title ? make("span", { class: "what" }, make("bdi", {}, title)) : "");
       row.style.top = `${i * ROW}px`;
       row.addEventListener("click", () => open(n, true));
@@ -446,7 +468,7 @@ function browser(indices) {
 
   function open(n, told) {
     current = n;
-    if (told) history.replaceState(null, "", address(n));
+    if (told) history.replaceState(history.state, "", address(n));
     const at = listed.indexOf(n);
     if (at >= 0) {
       const top = at * ROW;
@@ -466,12 +488,17 @@ function browser(indices) {
 
   function follow() {
     const [kind, name, id] = location.hash.slice(1).split("/");
-    if (kind !== "doc" || id === undefined) return false;
+    if ((kind !== "doc" && kind !== "list") || id === undefined) return false;
     try {
       const chosen = indices.find((each) => each.corpus === decodeURIComponent(name));
+      if (kind === "list" && chosen) {
+        settle(chosen, undefined, decodeURIComponent(id));
+        document.getElementById("documents").scrollIntoView();
+        return true;
+      }
       const n = chosen ? chosen.ids.indexOf(decodeURIComponent(id)) : -1;
       if (n < 0) return false;
-      if (chosen !== index || current === null) settle(chosen, n);
+      if (chosen !== index || current === null) settle(chosen, n, kept && kept.corpus === chosen.corpus ? kept.filters : "");
       else open(n, false);
       document.getElementById("documents").scrollIntoView();
       return true;
@@ -484,7 +511,8 @@ function browser(indices) {
     event.preventDefault();
     lead(link);
   }));
-  all.addEventListener("click", () => { limit(null, ""); refresh(); rows.focus(); });
+  all.addEventListener("click", () => { limit(null); refresh(); rows.focus(); });
+  helps.addEventListener("click", () => help.showModal());
   let waiting;
   search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(refresh, 200); });
   rows.addEventListener("scroll", paint, { passive: true });
@@ -503,13 +531,22 @@ function browser(indices) {
   });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    if (help.open) return;
     if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);
+    else if (event.key === "?") help.showModal();
+    else if (event.key === "/") {
+      event.preventDefault();
+      search.focus();
+    }
   });
   addEventListener("hashchange", follow);
   place.hidden = false;
   document.getElementById("without-script").remove();
-  if (!follow()) settle(indices[0]);
+  if (!follow()) {
+    const before_ = kept && indices.find((each) => each.corpus === kept.corpus);
+    settle(before_ || indices[0], undefined, before_ ? kept.filters : "");
+  }
 }
 
 async function start() {

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import re
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from karat import __version__
-from karat.analyses.report.result import Browser, Entry, Fate, Page, Part, Span, State
+from karat.analyses.report.result import Browser, Entry, Fate, Page, Part, Predicted, Span, State
 from karat.errors import counted
-from karat.inert import neutral
 from karat.matching.passes import uncollected
 from karat.output.charts.base import Chart, Style
 from karat.output.page.figures import drawn, key_of, painted, styles_of
 from karat.output.page.mistakes import Wrong, wrongs
 from karat.output.page.overview import best_first, first_chart, overview
 from karat.output.page.packing import Packed, pack
-from karat.output.page.sections import left_out, sections
-from karat.output.page.words import PRMU, listed, said, sentence, summary
+from karat.output.page.sections import by_reason, left_out, sections
+from karat.output.page.shell import asset, blocks, environment, policy, raw
+from karat.output.page.words import PRMU, listed, said, sentence, summary, without_flags
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markupsafe import Markup
 
 SHOWN = 20  # documents that are there without a script
 STATES: tuple[State, ...] = ("found", "near", "missed")  # the better first
+Mark = State | Literal["shared"]  # of a piece of a text; shared: what all systems give, where there are no references
+MARKS: tuple[Mark, ...] = (*STATES, "shared")
 FATES: tuple[Fate, ...] = ("found", "near", "other", "dropped")
 WORDS = {
     "found": "found",
@@ -39,17 +36,16 @@ WORDS = {
     "other": "no reference",
     "dropped": "dropped by the protocol",
 }
-_SET_APART = re.compile("\u2068([^\u2066-\u2069]*)\u2069")  # a name that `said` isolates from the words around it
 
 
 def render(page: Page) -> str:
     """The page as HTML; the same text for the same inputs."""
-    style, script = _file("page.css"), _file("page.js")
+    style, script = blocks(__package__ or "", "page")
     styles = styles_of(page)
     shown = [_Shown.of(page, part, styles) for part in page.parts]
     several = overview(page)
     numbers = iter(range(len(shown)))
-    template = _environment().from_string(_file("page.html"))
+    template = _environment().from_string(asset(__package__ or "", "page.html"))
     with uncollected():  # as many small objects as there are documents
         return template.render(
             page=page,
@@ -57,7 +53,7 @@ def render(page: Page) -> str:
             summaries=shown,
             overview=several,
             sections=sections(page),
-            left_out=left_out(page),
+            left_out=by_reason(left_out(page)),
             mistakes=[each for each in shown if each.wrong],
             browsers=[(part.corpus, part.browser) for part in page.parts if part.browser is not None],
             why_no_documents=next(
@@ -66,55 +62,25 @@ def render(page: Page) -> str:
             packed=[each.packed(next(numbers)) for each in shown if each.has_documents],
             figure=lambda chart: drawn(painted(chart, styles)),
             mark=lambda name: key_of(name, styles[name]) if name in styles else None,
-            raw=_raw,
+            raw=raw,
             scored=page.comparison is not None,
             mistakes_title="Mistakes" if page.comparison is not None else "Frequent phrases",
-            policy=_policy(style, script),
-            style=_raw(style),
-            script=_raw(script),
+            policy=policy(style, script),
+            style=raw(style),
+            script=raw(script),
             version=__version__,
         )
 
 
-def _file(name: str) -> str:
-    return (files("karat.output.page") / name).read_text(encoding="utf-8")
-
-
-def _raw(text: str) -> Markup:
-    from markupsafe import Markup
-
-    return Markup(text)  # of files of this package, and of charts that are drawn here
-
-
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, StrictUndefined
-
-    found = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_seen
-    )
+    found = environment()
     found.globals.update(
         cut=_cut, first=_first, marked=_marked, counted=counted, said=said, words=WORDS, prmu=PRMU, shown=SHOWN
     )
-    found.globals.update(together=_together, zip=zip, sentence=sentence)
+    found.globals.update(together=_together, zip=zip, sentence=sentence, without_flags=without_flags)
+    found.globals.update(also_names=_also_names)
     return found
-
-
-def _seen(value: Any) -> Any:
-    """A text in which nothing acts but names that stand apart; anything else, and what is markup already, as it is."""
-    if type(value) is not str:
-        return value
-    parts = enumerate(map(neutral, _SET_APART.split(value)))
-    return "".join(f"\u2068{part}\u2069" if number % 2 else part for number, part in parts)
-
-
-def _policy(style: str, script: str) -> str:
-    """What the page may do: run its own script, use its own style, and nothing else."""
-    hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in (script, style)]
-    return (
-        f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +122,12 @@ class _Shown:
 def _facts(page: Page) -> list[tuple[str, str]]:
     """What the page is of, at a glance."""
     systems = dict.fromkeys(system for part in page.parts for system in part.systems)
+    judged = sum(part.judged for part in page.parts)
+    documents = sum(part.documents for part in page.parts)
     counts = [
-        (sum(part.documents for part in page.parts), "document"),
+        (documents, "document"),
+        (judged if 0 < judged < documents else 0, "with reference"),
+        (sum(len(part.unread) for part in page.parts), "unreadable file"),
         (len(systems), "system"),
         (sum(map(_references, page.parts)), "reference"),
     ]
@@ -197,12 +167,17 @@ def _together(entry: Entry) -> list[State]:
     return [min(states, key=STATES.index) for states in by_reference] if entry.references else []
 
 
+def _also_names(browser: Browser, each: Predicted) -> str:
+    """The other systems that give a phrase."""
+    return ", ".join(said(browser.systems[s]) for s in each.also)
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A piece of a text: whether a reference is there and what became of it, whether it is predicted."""
 
     text: str
-    state: State | None
+    state: Mark | None
     predicted: bool
     ends: bool  # whether a reference ends here
 
@@ -216,17 +191,24 @@ class Piece:
 
 def _marked(entry: Entry, where: str) -> list[Piece]:
     """The title or the text of a document in pieces, by all systems together."""
-    spans: list[tuple[Span, State | None]] = []
+    spans: list[tuple[Span, Mark | None]] = []
     for reference, state in zip(entry.references, _together(entry), strict=True):
         spans += [(span, state) for place in reference.places for span in getattr(entry.places[place], where)]
     predicted = {
         p.place for answer in entry.answers for p in answer.predictions if p.place >= 0 and p.fate != "dropped"
     }
     spans += [(span, None) for place in sorted(predicted) for span in getattr(entry.places[place], where)]
+    shared = {
+        p.place
+        for answer in entry.answers
+        for p in answer.predictions
+        if p.place >= 0 and p.also and len(p.also) == len(entry.answers) - 1
+    }
+    spans += [(span, "shared") for place in sorted(shared) for span in getattr(entry.places[place], where)]
     return list(pieces(getattr(entry, where), spans))
 
 
-def pieces(text: str, spans: Sequence[tuple[Span, State | None]]) -> Iterator[Piece]:
+def pieces(text: str, spans: Sequence[tuple[Span, Mark | None]]) -> Iterator[Piece]:
     """A text cut where a span begins or ends; None is a prediction, of references the best state is given.
 
     >>> [(p.text, p.classes) for p in pieces("a bee hive", [((2, 5), "found"), ((2, 10), None)])]
@@ -237,5 +219,5 @@ def pieces(text: str, spans: Sequence[tuple[Span, State | None]]) -> Iterator[Pi
         over = [(span, state) for span, state in spans if span[0] <= start and end <= span[1]]
         states = [state for _, state in over if state is not None]
         ends = any(span[1] == end for span, state in over if state is not None)
-        best = min(states, key=STATES.index) if states else None
+        best = min(states, key=MARKS.index) if states else None
         yield Piece(text[start:end], best, any(state is None for _, state in over), ends)

@@ -17,6 +17,7 @@ from karat.analyses.describe.tables import about_texts
 from karat.analyses.homogeneity.result import Homogeneity
 from karat.analyses.human.result import Human
 from karat.analyses.overlap import Overlap
+from karat.analyses.report.agreement import Agreement
 from karat.analyses.report.result import Page, Part
 from karat.errors import counted
 from karat.output.charts import Chart, charts_of
@@ -76,10 +77,22 @@ def left_out(page: Page) -> list[tuple[str, str]]:
         for _, block in section.blocks:
             if block.why:
                 found[section.title, block.why] = None
-            for chart in block.charts:
+            for chart in block.charts if page.comparison is not None or section.anchor != "describe" else ():
                 if chart.spec is None:
                     found[chart.title, sentence(chart.why or "")] = None
     return list(found)
+
+
+def by_reason(missing: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What a page does not have, all that have one reason together.
+
+    >>> by_reason([("Scores", "No references."), ("Charts", "No runs."), ("Curves", "No references.")])
+    [('Scores and Curves', 'No references.'), ('Charts', 'No runs.')]
+    """
+    found: dict[str, list[str]] = {}
+    for what, why in missing:
+        found.setdefault(why, []).append(what)
+    return [(listed(titles, len(titles)), why) for why, titles in found.items()]
 
 
 def _all(page: Page) -> Iterator[Section]:
@@ -293,6 +306,12 @@ def _description(found: Description) -> Block:
     return Block(tuple(about_texts(found)), (shown,), tuple(charts_of(found)), behind)
 
 
+def _descriptions(page: Page) -> Section:
+    beside = ", beside the references" if page.comparison is not None else ""
+    lead = f"What is predicted{beside}: in the text or not (PRMU), and where in it."
+    return _of_verb("describe", lead, "What is predicted", _description)(page)
+
+
 def _confidence(found: Confidence) -> Block:
     rows = [
         [
@@ -374,13 +393,50 @@ def _overlap(found: Overlap) -> Block:
     return Block((), (), tuple(charts_of(found)), tuple(tables))
 
 
+def _agreement(found: Agreement) -> Block:
+    rows = [
+        [
+            name_cell(f"{row['a']}, {row['b']}"),
+            figure_cell(row["both"], digits=2),
+            figure_cell(row["hooper"]),
+            count_cell(row["documents"]),
+        ]
+        for row in found.rows()
+    ]
+    heads = ["systems", "phrases of a document that both give", "Hooper", "documents"]
+    text = (
+        "Hooper is the share of the phrases that either system gives for a document that both give, in the mean of the "
+        "documents for which one of them gives any. Phrases are equal when their stems are, under the protocol "
+        f"{found.protocol}."
+    )
+    shown = table("Every two systems", heads, rows)
+    by_system = [
+        [name_cell(own.system), *(figure_cell(n, digits=2) for n in (own.given, own.by_all, own.by_some, own.alone))]
+        for own in found.by_system()
+    ]
+    whole = ["system", "phrases of a document", "by all systems", "by some others", "by it alone"]
+    behind = table("Who else gives the phrases of each system", whole, by_system)
+    if len(rows) > MOST_PAIRS:
+        return Block((text,), (), (), (shown, behind))
+    return Block((text,), (shown,), (), (behind,))
+
+
+def _agreements(page: Page) -> Section | None:
+    """How far systems agree; where all documents have references, the page has what they share of these instead."""
+    parts = [part for part in page.parts if "agreement" in {**part.found, **part.missing}]
+    lead = "How far systems give the same phrases, whoever is right."
+    whole = _of_verb("agreement", lead, "How far systems agree", _agreement)
+    return whole(replace(page, parts=tuple(parts))) if parts else None
+
+
 def _homogeneity(found: Homogeneity) -> Block:
     text = (
         f"{counted(found.pairs, 'pair')} of alike documents; ROUGE-1 of their texts is {number(found.rouge.value)}. "
         "Hooper is the share of phrases that both documents of a pair are given, Rodgers the same of words."
     )
     rows = [_homogeneous(row, row["system"]) for row in found.rows()]
-    ceilings = [_homogeneous(row, f"ceiling: {row['ceiling']}") for row in found.as_dict()["ceilings"]]
+    known = [row for row in found.as_dict()["ceilings"] if row["hooper"] is not None]
+    ceilings = [_homogeneous(row, f"ceiling: {row['ceiling']}") for row in known]
     heads = ["system", "Hooper", "Rodgers", "generated (micro)", "generated (mean)", "pairs"]
     shown = table(f"Homogeneity on {found.corpus}", heads, [*rows, *ceilings])
     return Block((text,), (shown,), tuple(charts_of(found)))
@@ -452,12 +508,8 @@ _SECTIONS: Sequence[Callable[[Page], Section | None]] = (
         _audit,
     ),
     _curves,
-    _of_verb(
-        "describe",
-        "What is predicted, beside the references: in the text or not (PRMU), and where in it.",
-        "What is predicted",
-        _description,
-    ),
+    _agreements,
+    _descriptions,
     _of_verb("confidence", "Whether systems know when they are right.", "Confidence", _confidence),
     _of_verb("overlap", "What systems predict alike, right and wrong.", "What systems share", _overlap),
     _of_verb(

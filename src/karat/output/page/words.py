@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 from unicodedata import bidirectional
 
 from karat.analyses.compare import NAMES, RESAMPLED, Comparison, Pair, Standing
 from karat.analyses.compare_tables import CORRECTION_NAMES, reach
+from karat.analyses.consistency import Consistency
 from karat.analyses.describe.result import Description
+from karat.analyses.homogeneity.result import Homogeneity
+from karat.analyses.report.agreement import Agreement
 from karat.analyses.report.result import Page, Part
 from karat.errors import counted
 from karat.inert import inert
 from karat.metrics.base import Request
+from karat.results import Result
 from karat.stats.tests import too_few
 from karat.tabular import number, p_value, short
 
@@ -84,6 +90,127 @@ def percent(level: float) -> str:
     return f"{100 * level:.4g} %"
 
 
+# ---------------------------------------------------------------------------------------------- without references
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def in_words(count: int) -> str:
+    """A small number in words.
+
+    >>> in_words(3), in_words(1200)
+    ('three', '1,200')
+    """
+    return NUMBERS[count] if count < len(NUMBERS) else f"{count:,}"
+
+
+def unscored(part: Part) -> Iterator[str]:
+    """The sentences on a corpus without references: how far systems agree, and what each gives."""
+    count, documents = len(part.systems), counted(part.documents, "document")
+    agreement = part.found.get("agreement")
+    if isinstance(agreement, Agreement):
+        yield f"{in_words(count).capitalize()} systems indexed {documents}; {agreed(agreement)}."
+    else:
+        yield f"{said(part.systems[0])} indexed {documents}{_gives(part, part.systems[0])}."
+    yield f"No document has references, so nothing says {'which system' if count > 1 else 'whether it'} is right."
+    if isinstance(agreement, Agreement):
+        yield from _alike(agreement)
+    yield from _homogeneous(part.found.get("homogeneity"))
+    yield from _consistent(part.found.get("consistency"))
+    yield from _described(part)
+
+
+def agreed(found: Agreement) -> str:
+    """On how many phrases systems agree."""
+    if not found.defined.any():
+        return "they give no phrase"
+    who = "they" if len(found.systems) == 2 else f"all {in_words(len(found.systems))}"
+    return f"of the {about(found.phrases)} phrases that each gives for a document, {who} agree on {about(found.shared)}"
+
+
+def _alike(found: Agreement) -> Iterator[str]:
+    """Which two of several systems are most alike, and which least."""
+    known = sorted((row for row in found.rows() if row["hooper"] is not None), key=lambda row: -float(row["hooper"]))
+    if len(known) > 1:
+        most, least = (
+            f"{said(row['a'])} and {said(row['b'])}, which share {about(row['both'])} phrases of a document"
+            for row in (known[0], known[-1])
+        )
+        yield f"Most alike are {most}; least alike are {least}."
+
+
+def _homogeneous(found: Result | None) -> Iterator[str]:
+    """How many of their phrases systems give to both of two alike documents."""
+    if not isinstance(found, Homogeneity):
+        return
+    known = sorted((row["hooper"], row["system"]) for row in found.rows() if row["hooper"] is not None)
+    if known:
+        where = f"Of two documents with alike texts ({counted(found.pairs, 'pair')})"
+        best = f"{said(known[-1][1])} gives {percent_of(known[-1][0])} of the phrases to both"
+        yield f"{where}, {best}{f', {said(known[0][1])} {percent_of(known[0][0])}' if len(known) > 1 else ''}."
+
+
+def _consistent(found: Result | None) -> Iterator[str]:
+    """Which system calls concepts most often by one name."""
+    if not isinstance(found, Consistency):
+        return
+    last = {row["system"]: row["other_names_share"] for row in found.rows()}  # of the widest notion of a concept
+    known = sorted((share, system) for system, share in last.items() if share is not None)
+    if known and known[-1][0] > 0:
+        best = f"{percent_of(known[0][0])} of the phrases of {said(known[0][1])}"
+        rest = f", and {percent_of(known[-1][0])} of those of {said(known[-1][1])}," if len(known) > 1 else ""
+        yield f"{best}{rest} call a concept by another name than the most frequent one."
+
+
+def percent_of(share: float) -> str:
+    """A share in a sentence.
+
+    >>> percent_of(0.0348), percent_of(0.5)
+    ('3.5 %', '50 %')
+    """
+    return f"{100 * share:.1f} %".replace(".0 %", " %")
+
+
+def _gives(part: Part, system: str) -> str:
+    row = next((row for row in _descriptions(part) if row["system"] == system), None)
+    return "" if row is None else f" and gives {about(row['phrases'])} phrases for each"
+
+
+def _described(part: Part) -> Iterator[str]:
+    """How many phrases systems give, and how many of them the text has."""
+    rows = _descriptions(part)
+    if not rows:
+        return
+    phrases = _range([about(row["phrases"]) for row in sorted(rows, key=lambda row: float(row["phrases"]))])
+    within = sorted(row["P"] for row in rows if row["P"] is not None)
+    present = (
+        f", {_range([f'{100 * share:.0f}' for share in within])} % of them as they stand in the text" if within else ""
+    )
+    who = said(rows[0]["system"]) if len(rows) == 1 else "Systems"
+    yield f"{who} give{'s' if len(rows) == 1 else ''} {phrases} phrases for a document{present}."
+
+
+def _range(rising: Sequence[str]) -> str:
+    return rising[0] if rising[0] == rising[-1] else f"{rising[0]} to {rising[-1]}"
+
+
+def _descriptions(part: Part) -> list[dict[str, Any]]:
+    found = part.found.get("describe")
+    rows = found.rows() if isinstance(found, Description) else []
+    return [row for row in rows if row["system"] and row["phrases"]]
+
+
+def without_flags(note: str) -> str:
+    """A note without what it says of the command, which is no part of a page.
+
+    >>> without_flags("the texts look French, not English: see --language")
+    'the texts look French, not English'
+    >>> without_flags("frequencies are those at hand; --df names others"), without_flags("a.pdf: is encrypted")
+    ('frequencies are those at hand', 'a.pdf: is encrypted')
+    """
+    return re.sub(r"(?:[;:,] | \()[^;:]*(?<![\w-])--?[a-z].*$", "", note)
+
+
 # ---------------------------------------------------------------------------------------------- who wins
 
 
@@ -102,25 +229,21 @@ def summary(page: Page, part: Part) -> Iterator[str]:
     """The sentences on one corpus: what matters in plain words, then the figures behind it."""
     found, first = page.comparison, headline(page, part)
     if found is None or first is None or part.results is None:
-        yield part.missing.get("score", "")
-        yield from _described(part)
+        yield from unscored(part)
         return
     protocol = next(each.protocol for each in found.standings if each.corpus == part.corpus)
     own = [each for each in found.standings if (each.corpus, each.protocol) == (part.corpus, protocol)]
-    yield from _verdict(found, ranked([each for each in own if each.request == first]), first, part)
+    told = _verdict(found, ranked([each for each in own if each.request == first]), first, part)
+    yield next(told)
+    agreement = part.found.get("agreement")
+    if isinstance(agreement, Agreement):
+        yield f"{part.judged:,} of {counted(part.documents, 'document')} have references; scores are of these alone."
+        yield f"On all {part.documents:,} documents, {agreed(agreement)}."
+    yield from told
     for subset in ("present", "absent"):
         others = [e for e in own if e.request.subset == subset and e.request.label == first.label]
         if others and first.subset == "all":
             yield _also(found, others)
-
-
-def _described(part: Part) -> Iterator[str]:
-    """How many phrases each system gives, and how many of them the text has, where nothing can be scored."""
-    found = part.found.get("describe")
-    for row in found.rows() if isinstance(found, Description) else ():
-        if row["system"] and row["phrases"]:
-            within = "" if row["P"] is None else f", {100 * row['P']:.0f} % of them as they stand in the text"
-            yield f"{said(row['system'])} gives {about(row['phrases'])} phrases for a document{within}."
 
 
 def ranked(own: Sequence[Standing]) -> list[Standing]:
@@ -135,7 +258,9 @@ def _higher(own: Sequence[Standing]) -> bool:
 
 
 def _verdict(found: Comparison, known: Sequence[Standing], request: Request, part: Part) -> Iterator[str]:
-    where = f"on the {counted(part.documents, 'document')} of {said(part.corpus)}"
+    partly = 0 < part.judged < part.documents
+    where = f"on the {counted(part.judged if partly else part.documents, 'document')} of {said(part.corpus)}"
+    where += " that have references" if partly else ""
     if not known:
         yield f"{metric_of(request)} is undefined {where}."
         return

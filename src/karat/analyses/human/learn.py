@@ -1,0 +1,138 @@
+"""Weights by place, learned from people's scores of pairs, and judged on pairs that they did not learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.analyses.human.items import Column, HumanOptions
+from karat.errors import InputError
+from karat.formats.human import Item, Judged
+from karat.similarity import Words, words_of
+from karat.similarity.placed import PLACES, Weights, learn, places_of
+from karat.stats.base import ALIKE, Floats, Ints
+from karat.stats.correlation import combined
+
+LEARNED = "placed (learned)"  # the column of scores by weights that were learned on other pairs
+_LEAST_PAIRS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """Weights learned from all pairs, those of each fold, and from how many pairs."""
+
+    weights: Weights
+    folds: tuple[Weights, ...]
+    pairs: int
+    fewest: int  # pairs that any of the folds learned from
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict a place: the weight learned from all pairs, and the lowest and highest of the folds."""
+        columns = [_listed(each) for each in self.folds]
+        return [
+            {"place": name, "weight": weight, "low": min(own), "high": max(own)}
+            for name, weight, own in zip(
+                (*PLACES, "first of several"), _listed(self.weights), zip(*columns, strict=True), strict=True
+            )
+        ]
+
+
+def _listed(weights: Weights) -> list[float]:
+    return [*weights.places, weights.first]
+
+
+def learned_column(judged: Judged, options: HumanOptions) -> tuple[Column, Learned]:
+    """The scores of pairs by weights that were learned on the other folds; and the weights.
+
+    Folds are of whole documents, or of whole references where no documents are named; and no weights learn from a pair
+    with a reference that they are judged on. Raises InputError if too few pairs are left to learn from.
+    """
+    people = combined(judged.values)
+    if len(judged.items) < _LEAST_PAIRS or np.ptp(people) < ALIKE:
+        few = f"{len(judged.items)} pairs" if len(judged.items) < _LEAST_PAIRS else "scores that are all equal"
+        raise InputError(
+            f"{judged.origin}: weights cannot be learned from {few}; it takes {_LEAST_PAIRS} pairs at least, of "
+            "different scores"
+        )
+    stems = [(words_of(item[0], "stems"), words_of(item[1], "stems")) for item in judged.items]
+    fold = folds_of([item[2] or reference for item, (_, reference) in zip(judged.items, stems, strict=True)], options)
+    places, values, by_fold, sizes = places_of(stems), np.zeros(len(stems)), [], []
+    for each in range(int(fold.max()) + 1):
+        others = unrelated(stems, fold, each)
+        if others.sum() < _LEAST_PAIRS or np.ptp(people[others]) < ALIKE:
+            raise InputError(
+                f"{judged.origin}: too few pairs are left that share neither document nor reference with those of a "
+                f"fold; there are {len(np.unique(fold))} folds"
+            )
+        weights = learn(places.take(others), people[others])
+        values[fold == each] = places.take(fold == each).scores(_logs(weights))
+        by_fold.append(weights)
+        sizes.append(int(others.sum()))
+    column = Column(LEARNED, "placed", {"weights": "cross-validated"}, None, values)
+    return column, Learned(learn(places, people), tuple(by_fold), len(stems), min(sizes))
+
+
+def _logs(weights: Weights) -> Floats:
+    return np.log([*weights.places[1:], weights.first])
+
+
+def folds_of(groups: Sequence[object], options: HumanOptions) -> Ints:
+    """The fold of each item: whole groups, in the order of the seed, each to the fold with the fewest items."""
+    number = {group: n for n, group in enumerate(dict.fromkeys(groups))}
+    group = np.array([number[each] for each in groups], dtype=np.int64)
+    sizes = np.bincount(group)
+    held, fold = np.zeros(min(options.folds, len(sizes)), dtype=np.int64), np.zeros(len(sizes), dtype=np.int64)
+    for each in np.random.default_rng(options.seed).permutation(len(sizes)).tolist():
+        fold[each] = int(held.argmin())
+        held[fold[each]] += sizes[each]
+    return np.asarray(fold[group])
+
+
+def unrelated(stems: Sequence[tuple[Words, Words]], fold: Ints, each: int) -> NDArray[np.bool_]:
+    """The pairs that a fold may learn from: of other folds, with other references, and not the same two phrases."""
+    judged = [pair for pair, own in zip(stems, fold.tolist(), strict=True) if own == each]
+    references, phrases = {reference for _, reference in judged}, {frozenset(pair) for pair in judged}
+    free = [
+        reference not in references and frozenset((prediction, reference)) not in phrases
+        for prediction, reference in stems
+    ]
+    return np.asarray(np.array(free, dtype=bool) & (fold != each))
+
+
+# ---------------------------------------------------------------------------------------------- files
+
+
+def with_origin(learned: Learned, judged: Judged, options: HumanOptions, figures: dict[str, Any]) -> Learned:
+    """The weights with what they were learned from, for their file; `figures` are the cross-validated ones."""
+    origin = {
+        "from": judged.origin,
+        "pairs": learned.pairs,
+        "annotators": len(judged.annotators),
+        "folds": len(learned.folds),
+        "fewest_pairs": learned.fewest,
+        "seed": options.seed,
+        "cross_validated": figures,
+        "digests": sorted(set(digests(judged.items))),
+    }
+    return replace(learned, weights=replace(learned.weights, learned=origin))
+
+
+def digests(items: Iterable[Item]) -> list[str]:
+    """A short hash of each pair, so that weights know what they learned from without holding it."""
+    pairs = ([" ".join(words_of(phrase, "stems")) for phrase in item[:2]] for item in items)
+    return [blake2b("\n".join(pair).encode(), digest_size=6).hexdigest() for pair in pairs]
+
+
+def seen_note(name: str, weights: Weights, items: Sequence[Item]) -> list[str]:
+    """A note where weights learned from some of the pairs that they are judged on."""
+    known = weights.learned.get("digests")
+    seen = set(known) if isinstance(known, list) and all(isinstance(each, str) for each in known) else set()
+    count = sum(each in seen for each in digests(items)) if seen else 0
+    if not count:
+        return []
+    return [f"{name} learned from {count:,} of these {len(items):,} pairs, so it looks better than it is; see --learn"]
