@@ -36,6 +36,10 @@ NAMES = (
     "Confidence",
     "Overlap",
     "Homogeneity",
+    "Gathered",
+    "PairsDescription",
+    "Repeats",
+    "Retrieval",
     "Consistency",
     "ConceptScores",
     "Mapped",
@@ -115,6 +119,7 @@ def every() -> dict[str, Result]:
         karat.gather_homogeneity(karat.homogeneity(corpus, pairs, *runs, resamples=FEW)),
         karat.describe_pairs(corpus, pairs, resamples=FEW),
         karat.repeats(corpus, *runs, resamples=FEW),
+        karat.retrieval(corpus, {"q": "honey bees"}, {"q": {"d0": 1}}, *runs, resamples=FEW),
         karat.consistency(*runs, vocabulary=GOLDEN / "vocabulary.txt"),
         karat.concepts(corpus, *runs, vocabulary=_vocabulary()),
         karat.map_concepts(runs[0], vocabulary=_vocabulary()),
@@ -132,9 +137,9 @@ def every() -> dict[str, Result]:
 
 
 def _vocabulary() -> karat.Vocabulary:
-    """A cycle, a label of two concepts, and names that try to act."""
+    """Two cycles, a label of several concepts, and names that try to act."""
     labels = [karat.Label(TYPST), karat.Label(SCRIPT, "en", "alternative")]
-    links = {ONE: (TWO,), TWO: (ONE,), SCRIPT: ()}
+    links = {ONE: (TWO,), TWO: (ONE,), SCRIPT: (SCRIPT,)}
     return karat.Vocabulary.of((karat.Concept(uri, tuple(labels), up) for uri, up in links.items()), CORPUS)
 
 

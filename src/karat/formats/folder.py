@@ -434,7 +434,9 @@ def _fits(head: Head) -> bool:
         return os.path.isfile(head.path) and suffix_of(head.path) in ALONE
     if holds(head, ".abstr", ".final"):
         return False
-    if any(suffix_of(name) in (*SUFFIXES, KEYS) for name in head.names):
+    documents = [name for name in head.names if suffix_of(name) in (*SUFFIXES, KEYS)]
+    about = [name for name in documents if _ABOUT.fullmatch(id_of(name))]
+    if len(documents) > len(about) or len(about) == len(head.names) > 0:
         return True
     records = (os.path.join(head.path, name) for name in head.names if suffix_of(name) in RECORDS)
     return any(map(_holds_documents, islice(records, MOST_TRIED)))

@@ -93,7 +93,7 @@ class VocabularyDescription(Displayed):
         )
         columns = [Column("concepts", COUNT), *(Column(kind, COUNT) for kind in KINDS)]
         rows = rows_of((row["language"] or NO_LANGUAGE, [row[c.name] for c in columns]) for row in self.rows())
-        yield Table("Labels by language", "language", columns, rows)
+        yield Table("Labels in each language", "language", columns, rows)
         if facts["broader_links"]:
             levels = rows_of((str(depth), [count]) for depth, count in self.depths.items())
             yield Table("Concepts by the steps to their top concept", "steps", [Column("concepts", COUNT)], levels)
