@@ -69,4 +69,5 @@ def test_every_lane_requires_what_it_installs() -> None:
         "languages": ["spacy,segmenters"],
         "neural": ["neural,encoder,peers"],
         "browser": ["browser,npm"],
+        "spark": ["spark"],
     }

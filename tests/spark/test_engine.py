@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ DOCUMENTS = 5000
 VERBS = {
     "score": ["score", "CORPUS", "RUN", "OTHER", "-m", "f1@5:present", "-m", "f1@M:absent", "-m", "map@10"],
     "score, several protocols": ["score", "CORPUS", "RUN", "--protocol", "chan2019", "--protocol", "meng2021"],
-    "audit": ["audit", "CORPUS", "RUN", "-m", "f1@M:present"],
+    "audit": ["audit", "CORPUS", "RUN", "-m", "f1@M:present", "--protocol", "chan2019", "--protocol", "ye2021"],
     "describe": ["describe", "CORPUS"],
     "overlap": ["overlap", "CORPUS", "RUN", "OTHER"],
     "nearmiss": ["nearmiss", "CORPUS", "RUN"],
@@ -108,7 +108,8 @@ def test_data_frames_are_corpora_and_runs(files: tuple[Path, Path, Path], spark:
     assert found.signatures == here.signatures
 
 
-DAMAGED = {
+Damage = Callable[[list[str]], list[str]]
+DAMAGED: dict[str, tuple[Damage, Damage]] = {
     "a document that the run lacks": (lambda lines: lines, lambda lines: lines[:40] + lines[41:]),
     "a run of other documents": (
         lambda lines: lines,

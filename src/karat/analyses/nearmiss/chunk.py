@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import fsum
+from fractions import Fraction
 
 import numpy as np
 
@@ -201,8 +202,14 @@ def _groups(misses: Sequence[NearMiss], examples: int) -> dict[Key, Group]:
             key = kind, getattr(each.classes, kind), each.classes.direction if kind == CROSSED else None
             by_key.setdefault(key, []).append(each)
     return {
-        key: Group(len(each), fsum(miss.score for miss in each), _first(each, examples)) for key, each in by_key.items()
+        key: Group(len(each), _exact_sum(miss.score for miss in each), _first(each, examples))
+        for key, each in by_key.items()
     }
+
+
+def _exact_sum(scores: Iterable[float]) -> Fraction:
+    """The sum without rounding, so that chunks of any size add up to the same."""
+    return sum((Fraction(score) * count for score, count in Counter(scores).items()), Fraction(0))
 
 
 def _first(misses: Sequence[NearMiss], count: int) -> tuple[NearMiss, ...]:

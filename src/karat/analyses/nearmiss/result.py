@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from karat.errors import unknown
@@ -81,11 +82,11 @@ class Group:
     """The near misses of one class: how many, the sum of their scores, and the first of them."""
 
     pairs: int
-    total: float
+    total: Fraction
     examples: tuple[NearMiss, ...]
 
 
-NOTHING = Group(0, 0.0, ())
+NOTHING = Group(0, Fraction(0), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,7 @@ class NearMisses(Displayed):
             "direction": key[2],
             "pairs": group.pairs,
             "share": found.share(key),
-            "mean_score": group.total / group.pairs if group.pairs else None,
+            "mean_score": float(group.total) / group.pairs if group.pairs else None,
             "examples": [
                 {"id": each.id, "prediction": each.prediction, "reference": each.reference, "score": each.score}
                 for each in group.examples

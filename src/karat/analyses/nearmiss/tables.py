@@ -88,7 +88,7 @@ def _class_cells(found: NearMissCounts, keys: Sequence[Key]) -> list[Any]:
         *(sum(group.pairs for of, group in groups if of == each) if crossed else None for each in DIRECTIONS),
         pairs,
         pairs / found.pairs if found.pairs else nan,
-        total / pairs if pairs else nan,
+        float(total) / pairs if pairs else nan,
     ]
 
 
