@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import karat
+import karat.spark
 from karat.embed import embedder
 from karat.errors import InputError, MissingExtraError
 from karat.libraries import EXTRAS, library
@@ -140,6 +141,11 @@ CASES: dict[str, tuple[str, tuple[str, ...], Callable[[Path], Any]]] = {
         "training copyrnn",
         ("train", "copyrnn", "corpus.jsonl", "-o", "{folder}/new"),
         lambda folder: karat.train(folder / "corpus.jsonl", "copyrnn", output=folder / "new"),
+    ),
+    "pyspark": (
+        "the engine spark",
+        (*SCORE, "--engine", "spark"),
+        lambda folder: karat.spark.session(),
     ),
     "rdflib": (
         "a SKOS thesaurus",

@@ -8,6 +8,7 @@ from typing import Any
 
 from karat.corpus import Corpus, Document, Prediction, Run
 from karat.engines import in_force
+from karat.libraries import library
 from karat.spark.engine import SparkEngine
 from karat.spark.records import Records, of_frame, with_ids
 from karat.spark.session import session as session
@@ -19,9 +20,7 @@ def engine(master: str | None = None) -> Iterator[Any]:
 
     What is given is the session: the active one where there is one, which stays open, else a new one for the master.
     """
-    from pyspark.sql import SparkSession
-
-    own = SparkSession.getActiveSession() is None
+    own = library("pyspark.sql", "the engine spark").SparkSession.getActiveSession() is None
     spark = session(master)
     try:
         with in_force(SparkEngine(spark)):
