@@ -65,6 +65,7 @@ def test_every_lane_requires_what_it_installs() -> None:
         "debian_packages": [],
         "environment": [],
         "core": [],
+        "types": [],
         "debian": ["wordnet,latex"],
         "languages": ["spacy,segmenters"],
         "neural": ["neural,encoder,peers"],
