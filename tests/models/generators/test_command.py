@@ -66,7 +66,7 @@ def test_a_text_a_pdf_and_standard_input_are_predicted_for(folder: Path) -> None
         done = ran(folder, "predict", "model,beam=4", given, "-f", "jsonl", "-q", stdin=TEXT)
         assert done.returncode == 0, done.stderr
         [found] = map(json.loads, done.stdout.splitlines())
-        assert found["id"] == ("stdin" if given == "-" else given)
+        assert found["id"] == ("stdin" if given == "-" else "one")
         assert len(found["keyphrases"]) == len(found["scores"]) == len(found["token_probs"]) == len(found["kinds"])
     assert ran(folder, "predict", "model", "one.txt").returncode == 0
 
