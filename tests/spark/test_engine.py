@@ -149,6 +149,18 @@ def test_other_formats_are_read_by_the_driver(spark: Any, tmp_path: Path) -> Non
     assert on_spark(words, spark).stdout == outcome(words).stdout
 
 
+def test_json_lines_in_another_layout_are_not_taken_for_karat_s_own(spark: Any, tmp_path: Path) -> None:
+    lines = [
+        {"title": f"On nets {n}", "abstract": "Deep nets learn.", "keywords": "deep nets;graphs"} for n in range(30)
+    ]
+    path = tmp_path / "kp20k.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    words = ["describe", str(path), "-f", "json"]
+    here = outcome(words)
+    assert json.loads(here.stdout)["rows"][0]["phrases"] == 2
+    assert on_spark(words, spark).stdout == here.stdout
+
+
 def test_documents_that_a_run_lacks_can_be_empty_or_left_out(
     files: tuple[Path, Path, Path], tmp_path: Path, spark: Any
 ) -> None:

@@ -51,9 +51,9 @@ def decoding(origin: str, kind: type[Any]) -> Callable[..., Any]:
 
 
 def of_path(spark: Any, path: str, role: str) -> Records | None:
-    """The records of a path: JSON lines or Parquet, a file or a folder of part files; None of anything else."""
+    """The records of JSON lines or Parquet in karat's own layout, a file or a folder of part files; None of others."""
     kind = _kind_of(path)
-    if kind is None:
+    if kind is None or not _is_own(path, role):
         return None
     frame = of_lines(spark, path) if kind == "lines" else of_frame(spark.read.parquet(path))
     return Records(with_ids(frame, path, KINDS[role]), KINDS[role], path)
@@ -71,6 +71,18 @@ def _kind_of(path: str) -> str | None:
         kinds = {_kind_of(each) for each in names}
         return kinds.pop() if len(kinds) == 1 else None
     return None
+
+
+def _is_own(path: str, role: str) -> bool:
+    """Whether a file, or the first of part files, is in karat's own layout: others are read here and sent."""
+    from karat.formats import sniff
+    from karat.formats.head import Head
+
+    if not os.path.exists(path):
+        return False
+    parts = sorted(each for each in os.listdir(path) if not each.startswith(("_", "."))) if os.path.isdir(path) else []
+    first = os.path.join(path, parts[0]) if parts else path
+    return sniff(Head(first, "run" if role == "run" else "corpus")).name in ("karat", "parquet")
 
 
 def of_lines(spark: Any, path: str) -> Any:
