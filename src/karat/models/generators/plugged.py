@@ -10,7 +10,7 @@ from karat.corpus import Document
 from karat.errors import InputError
 from karat.models.base import CommonOptions, Predict
 from karat.models.base import model as registered
-from karat.models.generators.checkpoint import WEIGHTS, read_card
+from karat.models.generators.checkpoint import read_card
 from karat.models.generators.settings import GENERATORS, torch_or_error, training_options
 
 WINDOW = 512  # documents that are sorted by length together
@@ -76,7 +76,7 @@ for _name in GENERATORS:
 def described(folder: str | Path) -> dict[str, Any]:
     """A trained generator: model, corpus, documents seen, validation loss, size; `summary` says it in a line."""
     card = read_card(folder)
-    weights = Path(folder) / WEIGHTS
+    weights = Path(folder) / GENERATORS[card.model].weights
     size = f"{weights.stat().st_size / 1e6:,.1f} MB" if weights.is_file() else "no weights yet"
     loss = "none" if card.loss is None else f"{card.loss:.3f}"
     seen = f"{card.documents:,} documents of {card.corpus['name']} seen (step {card.step:,} of {card.steps:,})"
