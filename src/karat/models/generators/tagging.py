@@ -9,7 +9,7 @@ them by default, by their stems.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -133,6 +133,15 @@ class References:
         ]
         return [forms for forms in found if forms]
 
+    def surfaces(self, document: Document, numbers: Sequence[int]) -> list[str]:
+        """The references of these numbers among those that have a form, as they are written: of variants, the first."""
+        some = [
+            found
+            for reference in document.keyphrases or ()
+            if (found := [each for each in variants_of(reference) if self._form(each).strip()])
+        ]
+        return [some[number][0] for number in numbers]
+
 
 def split(words: Words, references: Sequence[Sequence[str]]) -> tuple[list[str], list[int]]:
     """(the forms that stand in the text, the numbers of the references of which none does)."""
@@ -246,6 +255,3 @@ def prediction_of(
         ],
         kinds=["present"] * len(found),
     )
-
-
-Tagged = Callable[[Sequence[Document]], list[Prediction]]
