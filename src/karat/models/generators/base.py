@@ -69,7 +69,7 @@ class Generator(nn.Module):
     def know(self, words: Words) -> None:
         """Is called once with the table of words, for a model that looks for certain ones."""
 
-    def weights(self) -> dict[str, Tensor]:
+    def tensors(self) -> dict[str, Tensor]:
         """What is saved of it, by name; a weight that has two names is there once."""
         return self.state_dict()
 

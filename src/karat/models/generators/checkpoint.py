@@ -189,7 +189,7 @@ def load(folder: str | Path, device: str = "cpu") -> Loaded:
 
 def fill(model: Generator, tensors: Mapping[str, Tensor], path: Path) -> None:
     """Gives a model its weights; InputError where they are not those of its shape."""
-    wanted = model.weights()
+    wanted = model.tensors()
     for name, tensor in wanted.items():
         if name not in tensors:
             raise InputError(f"{path}: the weight {name} is missing")
@@ -247,7 +247,7 @@ def _learned(model: Generator, optimiser: Optimizer) -> list[tuple[str, Tensor]]
 
 def write_state(folder: Path, model: Generator, optimiser: Optimizer, told: Mapping[str, Any]) -> None:
     """Writes all that is needed to go on with a training; `told` is what is not a tensor."""
-    tensors = {f"weight.{name}": each for name, each in model.weights().items()}
+    tensors = {f"weight.{name}": each for name, each in model.tensors().items()}
     for name, parameter in _learned(model, optimiser):
         for key in _kept(optimiser, parameter):
             tensors[f"{key}.{name}"] = optimiser.state[parameter][key]

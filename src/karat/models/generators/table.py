@@ -107,7 +107,7 @@ class Table:
 
     def save(self, folder: Path, model: Generator) -> None:
         """Writes the weights."""
-        checkpoint.write_tensors(folder / WEIGHTS, model.weights())
+        checkpoint.write_tensors(folder / WEIGHTS, model.tensors())
 
     def load(self, folder: Path, card: Card) -> Loaded:
         """The trained model in a directory."""
