@@ -11,7 +11,7 @@ from karat.errors import InputError
 from karat.models.base import CommonOptions, Predict
 from karat.models.base import model as registered
 from karat.models.generators.checkpoint import read_card
-from karat.models.generators.settings import GENERATORS, torch_or_error, training_options
+from karat.models.generators.settings import GENERATORS, Learning, torch_or_error, training_options
 
 WINDOW = 512  # documents that are sorted by length together
 
@@ -70,7 +70,8 @@ def _check(name: str, folder: str) -> Any:
 
 
 for _name in GENERATORS:
-    _register(_name)
+    if GENERATORS[_name].learning is Learning:
+        _register(_name)
 
 
 def described(folder: str | Path) -> dict[str, Any]:

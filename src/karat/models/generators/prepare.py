@@ -177,7 +177,9 @@ def _check_same(task: Task, card: Card, folder: Path) -> None:
     for _ in _hashed(task.corpus, digest):
         pass
     if card.model != task.model:
-        raise InputError(f"{folder}: is a {card.model}, not a {task.model}; name another directory")
+        raise InputError(
+            f"{folder}: was trained with another model ({card.model}, not {task.model}); name another directory"
+        )
     here = {"language": task.language, **task.options, **task.kept(), "corpus": digest.hexdigest()}
     there = {"language": card.language, **card.options, **card.settings}
     there["corpus"] = card.corpus["hash"]

@@ -13,6 +13,7 @@ from karat.corpus import Document
 from karat.errors import InputError
 from karat.formats.load import DECODING_ERRORS
 from karat.libraries import library
+from karat.models.generators.encoder_settings import TaggerLearning, TaggerShape
 from karat.options import option
 from karat.registry import Registry
 
@@ -305,6 +306,15 @@ _LISTED = (
         "Writes keyphrases in parallel slots, present and absent ones: a Transformer that copies (Ye 2021).",
         peos="always",
         one2one=False,
+    ),
+    Kind(
+        "tagger",
+        TaggerShape,
+        "karat.models.generators.tagger:Tagger",
+        "Tags the words of present keyphrases: an encoder of BERT's kind with a layer above it (Wu 2021).",
+        rate=0.0003,
+        learning=TaggerLearning,
+        material="karat.models.generators.tagged:TAGGED",
     ),
 )
 GENERATORS: Registry[Kind] = Registry("generator", lambda kind: kind.network or kind.summary, _LISTED)

@@ -128,7 +128,16 @@ class TaggedMaterial:
                 target = self.targets(words, references.surfaces(document, absent), learning)
                 add(place, words.around(ids[:size]), [NO_TAG, *(tags + 1).tolist(), NO_TAG], [target])
                 made, there, missing = made + 1, there + len(forms) - len(absent), missing + len(absent)
+        if not made:
+            which = "validation document" if valid else "document"
+            raise InputError(f"{task.model} learns from references, and no {which} has any with a text")
+        self.check_present(task.model, there)
         return Counts(made, empty, 0, there, missing, shared, cut)
+
+    def check_present(self, model: str, present: int) -> None:
+        """Raises InputError where no reference stands in its document."""
+        if not present:
+            raise InputError(f"{model} learns from references that stand in their documents, and none does")
 
     def read_words(self, folder: Path) -> Pieces:
         """The tokenizer and the shape of a training."""
@@ -159,7 +168,7 @@ class TaggedMaterial:
 
     def save(self, folder: Path, model: Generator) -> None:
         """Writes the weights."""
-        checkpoint.write_tensors(folder / WEIGHTS, model.state_dict())
+        checkpoint.write_tensors(folder / WEIGHTS, model.tensors())
 
     def load(self, folder: Path, card: Card) -> Loaded:
         """The trained model in a directory."""
