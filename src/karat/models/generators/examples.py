@@ -84,6 +84,7 @@ class Counts:
     present: int = 0
     absent: int = 0
     shared: int = 0  # that are also among the documents to compare with
+    cut: int = 0  # that are longer than what is learned from
 
 
 def content_of(document: Document) -> bytes:

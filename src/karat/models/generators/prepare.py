@@ -165,6 +165,8 @@ def _notes_on(counts: Counts) -> Iterator[str]:
         yield f"{counts.empty:,} documents without text or references were left out"
     if counts.unwritable:
         yield f"{counts.unwritable:,} documents were left out: their references can neither be written nor copied"
+    if counts.cut:
+        yield f"{counts.cut:,} documents are longer than the model takes: their ends were not learned from"
     if not counts.present:
         yield "all references are absent from their documents: nothing can be learned of copying"
 
@@ -174,8 +176,10 @@ def _check_same(task: Task, card: Card, folder: Path) -> None:
     digest = blake2b(digest_size=16)
     for _ in _hashed(task.corpus, digest):
         pass
-    here = {"model": task.model, "language": task.language, **task.options, **task.kept(), "corpus": digest.hexdigest()}
-    there = {"model": card.model, "language": card.language, **card.options, **card.settings}
+    if card.model != task.model:
+        raise InputError(f"{folder}: is a {card.model}, not a {task.model}; name another directory")
+    here = {"language": task.language, **task.options, **task.kept(), "corpus": digest.hexdigest()}
+    there = {"language": card.language, **card.options, **card.settings}
     there["corpus"] = card.corpus["hash"]
     if task.settings.steps is not None and card.steps:
         here["steps"], there["steps"] = task.settings.steps, card.steps
