@@ -69,8 +69,9 @@ def _check(name: str, folder: str) -> Any:
     return torch_or_error(f"{folder}: a {name}")
 
 
-for _name in GENERATORS:
-    _register(_name)
+for _name, _kind in GENERATORS.items():
+    if _kind.plugged:
+        _register(_name)
 
 
 def described(folder: str | Path) -> dict[str, Any]:

@@ -173,8 +173,7 @@ class _Beams:
         left = [
             at
             for at, (document, best) in enumerate(zip(self.open.tolist(), possible, strict=True))
-            if len(self.done[document]) < how.beam
-            or (how.early is not True and best > self.done[document][-1].score)
+            if len(self.done[document]) < how.beam or (how.early is not True and best > self.done[document][-1].score)
         ]
         if len(left) == len(self.open):
             self.steps.choose(rows)
