@@ -8,6 +8,7 @@ from karat.models.base import MODELS, Model
 from karat.models.extractors import embedded, kea, pke, yake  # noqa: F401  registered by being imported
 
 # isort: split
-from karat.models.generators import plugged, tagger_model  # noqa: F401  listed last
+from karat.models.generators import plugged  # noqa: F401  listed last
+from karat.models.generators.unikp import predict  # noqa: F401
 
 __all__ = ["MODELS", "Model"]

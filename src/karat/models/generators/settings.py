@@ -13,7 +13,8 @@ from karat.corpus import Document
 from karat.errors import InputError
 from karat.formats.load import DECODING_ERRORS
 from karat.libraries import library
-from karat.models.generators.encoder_settings import TaggerLearning, TaggerShape
+from karat.models.generators.seq2seq.settings import BART, T5, Seq2SeqLearning, Seq2SeqShape
+from karat.models.generators.unikp.settings import TaggerLearning, TaggerShape, UniKPLearning, UniKPShape
 from karat.options import option
 from karat.registry import Registry
 
@@ -246,6 +247,7 @@ class Kind:
     preset: Mapping[str, Any] = field(default_factory=dict)  # options whose defaults are others
     batch: int = 16  # documents, where none is given
     epochs: float | None = None  # where nothing says how long; else it is `MINUTES`
+    plugged: bool = True  # whether it predicts as all others do, with the options of `plugged.py`
 
 
 def _untitled(documents: Iterable[Document]) -> list[str]:
@@ -254,6 +256,16 @@ def _untitled(documents: Iterable[Document]) -> list[str]:
     return ["tgnet takes the first sentence of a document without a title as its title"]
 
 
+_SEQ2SEQ: Any = {
+    "shape": Seq2SeqShape,
+    "network": "karat.models.generators.seq2seq.network:Seq2Seq",
+    "learning": Seq2SeqLearning,
+    "material": "karat.models.generators.seq2seq.material:MATERIAL",
+    "weights": "model.safetensors",
+    "rate": 0.0001,
+    "one2one": False,
+    "plugged": False,
+}
 _LISTED = (
     Kind(
         "copyrnn",
@@ -308,13 +320,45 @@ _LISTED = (
         one2one=False,
     ),
     Kind(
+        "seq2seq",
+        summary="Writes keyphrases: any pretrained network with an encoder and a decoder, from a directory.",
+        **_SEQ2SEQ,
+    ),
+    Kind(
+        "bart",
+        summary="A pretrained BART that reads title<s>abstract and writes keyphrases with ; between them (Houbre 2024).",
+        preset=BART,
+        batch=32,
+        epochs=10,
+        **_SEQ2SEQ,
+    ),
+    Kind(
+        "t5",
+        summary="A pretrained T5 that reads title <sep> abstract and learns by SM3 (Kundu 2023).",
+        preset=T5,
+        batch=64,
+        epochs=10,
+        **_SEQ2SEQ,
+    ),
+    Kind(
+        "unikp",
+        UniKPShape,
+        "karat.models.generators.unikp.unikp:UniKP",
+        "Tags present keyphrases and writes absent ones with one encoder of BERT's kind, UniKeyphrase (Wu 2021).",
+        rate=0.0001,
+        learning=UniKPLearning,
+        material="karat.models.generators.unikp.material:UNIKP",
+        plugged=False,
+    ),
+    Kind(
         "tagger",
         TaggerShape,
-        "karat.models.generators.tagger:Tagger",
-        "Tags the words of present keyphrases: an encoder of BERT's kind with a layer above it (Wu 2021).",
+        "karat.models.generators.unikp.tagger:Tagger",
+        "Tags the words of present keyphrases: the encoder of unikp with a layer above it, by itself (Wu 2021).",
         rate=0.0003,
         learning=TaggerLearning,
-        material="karat.models.generators.tagged:TAGGED",
+        material="karat.models.generators.unikp.material:TAGGER",
+        plugged=False,
     ),
 )
 GENERATORS: Registry[Kind] = Registry("generator", lambda kind: kind.network or kind.summary, _LISTED)

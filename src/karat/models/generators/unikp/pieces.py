@@ -21,9 +21,9 @@ from karat.formats.files import read_whole
 from karat.formats.load import converted, load_json
 from karat.formats.output import write_beside
 from karat.libraries import library
-from karat.models.generators.encoder_settings import RANDOM, TaggerShape
-from karat.models.generators.pretrained import EncoderShape, encoder_directory, read_shape
-from karat.models.generators.tagging import NO_WORD, Ints, Words, parts_of, words_of_pieces
+from karat.models.generators.unikp.pretrained import EncoderShape, encoder_directory, read_shape
+from karat.models.generators.unikp.settings import RANDOM, TaggerShape
+from karat.models.generators.unikp.tags import NO_WORD, Ints, Words, parts_of, words_of_pieces
 from karat.models.generators.words import SPECIAL
 from karat.text.places import Span
 

@@ -125,10 +125,14 @@ class References:
     def __init__(self, matching: Matching) -> None:
         self._form = normaliser_of(matching)
 
+    def form(self, phrase: str) -> str:
+        """The stems of a phrase, joined."""
+        return self._form(phrase).strip()
+
     def forms(self, document: Document) -> list[list[str]]:
         """The forms of each reference's variants; references without one are left out."""
         found = [
-            [form for variant in variants_of(reference) if (form := self._form(variant).strip())]
+            [form for variant in variants_of(reference) if (form := self.form(variant))]
             for reference in document.keyphrases or ()
         ]
         return [forms for forms in found if forms]
@@ -138,7 +142,7 @@ class References:
         some = [
             found
             for reference in document.keyphrases or ()
-            if (found := [each for each in variants_of(reference) if self._form(each).strip()])
+            if (found := [each for each in variants_of(reference) if self.form(each)])
         ]
         return [some[number][0] for number in numbers]
 

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from karat.models.base import CommonOptions, Make, Predict
 from karat.models.base import model as registered
-from karat.models.generators.plugged import WINDOW, _check
+from karat.models.generators.plugged import WINDOW, check
 from karat.models.generators.settings import GENERATORS, training_options
 
 
 def tagger(asked: CommonOptions, *, model: str = "", words: int = 6, least: float = 0.0) -> Predict:
     """`words` is how many words a phrase has at most, `least` the lowest score that is given."""
-    torch = _check("tagger", model)
+    torch = check("tagger", model)
     from karat.models.generators.checkpoint import load
-    from karat.models.generators.tagged import Reader
+    from karat.models.generators.unikp.reading import Reader
 
     torch.set_num_threads(asked.threads)
     return Reader(load(model), asked.n, words, least).predict
+
+
+def unikp(
+    asked: CommonOptions, *, model: str = "", words: int = 6, least: float = 0.0, beam: int = 5, longest: int = 48
+) -> Predict:
+    """`words` and `least` are of present phrases, as in tagger; `beam` and `longest` (pieces) of absent ones."""
+    torch = check("unikp", model)
+    from karat.models.generators.checkpoint import load
+    from karat.models.generators.decoding import Decoding
+    from karat.models.generators.unikp.reading import BothReader
+
+    torch.set_num_threads(asked.threads)
+    return BothReader(load(model), asked.n, Decoding(beam=beam, longest=longest), words, least).predict
 
 
 def _register(name: str, make: Make) -> None:
@@ -24,4 +37,5 @@ def _register(name: str, make: Make) -> None:
     registered(name, needs=("training",), window=WINDOW, threads=True)(make)
 
 
+_register("unikp", unikp)
 _register("tagger", tagger)

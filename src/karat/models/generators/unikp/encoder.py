@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from karat.models.generators.dropout import Dropout
-from karat.models.generators.pretrained import EncoderShape
+from karat.models.generators.unikp.pretrained import EncoderShape
 
 ACTIVATIONS = {
     "gelu": functional.gelu,
@@ -51,7 +51,7 @@ class Layer(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, states: Tensor, mask: Tensor, past: Pair | None = None) -> tuple[Tensor, Pair]:
-        """(states after the layer [b, n, d], keys and values of all so far); `mask` says who sees whom, [b, 1, n, k]."""
+        """(states after the layer [b, n, d], keys and values so far); `mask` says who sees whom, [b, 1, n, k]."""
         parted = self.asking(states).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # [3, b, a, n, e]
         query, keys, values = parted.unbind()
         if past is not None:
@@ -63,7 +63,7 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Embeddings of pieces, places and types, and layers; the lowest `frozen` layers and the embeddings do not learn."""
+    """Embeddings of pieces, places and types, and layers; embeddings and the lowest layers can be `frozen`."""
 
     def __init__(self, shape: EncoderShape, dropout: float, frozen: int = 0) -> None:
         super().__init__()

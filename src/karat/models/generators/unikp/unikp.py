@@ -14,12 +14,12 @@ from torch.nn import functional
 
 from karat.models.generators.base import State
 from karat.models.generators.dropout import Dropout
-from karat.models.generators.encoder import begin, prefix_mask
-from karat.models.generators.encoder_settings import UniKPLearning, UniKPShape
-from karat.models.generators.pieces import Pieces
-from karat.models.generators.pretrained import EncoderShape
-from karat.models.generators.tagger import NO_TAG, Tagged, Tagger, tag_loss
-from karat.models.generators.tagging import O
+from karat.models.generators.unikp.encoder import begin, prefix_mask
+from karat.models.generators.unikp.pieces import Pieces
+from karat.models.generators.unikp.pretrained import EncoderShape
+from karat.models.generators.unikp.settings import UniKPLearning, UniKPShape
+from karat.models.generators.unikp.tagger import NO_TAG, Tagged, Tagger, tag_loss
+from karat.models.generators.unikp.tags import O
 from karat.models.generators.words import BOS, EOS, PAD, SEP
 
 DROPPED = 0.5  # of relation layers, as published
