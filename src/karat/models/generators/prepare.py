@@ -166,7 +166,9 @@ def _notes_on(counts: Counts) -> Iterator[str]:
     if counts.unwritable:
         yield f"{counts.unwritable:,} documents were left out: their references can neither be written nor copied"
     if counts.cut:
-        yield f"{counts.cut:,} documents are longer than the model takes: their ends were not learned from"
+        many = "1 document is longer than the model takes: its end was"
+        some = f"{counts.cut:,} documents are longer than the model takes: their ends were"
+        yield f"{many if counts.cut == 1 else some} not learned from"
     if not counts.present:
         yield "all references are absent from their documents: nothing can be learned of copying"
 

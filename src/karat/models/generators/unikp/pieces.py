@@ -158,19 +158,24 @@ def pieces_at(directory: str) -> Pieces:
 
 
 def _learned(shape: TaggerShape, documents: Iterable[Document]) -> Pieces:
-    """A tokenizer of so many pieces that is learned from documents, for an encoder with new weights."""
+    """A tokenizer that is learned from documents, for an encoder with new weights: pairs of bytes, in lower case.
+
+    The pairs follow from the documents alone; those of the library's WordPiece differ from time to time.
+    """
     tokenizers = library("tokenizers", "a tokenizer")
-    models, trainers = (__import__(f"tokenizers.{each}", fromlist=[each]) for each in ("models", "trainers"))
-    tokenizer = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
     tokenizer.normalizer = tokenizers.normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = tokenizers.decoders.WordPiece()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    trainer = trainers.WordPieceTrainer(vocab_size=shape.vocabulary, special_tokens=special, show_progress=False)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=shape.vocabulary,
+        special_tokens=["[PAD]", "[CLS]", "[SEP]"],
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
     tokenizer.train_from_iterator(_texts(documents), trainer)
     sizes = {name: getattr(shape, name) for name in ("size", "layers", "heads", "inner")}
-    pieces = tokenizer.get_vocab_size()
-    return Pieces(tokenizer, EncoderShape(**sizes, pieces=pieces, begin=2, end=3))
+    return Pieces(tokenizer, EncoderShape(**sizes, pieces=tokenizer.get_vocab_size(), begin=1, end=2))
 
 
 def _texts(documents: Iterable[Document]) -> Iterator[str]:

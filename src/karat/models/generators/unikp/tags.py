@@ -246,16 +246,24 @@ def phrases_of(words: Words, shares: Floats, longest: int, least: float) -> list
 def prediction_of(
     document: Document, words: Words, shares: Floats, n: int, *, longest: int, least: float
 ) -> Prediction:
-    """The first n phrases of a document as a run has them, with the probabilities of their words' tags."""
+    """The first n phrases of a document as a run has them, with the probabilities of their words."""
     found = phrases_of(words, shares, longest, least)[:n]
-    tags = [[B, *[I] * (each.last - each.first - 1)] for each in found]
     return Prediction(
         id=document.id,
         keyphrases=[words.phrase(each.first, each.last) for each in found],
         scores=[round(each.score, DIGITS) for each in found],
-        token_probs=[
-            [round(float(shares[each.first + at, tag]), DIGITS) for at, tag in enumerate(some)]
-            for each, some in zip(found, tags, strict=True)
-        ],
+        token_probs=[[round(share, DIGITS) for share in word_shares(shares, words.titled, each)] for each in found],
         kinds=["present"] * len(found),
     )
+
+
+def word_shares(shares: Floats, titled: int, found: Found) -> list[float]:
+    """The probability of each word of a phrase; that of the last is also that it ends there, so that all make its score.
+
+    >>> shares = np.array([[0.1, 0.8, 0.1, 0], [0.4, 0.1, 0.5, 0], [0.8, 0.1, 0.1, 0]])
+    >>> word_shares(shares, 0, Found(0, 2, 0.36))
+    [0.8, 0.45]
+    """
+    own = [float(shares[found.first, B]), *shares[found.first + 1 : found.last, I].tolist()]
+    goes_on = 0.0 if found.last in (titled, len(shares)) else float(shares[found.last, I])
+    return [*own[:-1], own[-1] * (1 - goes_on)]

@@ -22,7 +22,6 @@ from karat.models.generators.unikp.tagger import NO_TAG, Tagged, Tagger, tag_los
 from karat.models.generators.unikp.tags import O
 from karat.models.generators.words import BOS, EOS, PAD, SEP
 
-DROPPED = 0.5  # of relation layers, as published
 LOSSES = ("tags", "pieces", "counts")
 SOURCE, TARGET = 0, 1  # types of pieces
 
@@ -30,12 +29,12 @@ SOURCE, TARGET = 0, 1  # types of pieces
 class Relation(nn.Module):
     """A layer in which states of present and of absent keyphrases look at each other, under a mask."""
 
-    def __init__(self, shape: EncoderShape) -> None:
+    def __init__(self, shape: EncoderShape, dropout: float) -> None:
         super().__init__()
         d = shape.size
         self.present, self.absent = nn.Linear(d, d), nn.Linear(d, d)
         self.norms = nn.ModuleList([nn.LayerNorm(d, shape.eps) for _ in range(4)])
-        self.dropout = Dropout(DROPPED)
+        self.dropout = Dropout(dropout)
         self.apply(begin)
 
     def own(self, present: Tensor, absent: Tensor) -> tuple[Tensor, Tensor]:
@@ -59,7 +58,7 @@ class UniKP(Tagger):
         super().__init__(shape, learning, encoder, ahead)
         d = encoder.size
         self.smoothing = learning.smoothing
-        self.relations = nn.ModuleList([Relation(encoder) for _ in range(shape.relations)])
+        self.relations = nn.ModuleList([Relation(encoder, shape.relation_dropout) for _ in range(shape.relations)])
         self.transform, self.norm = nn.Linear(d, d), nn.LayerNorm(d, encoder.eps)
         self.bias = nn.Parameter(torch.zeros(encoder.pieces))
         self.variances = nn.Parameter(torch.zeros(len(LOSSES)))  # the logarithm of each loss's variance
