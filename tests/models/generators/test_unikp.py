@@ -1,4 +1,4 @@
-"""The tagger and unikp: the encoder beside that of transformers, the prefix mask, three losses by hand, and training."""
+"""The tagger and unikp: the encoder beside that of transformers, the prefix mask, losses by hand, and training."""
 
 from __future__ import annotations
 
@@ -439,7 +439,7 @@ def test_documents_that_are_too_long_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_long_document_is_read_in_windows(trained: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each window is read as a document is, and each word is taken from the window in which it is farthest from a cut."""
+    """Each window is read as a document is, and a word is taken from the window in which it is farthest from a cut."""
     loaded = checkpoint.load(trained["tagger"])
     document = Document(id="long", text=" ".join(each.text or "" for each in DOCUMENTS))
     monkeypatch.setattr(reading, "WINDOW", 40)

@@ -26,6 +26,7 @@ TAGS = "OBIX"
 O, B, I, X = range(len(TAGS))  # noqa: E741
 NO_WORD = -1  # of a piece that is in no word
 DIGITS = 6  # of scores and probabilities in a run
+TINY = 1e-6  # a lower score is none
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -229,17 +230,23 @@ def spans_of(shares: Floats, titled: int, longest: int) -> Floats:
     return found
 
 
-def phrases_of(words: Words, shares: Floats, longest: int, least: float) -> list[Found]:
-    """The phrases of a document, the best first: different ones by their stems, each at its best place."""
-    spans = spans_of(shares, words.titled, longest)
+def phrases_of(words: Words, shares: Floats, n: int, longest: int, least: float) -> list[Found]:
+    """The n best phrases of a document: different ones by their stems, each at its best place.
+
+    A score is the geometric mean of the probabilities of a phrase's words: their product is that of the span, which
+    would favour short phrases.
+    """
+    scores = spans_of(shares, words.titled, longest) ** (1 / np.arange(1, longest + 1))
     best: dict[str, Found] = {}
-    firsts, lengths = np.nonzero(spans >= least)
-    scores = spans[firsts, lengths]
-    for at in np.lexsort((firsts, -scores)).tolist():
+    firsts, lengths = np.nonzero(scores >= max(least, TINY))
+    found = scores[firsts, lengths]
+    for at in np.lexsort((lengths, firsts, -found)).tolist():
+        if len(best) == n:
+            break
         first, last = int(firsts[at]), int(firsts[at] + lengths[at] + 1)
         form = words.form(first, last)
         if form not in best and any(char.isalnum() for char in form):
-            best[form] = Found(first, last, float(scores[at]))
+            best[form] = Found(first, last, float(found[at]))
     return list(best.values())
 
 
@@ -247,7 +254,7 @@ def prediction_of(
     document: Document, words: Words, shares: Floats, n: int, *, longest: int, least: float
 ) -> Prediction:
     """The first n phrases of a document as a run has them, with the probabilities of their words."""
-    found = phrases_of(words, shares, longest, least)[:n]
+    found = phrases_of(words, shares, n, longest, least)
     return Prediction(
         id=document.id,
         keyphrases=[words.phrase(each.first, each.last) for each in found],
@@ -258,10 +265,10 @@ def prediction_of(
 
 
 def word_shares(shares: Floats, titled: int, found: Found) -> list[float]:
-    """The probability of each word of a phrase; that of the last is also that it ends there, so that all make its score.
+    """The probability of each word of a phrase; that of the last is also that it ends there.
 
     >>> shares = np.array([[0.1, 0.8, 0.1, 0], [0.4, 0.1, 0.5, 0], [0.8, 0.1, 0.1, 0]])
-    >>> word_shares(shares, 0, Found(0, 2, 0.36))
+    >>> word_shares(shares, 0, Found(0, 2, 0.6))
     [0.8, 0.45]
     """
     own = [float(shares[found.first, B]), *shares[found.first + 1 : found.last, I].tolist()]
