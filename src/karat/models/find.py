@@ -94,7 +94,7 @@ def parse_model(model: str | PlugIn, options: Mapping[str, Any] | None = None) -
 def own_models() -> dict[str, Model]:
     """The models that karat brings along, by name."""
     import_module("karat.models.all")
-    for name in [each for each in GENERATORS if each in MODELS]:  # listed last, whichever module was imported first
+    for name in GENERATORS:  # listed last, whichever module was imported first
         MODELS[name] = MODELS.pop(name)
     return MODELS
 

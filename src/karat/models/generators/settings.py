@@ -326,7 +326,7 @@ _LISTED = (
     ),
     Kind(
         "bart",
-        summary="A pretrained BART that reads title<s>abstract and writes keyphrases with ; between them (Houbre 2024).",
+        summary="A pretrained BART that reads title<s>abstract, with ; between keyphrases (Houbre 2025).",
         preset=BART,
         batch=32,
         epochs=10,

@@ -67,7 +67,16 @@ class Seq2SeqLearning:
 
 BART: dict[str, Any] = {"between": "<s>", "separator": ";", "order": "given"}
 T5: dict[str, Any] = {
-    **{"between": " <sep> ", "separator": " <sep> ", "added": "<sep> <digit> <cls>", "text": "tokens"},
-    **{"length": 50, "optimiser": "sm3", "decay": 0.0, "rate": 0.1, "schedule": "constant"},
-    **{"warmup": 2000, "rising": "quadratic", "clip": 5.0},
+    "between": " <sep> ",
+    "separator": " <sep> ",
+    "added": "<sep> <digit> <cls>",
+    "text": "tokens",
+    "length": 50,
+    "optimiser": "sm3",
+    "decay": 0.0,
+    "rate": 0.1,
+    "schedule": "constant",
+    "warmup": 2000,
+    "rising": "quadratic",
+    "clip": 5.0,
 }
