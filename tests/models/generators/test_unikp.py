@@ -460,6 +460,20 @@ def test_a_long_document_is_read_in_windows(trained: dict[str, Path], monkeypatc
 
 
 @each_kind
+def test_how_many_documents_are_longer_than_the_model_takes_is_said(kind: str, trained: dict[str, Path]) -> None:
+    from karat.models.find import parse_model
+    from karat.models.run import PredictOptions, predicted
+
+    long = Document(id="long", text="graph list. " * 300)
+    documents = [long, *DOCUMENTS[:2], Document(id="other", text="own7 tree. " * 300)]
+    notes = predicted(Corpus.of(documents), parse_model(str(trained[kind])), PredictOptions(language="en")).notes
+    assert "2 documents were longer than the model takes, and were read in windows of 510 pieces" in notes
+    written = "2 documents were longer than the model takes: absent phrases are of the first 462 pieces"
+    assert (written in notes) == (kind == "unikp")
+    assert not predicted(VALID, parse_model(str(trained[kind])), PredictOptions(language="en")).notes
+
+
+@each_kind
 def test_a_document_has_the_same_phrases_beside_any_other(kind: str, trained: dict[str, Path]) -> None:
     documents = [*DOCUMENTS[:4], Document(id="empty", text=""), Document(id="one", title="Graphs")]
     together = list(karat.predict(Corpus.of(documents), str(trained[kind]), n=5))

@@ -71,7 +71,7 @@ class TaggerMaterial:
             raise InputError(f"the encoder takes {found.shape.longest} pieces: longest is {most} or less")
         if shape.frozen > found.shape.layers:
             raise InputError(f"the encoder has {found.shape.layers} layers, so that {shape.frozen} cannot be frozen")
-        _fits(task.model, task.options, found)
+        check_memory(task.model, task.options, found, NUMBERS)
         found.write(folder)
         return found
 
@@ -212,14 +212,15 @@ def _network(name: str, options: Any, words: Pieces) -> Callable[[], Tagger]:
 
 def build(name: str, options: Any, words: Pieces) -> Tagger:
     """The network of a model with new weights."""
+    check_memory(name, options, words, 1)
     made = _network(name, options, words)()
     made.know(words)  # type: ignore[arg-type]
     return made
 
 
-def _fits(name: str, options: Any, words: Pieces) -> None:
-    """Raises InputError unless the numbers of a training fit into memory."""
-    with torch.device("meta"):
+def check_memory(name: str, options: Any, words: Pieces, numbers: int) -> None:
+    """Raises InputError unless so many numbers for each weight fit into memory."""
+    with torch.device("meta"):  # where a tensor has a shape and no content
         weights = sum(each.numel() for each in _network(name, options, words)().parameters())
-    if 4 * weights * NUMBERS > memory_here():
+    if 4 * weights * numbers > memory_here():
         raise InputError(f"{name}: {weights:,} weights do not fit into the memory of this machine; make it smaller")

@@ -15,7 +15,7 @@ def tagger(asked: CommonOptions, *, model: str = "", words: int = 6, least: floa
     from karat.models.generators.unikp.reading import Reader
 
     torch.set_num_threads(asked.threads)
-    return Reader(load(model), asked.n, words, least).predict
+    return Reader(load(model), asked.n, words, least)
 
 
 def unikp(
@@ -28,7 +28,7 @@ def unikp(
     from karat.models.generators.unikp.reading import BothReader
 
     torch.set_num_threads(asked.threads)
-    return BothReader(load(model), asked.n, Decoding(beam=beam, longest=longest), words, least).predict
+    return BothReader(load(model), asked.n, Decoding(beam=beam, longest=longest), words, least)
 
 
 def _register(name: str, make: Make) -> None:

@@ -57,6 +57,15 @@ class Reader:
         self.matching = matching_of(loaded.card.language)
         self.size = min(loaded.words.shape.longest - AROUND, WINDOW)
 
+    def __call__(self, documents: Sequence[Document]) -> list[Prediction]:
+        """A prediction for each document, in order."""
+        return self.predict(documents)
+
+    def counts(self, documents: Sequence[Document]) -> dict[str, int]:
+        """What is to be said of so many of these documents; the braces are where their number goes."""
+        long = sum(len(each.ids) > self.size for each in self.texts(documents))
+        return {f"{{}} were longer than the model takes, and were read in windows of {self.size:,} pieces": long}
+
     def predict(self, documents: Sequence[Document]) -> list[Prediction]:
         """A prediction for each document, in order."""
         texts = self.texts(documents)
@@ -121,6 +130,12 @@ class BothReader(Reader):
         self.how = how
         self.most = min(loaded.words.shape.longest - learning.written, WINDOW) - AROUND  # pieces before what is written
         self.references = References(self.matching)
+
+    def counts(self, documents: Sequence[Document]) -> dict[str, int]:
+        """What is to be said of so many of these documents."""
+        long = sum(len(each.ids) > self.most for each in self.texts(documents))
+        said = f"{{}} were longer than the model takes: absent phrases are of the first {self.most:,} pieces"
+        return {**super().counts(documents), said: long}
 
     def predict(self, documents: Sequence[Document]) -> list[Prediction]:
         """A prediction for each document, in order: the best phrases of both kinds by their scores."""
