@@ -277,11 +277,11 @@ def test_padding_and_the_others_of_a_batch_change_no_loss(kind: str) -> None:
 @torch.no_grad()
 def test_padding_and_the_others_of_a_batch_change_nothing_that_is_written() -> None:
     model, batch = unikp(), batch_of((12, 9, 5))
-    found = decode(model, batch, Decoding(beam=3, longest=7))  # type: ignore[arg-type]
+    found = decode(model, batch, Decoding(beam=3, longest=7))
     for row, length in enumerate((12, 9, 5)):
         one = Tagged(*(each[row : row + 1] for each in batch))
         one = one._replace(source=one.source[:, :length])
-        for ours, alone in zip(found[row], decode(model, one, Decoding(beam=3, longest=7))[0], strict=True):  # type: ignore[arg-type]
+        for ours, alone in zip(found[row], decode(model, one, Decoding(beam=3, longest=7))[0], strict=True):
             assert ours.words == alone.words
             assert ours.logs == pytest.approx(alone.logs, abs=1e-4)
 
@@ -300,7 +300,7 @@ def test_each_cached_step_is_that_of_all_places_at_once() -> None:
 @torch.no_grad()
 def test_scores_of_a_beam_are_log_probabilities_by_teacher_forcing() -> None:
     model, batch = unikp(), batch_of((12, 9))
-    for row, sequences in enumerate(decode(model, batch, Decoding(beam=4, longest=6))):  # type: ignore[arg-type]
+    for row, sequences in enumerate(decode(model, batch, Decoding(beam=4, longest=6))):
         assert len(sequences) == 4
         for each in sequences:
             targets = torch.tensor([each.words])
@@ -318,7 +318,8 @@ def weights(folder: Path) -> bytes:
 
 
 def trained_into(folder: Path, kind: str, corpus: Any = CORPUS, **settings: Any) -> Path:
-    karat.train(corpus, f"{kind},{RANDOM}", output=folder, **({"steps": 6, "batch": 8, "valid": VALID} | settings))
+    given: dict[str, Any] = {"steps": 6, "batch": 8, "valid": VALID} | settings
+    karat.train(corpus, f"{kind},{RANDOM}", output=folder, **given)
     return folder
 
 

@@ -46,7 +46,11 @@ def configured(**change: Any) -> Callable[[Path], None]:
 
 
 def without(*names: str) -> Callable[[Path], None]:
-    return lambda folder: [(folder / name).unlink() for name in names if (folder / name).exists()]  # type: ignore[return-value]
+    def apply(folder: Path) -> None:
+        for name in names:
+            (folder / name).unlink(missing_ok=True)
+
+    return apply
 
 
 def pickled(folder: Path) -> None:

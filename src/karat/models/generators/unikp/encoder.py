@@ -7,6 +7,8 @@ tokens of the source see all of the source, and those of the target the source a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -14,7 +16,7 @@ from torch.nn import functional
 from karat.models.generators.dropout import Dropout
 from karat.models.generators.unikp.pretrained import EncoderShape
 
-ACTIVATIONS = {
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": functional.gelu,
     "gelu_new": lambda states: functional.gelu(states, approximate="tanh"),
     "relu": functional.relu,

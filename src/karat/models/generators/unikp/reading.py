@@ -69,11 +69,11 @@ class Reader:
     def predict(self, documents: Sequence[Document]) -> list[Prediction]:
         """A prediction for each document, in order."""
         texts = self.texts(documents)
-        how = {"longest": self.longest, "least": self.least}
-        return [
-            prediction_of(each.document, each.words, shares, self.n, **how)  # type: ignore[arg-type]
-            for each, shares in zip(texts, self.shares(texts), strict=True)
-        ]
+        return [self.tagged(each, shares) for each, shares in zip(texts, self.shares(texts), strict=True)]
+
+    def tagged(self, text: Text, shares: Floats) -> Prediction:
+        """The phrases that are tagged in a document."""
+        return prediction_of(text.document, text.words, shares, self.n, longest=self.longest, least=self.least)
 
     def texts(self, documents: Sequence[Document]) -> list[Text]:
         """The documents as they are read."""
@@ -145,11 +145,10 @@ class BothReader(Reader):
         for some in by_length([len(texts[at].ids) for at in there], max(1, ROWS // self.how.beam)):
             rows = [there[at] for at in some]
             batch = self.batch([texts[at].ids[: self.most] for at in rows])
-            for at, found in zip(rows, decode(self.loaded.model, batch, self.how), strict=True):  # type: ignore[arg-type]
+            for at, found in zip(rows, decode(self.loaded.model, batch, self.how), strict=True):
                 written[at] = found
-        how = {"longest": self.longest, "least": self.least}
         return [
-            self._joined(text, prediction_of(text.document, text.words, shares, self.n, **how), found)  # type: ignore[arg-type]
+            self._joined(text, self.tagged(text, shares), found)
             for text, shares, found in zip(texts, self.shares(texts), written, strict=True)
         ]
 
