@@ -98,7 +98,7 @@ def read_pieces(folder: Path) -> Pieces:
     except InputError as error:
         text = str(error)
         raise InputError(text if str(path) in text else f"{path}: {complaint} ({text})") from None
-    tokenizer = _parsed(folder / TOKENIZER)
+    tokenizer = tokenizer_in(folder / TOKENIZER)
     if tokenizer.get_vocab_size() > shape.pieces:
         raise InputError(
             f"{folder / TOKENIZER}: has {tokenizer.get_vocab_size():,} pieces, and the encoder {shape.pieces:,}"
@@ -106,7 +106,7 @@ def read_pieces(folder: Path) -> Pieces:
     return Pieces(tokenizer, shape)
 
 
-def _parsed(path: Path) -> Any:
+def tokenizer_in(path: Path) -> Any:
     """The tokenizer in a file."""
     tokenizers = library("tokenizers", f"{path}: a tokenizer")
     if not path.is_file():
