@@ -18,10 +18,10 @@ import karat
 import karat.spark
 from karat.embed import embedder
 from karat.errors import InputError, MissingExtraError
-from karat.libraries import EXTRAS
+from karat.libraries import EXTRAS, library
 from karat.llm.client import Chat, Endpoint
 from karat.models.find import parse_model
-from karat.models.generators.unikp.pieces import library, tokenizer_in
+from karat.models.generators.unikp.pieces import tokenizer_in
 from karat.models.run import PredictOptions, predicted
 from karat.output.workbook import workbook
 from karat.pairs.marian import NEEDED, translator
