@@ -13,10 +13,10 @@ from karat.models.generators.unikp.tags import (
     NO_WORD,
     TAGS,
     B,
+    DocumentWords,
     I,
     O,
     References,
-    Words,
     matching_of,
     phrases_of,
     piece_tags,
@@ -124,7 +124,7 @@ def test_no_phrase_goes_on_from_the_title_into_the_text() -> None:
     assert found.tolist() == [[0.25, 0.25, 0.0], [0.5, 0.0, 0.0], [0.25, 0.25, 0.0], [0.5, 0.0, 0.0]]
 
 
-def document_and_shares() -> tuple[Document, Words, np.ndarray]:
+def document_and_shares() -> tuple[Document, DocumentWords, np.ndarray]:
     document = Document(id="x", text="Deep Nets and the deep net")
     shares = np.array(
         [[0.1, 0.8, 0.1, 0], [0.1, 0.1, 0.8, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0.1, 0.9, 0, 0], [0.05, 0.05, 0.9, 0]]
@@ -155,3 +155,8 @@ def test_marks_alone_are_no_phrase() -> None:
     words = words_of(Document(text="a , b"), MATCHING)
     shares = np.tile([0.0, 1.0, 0.0, 0.0], (3, 1))
     assert [words.phrase(each.first, each.last) for each in phrases_of(words, shares, 10, 2, 0.5)] == ["a", "b"]
+
+
+def test_what_cannot_be_seen_does_not_come_into_a_run() -> None:
+    words = words_of(Document(text="deep\u202e  \x07nets"), MATCHING)
+    assert words.phrase(0, len(words.stems)) == "deep nets"

@@ -23,8 +23,8 @@ from karat.formats.output import write_beside
 from karat.libraries import library
 from karat.models.generators.unikp.pretrained import EncoderShape, encoder_directory, read_shape
 from karat.models.generators.unikp.settings import RANDOM, TaggerShape
-from karat.models.generators.unikp.tags import NO_WORD, Ints, Words, parts_of, words_of_pieces
-from karat.models.generators.words import SPECIAL
+from karat.models.generators.unikp.tags import NO_WORD, DocumentWords, Ints, words_of_pieces
+from karat.models.generators.words import SPECIAL, parts_of
 from karat.text.places import Span
 
 ENCODER, TOKENIZER = "encoder.json", "tokenizer.json"
@@ -47,7 +47,7 @@ class Pieces:
         """How many numbers can be written: all."""
         return len(self)
 
-    def of(self, document: Document, words: Words) -> tuple[list[int], Ints]:
+    def of(self, document: Document, words: DocumentWords) -> tuple[list[int], Ints]:
         """(the pieces of title and text, `end` between them; the word that each is of)."""
         title, text = parts_of(document)
         ids: list[int] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp
 
 import numpy as np
@@ -20,11 +20,11 @@ from karat.models.generators.unikp.tagger import Tagged, Tagger
 from karat.models.generators.unikp.tags import (
     DIGITS,
     TAGS,
+    DocumentWords,
     Floats,
     Ints,
     O,
     References,
-    Words,
     first_pieces,
     matching_of,
     places_of,
@@ -42,7 +42,7 @@ class Text:
     """A document as it is read."""
 
     document: Document
-    words: Words
+    words: DocumentWords
     ids: list[int]  # pieces
     of: Ints  # the word of each
 
@@ -127,7 +127,7 @@ class BothReader(Reader):
     def __init__(self, loaded: Loaded, n: int, how: Decoding, longest: int = 6, least: float = 0.0) -> None:
         super().__init__(loaded, n, longest, least)
         _, learning = parted(loaded.card.model, loaded.card.options)
-        self.how = how
+        self.how = replace(how, longest=min(how.longest, learning.written))
         self.most = min(loaded.words.shape.longest - learning.written, WINDOW) - AROUND  # pieces before what is written
         self.references = References(self.matching)
 

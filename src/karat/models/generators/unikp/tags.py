@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from karat.corpus import Document, Prediction, Reference
 from karat.matching.inputs import as_protocols
+from karat.models.generators.words import parts_of, spaced
 from karat.protocol import Matching
 from karat.text.normalise import normaliser_of
 from karat.text.places import Span, occurrences, stems_at
@@ -38,7 +39,7 @@ def matching_of(language: str) -> Matching:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class DocumentWords:
     """The words of a document: their stems, and where they stand in its text."""
 
     text: str  # title and text
@@ -48,20 +49,14 @@ class Words:
 
     def phrase(self, first: int, last: int) -> str:
         """The words from one place to before another as they are written, with single spaces."""
-        return " ".join(self.text[self.spans[first][0] : self.spans[last - 1][1]].split())
+        return spaced(self.text[self.spans[first][0] : self.spans[last - 1][1]]).strip()
 
     def form(self, first: int, last: int) -> str:
         """The stems of these words, joined."""
         return " ".join(self.stems[first:last])
 
 
-def parts_of(document: Document) -> tuple[str, str]:
-    """(title, text) of a document; of one that is tagged only, its words."""
-    text = document.text or "\n".join(" ".join(word for word, _ in words) for words in document.sentences or ())
-    return document.title or "", text
-
-
-def words_of(document: Document, matching: Matching) -> Words:
+def words_of(document: Document, matching: Matching) -> DocumentWords:
     """The words of title and text.
 
     >>> found = words_of(Document(title="Bees", text="They fly."), Matching())
@@ -73,7 +68,7 @@ def words_of(document: Document, matching: Matching) -> Words:
     titled, at = len(stems), len(title) + 1 if title else 0
     further, places = stems_at(text, matching)
     moved = [(start + at, end + at) for start, end in places]
-    return Words(f"{title}\n{text}" if title else text, stems + further, spans + moved, titled)
+    return DocumentWords(f"{title}\n{text}" if title else text, stems + further, spans + moved, titled)
 
 
 # ---------------------------------------------------------------------------------------------- references
@@ -85,7 +80,7 @@ def variants_of(reference: Reference | None) -> list[str]:
     return [each for each in given if each]
 
 
-def places_of(words: Words, form: str) -> Iterator[Span]:
+def places_of(words: DocumentWords, form: str) -> Iterator[Span]:
     """Where a phrase stands among the words, from its first word to behind its last; never across the title's end.
 
     >>> words = words_of(Document(title="Deep nets", text="Nets of deep net."), Matching())
@@ -104,7 +99,7 @@ def places_of(words: Words, form: str) -> Iterator[Span]:
             yield begin + first, begin + last + 1
 
 
-def word_tags(words: Words, forms: Sequence[str]) -> Ints:
+def word_tags(words: DocumentWords, forms: Sequence[str]) -> Ints:
     """The tag of each word [w]; where phrases share words, the longer one has them, or the first.
 
     >>> words = words_of(Document(text="Deep neural nets and nets"), Matching())
@@ -148,7 +143,7 @@ class References:
         return [some[number][0] for number in numbers]
 
 
-def split(words: Words, references: Sequence[Sequence[str]]) -> tuple[list[str], list[int]]:
+def split(words: DocumentWords, references: Sequence[Sequence[str]]) -> tuple[list[str], list[int]]:
     """(the forms that stand in the text, the numbers of the references of which none does)."""
     present: list[str] = []
     absent: list[int] = []
@@ -163,7 +158,7 @@ def split(words: Words, references: Sequence[Sequence[str]]) -> tuple[list[str],
 # ---------------------------------------------------------------------------------------------- pieces
 
 
-def words_of_pieces(words: Words, offsets: Sequence[Span]) -> Ints:
+def words_of_pieces(words: DocumentWords, offsets: Sequence[Span]) -> Ints:
     """The word that each piece is of [n], by where pieces stand in the text; `NO_WORD` where it is of none."""
     starts = [start for start, _ in words.spans]
     found = np.full(len(offsets), NO_WORD, dtype=np.int32)
@@ -230,7 +225,7 @@ def spans_of(shares: Floats, titled: int, longest: int) -> Floats:
     return found
 
 
-def phrases_of(words: Words, shares: Floats, n: int, longest: int, least: float) -> list[Found]:
+def phrases_of(words: DocumentWords, shares: Floats, n: int, longest: int, least: float) -> list[Found]:
     """The n best phrases of a document: different ones by their stems, each at its best place.
 
     A score is the geometric mean of the probabilities of a phrase's words: their product is that of the span, which
@@ -251,7 +246,7 @@ def phrases_of(words: Words, shares: Floats, n: int, longest: int, least: float)
 
 
 def prediction_of(
-    document: Document, words: Words, shares: Floats, n: int, *, longest: int, least: float
+    document: Document, words: DocumentWords, shares: Floats, n: int, *, longest: int, least: float
 ) -> Prediction:
     """The first n phrases of a document as a run has them, with the probabilities of their words."""
     found = phrases_of(words, shares, n, longest, least)
