@@ -40,6 +40,7 @@ class Linear:
         return cls(torch.cat([part.weight for part in parts]), torch.cat(none) if some else None)
 
     def __call__(self, states: Tensor) -> Tensor:
+        """What comes out of states."""
         return functional.linear(states, self.weight, self.bias)
 
 
@@ -274,7 +275,10 @@ def steps_of(network: Any) -> Callable[[Tensor, Tensor], Steps]:
 def _agrees(network: Any, decoder: Decoder) -> bool:
     """Whether two steps of a decoder give the logits of its network's own code."""
     device = next(network.parameters()).device
-    source, mask = torch.tensor([[3, 4, 5], [5, 3, 3]], device=device), torch.tensor([[1, 1, 1], [1, 1, 0]], device=device)
+    source, mask = (
+        torch.tensor([[3, 4, 5], [5, 3, 3]], device=device),
+        torch.tensor([[1, 1, 1], [1, 1, 0]], device=device),
+    )
     both = Fast(decoder, source, mask), Cached(network, source, mask)
     for last in (torch.tensor([1, 2], device=device), torch.tensor([4, 3], device=device)):
         one, two = (each.step(last).float() for each in both)
