@@ -21,7 +21,7 @@ from karat.cli.shared import echo_reading_notes
 from karat.errors import InputError
 
 _WITHIN = re.compile(r"(?:^|[,=])(?:(file:|vectors:|placed:)|model=(?!vectors:)|baseline=(?=.*[./]))([^,]+)")
-_NO_PATHS = re.compile(r"hash|package:.*")
+_NO_PATHS = re.compile(r"hash|package:.*|hf:.*")
 
 
 def files_first(body: Callable[..., Any]) -> Callable[..., Any]:
