@@ -35,7 +35,7 @@ def _register(name: str) -> None:
         repeats: bool = False,
         guide: str = "",
     ) -> Predict:
-        torch = _check(name, model)
+        torch = check(name, model)
         from karat.models.generators.checkpoint import load
         from karat.models.generators.decoding import Decoding
         from karat.models.generators.guiding import guide_of_card
@@ -55,7 +55,7 @@ def _register(name: str) -> None:
     registered(name, needs=("training",), notes=notes, window=WINDOW, threads=True)(make)
 
 
-def _check(name: str, folder: str) -> Any:
+def check(name: str, folder: str) -> Any:
     """The module torch; raises InputError unless the directory is of a trained model of this kind."""
     if not folder:
         raise InputError(

@@ -166,7 +166,9 @@ def _notes_on(counts: Counts) -> Iterator[str]:
     if counts.unwritable:
         yield f"{counts.unwritable:,} documents were left out: their references can neither be written nor copied"
     if counts.cut:
-        yield f"{counts.cut:,} documents are longer than the model takes: their ends were not learned from"
+        many = "1 document is longer than the model takes: its end was"
+        some = f"{counts.cut:,} documents are longer than the model takes: their ends were"
+        yield f"{many if counts.cut == 1 else some} not learned from"
     if not counts.present:
         yield "all references are absent from their documents: nothing can be learned of copying"
 
@@ -177,7 +179,9 @@ def _check_same(task: Task, card: Card, folder: Path) -> None:
     for _ in _hashed(task.corpus, digest):
         pass
     if card.model != task.model:
-        raise InputError(f"{folder}: is a {card.model}, not a {task.model}; name another directory")
+        raise InputError(
+            f"{folder}: was trained with another model ({card.model}, not {task.model}); name another directory"
+        )
     here = {"language": task.language, **task.options, **task.kept(), "corpus": digest.hexdigest()}
     there = {"language": card.language, **card.options, **card.settings}
     there["corpus"] = card.corpus["hash"]

@@ -14,6 +14,7 @@ from karat.errors import InputError
 from karat.formats.load import DECODING_ERRORS
 from karat.libraries import library
 from karat.models.generators.seq2seq.settings import BART, T5, Seq2SeqLearning, Seq2SeqShape
+from karat.models.generators.unikp.settings import TaggerLearning, TaggerShape, UniKPLearning, UniKPShape
 from karat.options import option
 from karat.registry import Registry
 
@@ -338,6 +339,26 @@ _LISTED = (
         batch=64,
         epochs=10,
         **_SEQ2SEQ,
+    ),
+    Kind(
+        "unikp",
+        UniKPShape,
+        "karat.models.generators.unikp.unikp:UniKP",
+        "Tags present keyphrases and writes absent ones with one encoder of BERT's kind, UniKeyphrase (Wu 2021).",
+        rate=0.0001,
+        learning=UniKPLearning,
+        material="karat.models.generators.unikp.material:UNIKP",
+        plugged=False,
+    ),
+    Kind(
+        "tagger",
+        TaggerShape,
+        "karat.models.generators.unikp.tagger:Tagger",
+        "Tags the words of present keyphrases: the encoder of unikp with a layer above it, by itself (Wu 2021).",
+        rate=0.0003,
+        learning=TaggerLearning,
+        material="karat.models.generators.unikp.material:TAGGER",
+        plugged=False,
     ),
 )
 GENERATORS: Registry[Kind] = Registry("generator", lambda kind: kind.network or kind.summary, _LISTED)

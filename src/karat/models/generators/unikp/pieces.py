@@ -21,10 +21,10 @@ from karat.formats.files import read_whole
 from karat.formats.load import converted, load_json
 from karat.formats.output import write_beside
 from karat.libraries import library
-from karat.models.generators.encoder_settings import RANDOM, TaggerShape
-from karat.models.generators.pretrained import EncoderShape, encoder_directory, read_shape
-from karat.models.generators.tagging import NO_WORD, Ints, Words, parts_of, words_of_pieces
-from karat.models.generators.words import SPECIAL
+from karat.models.generators.unikp.pretrained import EncoderShape, encoder_directory, read_shape
+from karat.models.generators.unikp.settings import RANDOM, TaggerShape
+from karat.models.generators.unikp.tags import NO_WORD, DocumentWords, Ints, words_of_pieces
+from karat.models.generators.words import SPECIAL, parts_of
 from karat.text.places import Span
 
 ENCODER, TOKENIZER = "encoder.json", "tokenizer.json"
@@ -47,7 +47,7 @@ class Pieces:
         """How many numbers can be written: all."""
         return len(self)
 
-    def of(self, document: Document, words: Words) -> tuple[list[int], Ints]:
+    def of(self, document: Document, words: DocumentWords) -> tuple[list[int], Ints]:
         """(the pieces of title and text, `end` between them; the word that each is of)."""
         title, text = parts_of(document)
         ids: list[int] = []
@@ -98,7 +98,7 @@ def read_pieces(folder: Path) -> Pieces:
     except InputError as error:
         text = str(error)
         raise InputError(text if str(path) in text else f"{path}: {complaint} ({text})") from None
-    tokenizer = _parsed(folder / TOKENIZER)
+    tokenizer = tokenizer_in(folder / TOKENIZER)
     if tokenizer.get_vocab_size() > shape.pieces:
         raise InputError(
             f"{folder / TOKENIZER}: has {tokenizer.get_vocab_size():,} pieces, and the encoder {shape.pieces:,}"
@@ -106,7 +106,7 @@ def read_pieces(folder: Path) -> Pieces:
     return Pieces(tokenizer, shape)
 
 
-def _parsed(path: Path) -> Any:
+def tokenizer_in(path: Path) -> Any:
     """The tokenizer in a file."""
     tokenizers = library("tokenizers", f"{path}: a tokenizer")
     if not path.is_file():
@@ -158,19 +158,24 @@ def pieces_at(directory: str) -> Pieces:
 
 
 def _learned(shape: TaggerShape, documents: Iterable[Document]) -> Pieces:
-    """A tokenizer of so many pieces that is learned from documents, for an encoder with new weights."""
+    """A tokenizer that is learned from documents, for an encoder with new weights: pairs of bytes, in lower case.
+
+    The pairs follow from the documents alone; those of the library's WordPiece differ from time to time.
+    """
     tokenizers = library("tokenizers", "a tokenizer")
-    models, trainers = (__import__(f"tokenizers.{each}", fromlist=[each]) for each in ("models", "trainers"))
-    tokenizer = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
     tokenizer.normalizer = tokenizers.normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = tokenizers.decoders.WordPiece()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    trainer = trainers.WordPieceTrainer(vocab_size=shape.vocabulary, special_tokens=special, show_progress=False)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=shape.vocabulary,
+        special_tokens=["[PAD]", "[CLS]", "[SEP]"],
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
     tokenizer.train_from_iterator(_texts(documents), trainer)
     sizes = {name: getattr(shape, name) for name in ("size", "layers", "heads", "inner")}
-    pieces = tokenizer.get_vocab_size()
-    return Pieces(tokenizer, EncoderShape(**sizes, pieces=pieces, begin=2, end=3))
+    return Pieces(tokenizer, EncoderShape(**sizes, pieces=tokenizer.get_vocab_size(), begin=1, end=2))
 
 
 def _texts(documents: Iterable[Document]) -> Iterator[str]:

@@ -23,7 +23,7 @@ class TaggerShape:
     layers: int = 2
     heads: int = 4
     inner: int = 512
-    vocabulary: int = 8000  # pieces
+    vocabulary: int = 8000  # pieces, of which 256 are bytes
 
     def __post_init__(self) -> None:
         for name, most in (("size", MOST_SIZE), ("inner", MOST_SIZE), ("layers", MOST_LAYERS), ("heads", MOST_SIZE)):
@@ -31,8 +31,8 @@ class TaggerShape:
                 raise InputError(f"{name} is from 1 to {most:,}, not {getattr(self, name):,}")
         if self.size % self.heads:
             raise InputError(f"size is a multiple of the heads, not {self.size} with {self.heads} heads")
-        if not 100 <= self.vocabulary <= 1_000_000:
-            raise InputError(f"vocabulary is from 100 to 1,000,000, not {self.vocabulary:,}")
+        if not 300 <= self.vocabulary <= 1_000_000:
+            raise InputError(f"vocabulary is from 300 to 1,000,000, not {self.vocabulary:,}")
         if not 0 <= self.dropout <= 0.99:
             raise InputError(f"dropout is from 0 to .99, not {self.dropout:g}")
         if not 0 <= self.frozen <= MOST_LAYERS:
@@ -52,9 +52,12 @@ class UniKPShape(TaggerShape):
     """The encoder of a unikp, and the layers between what it tags and what it writes; published are 2."""
 
     relations: int = 2  # layers
+    relation_dropout: float = 0.5  # in these
 
     def __post_init__(self) -> None:
         TaggerShape.__post_init__(self)
+        if not 0 <= self.relation_dropout <= 0.99:
+            raise InputError(f"relation_dropout is from 0 to .99, not {self.relation_dropout:g}")
         if not 0 <= self.relations <= MOST_LAYERS:
             raise InputError(f"relations is from 0 to {MOST_LAYERS} layers, not {self.relations}")
 

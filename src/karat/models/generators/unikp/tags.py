@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from karat.corpus import Document, Prediction, Reference
 from karat.matching.inputs import as_protocols
+from karat.models.generators.words import parts_of, spaced
 from karat.protocol import Matching
 from karat.text.normalise import normaliser_of
 from karat.text.places import Span, occurrences, stems_at
@@ -26,6 +27,7 @@ TAGS = "OBIX"
 O, B, I, X = range(len(TAGS))  # noqa: E741
 NO_WORD = -1  # of a piece that is in no word
 DIGITS = 6  # of scores and probabilities in a run
+TINY = 1e-6  # a lower score is none
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -37,7 +39,7 @@ def matching_of(language: str) -> Matching:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class DocumentWords:
     """The words of a document: their stems, and where they stand in its text."""
 
     text: str  # title and text
@@ -47,20 +49,14 @@ class Words:
 
     def phrase(self, first: int, last: int) -> str:
         """The words from one place to before another as they are written, with single spaces."""
-        return " ".join(self.text[self.spans[first][0] : self.spans[last - 1][1]].split())
+        return spaced(self.text[self.spans[first][0] : self.spans[last - 1][1]]).strip()
 
     def form(self, first: int, last: int) -> str:
         """The stems of these words, joined."""
         return " ".join(self.stems[first:last])
 
 
-def parts_of(document: Document) -> tuple[str, str]:
-    """(title, text) of a document; of one that is tagged only, its words."""
-    text = document.text or "\n".join(" ".join(word for word, _ in words) for words in document.sentences or ())
-    return document.title or "", text
-
-
-def words_of(document: Document, matching: Matching) -> Words:
+def words_of(document: Document, matching: Matching) -> DocumentWords:
     """The words of title and text.
 
     >>> found = words_of(Document(title="Bees", text="They fly."), Matching())
@@ -72,7 +68,7 @@ def words_of(document: Document, matching: Matching) -> Words:
     titled, at = len(stems), len(title) + 1 if title else 0
     further, places = stems_at(text, matching)
     moved = [(start + at, end + at) for start, end in places]
-    return Words(f"{title}\n{text}" if title else text, stems + further, spans + moved, titled)
+    return DocumentWords(f"{title}\n{text}" if title else text, stems + further, spans + moved, titled)
 
 
 # ---------------------------------------------------------------------------------------------- references
@@ -84,7 +80,7 @@ def variants_of(reference: Reference | None) -> list[str]:
     return [each for each in given if each]
 
 
-def places_of(words: Words, form: str) -> Iterator[Span]:
+def places_of(words: DocumentWords, form: str) -> Iterator[Span]:
     """Where a phrase stands among the words, from its first word to behind its last; never across the title's end.
 
     >>> words = words_of(Document(title="Deep nets", text="Nets of deep net."), Matching())
@@ -103,7 +99,7 @@ def places_of(words: Words, form: str) -> Iterator[Span]:
             yield begin + first, begin + last + 1
 
 
-def word_tags(words: Words, forms: Sequence[str]) -> Ints:
+def word_tags(words: DocumentWords, forms: Sequence[str]) -> Ints:
     """The tag of each word [w]; where phrases share words, the longer one has them, or the first.
 
     >>> words = words_of(Document(text="Deep neural nets and nets"), Matching())
@@ -125,10 +121,14 @@ class References:
     def __init__(self, matching: Matching) -> None:
         self._form = normaliser_of(matching)
 
+    def form(self, phrase: str) -> str:
+        """The stems of a phrase, joined."""
+        return self._form(phrase).strip()
+
     def forms(self, document: Document) -> list[list[str]]:
         """The forms of each reference's variants; references without one are left out."""
         found = [
-            [form for variant in variants_of(reference) if (form := self._form(variant).strip())]
+            [form for variant in variants_of(reference) if (form := self.form(variant))]
             for reference in document.keyphrases or ()
         ]
         return [forms for forms in found if forms]
@@ -138,12 +138,12 @@ class References:
         some = [
             found
             for reference in document.keyphrases or ()
-            if (found := [each for each in variants_of(reference) if self._form(each).strip()])
+            if (found := [each for each in variants_of(reference) if self.form(each)])
         ]
         return [some[number][0] for number in numbers]
 
 
-def split(words: Words, references: Sequence[Sequence[str]]) -> tuple[list[str], list[int]]:
+def split(words: DocumentWords, references: Sequence[Sequence[str]]) -> tuple[list[str], list[int]]:
     """(the forms that stand in the text, the numbers of the references of which none does)."""
     present: list[str] = []
     absent: list[int] = []
@@ -158,7 +158,7 @@ def split(words: Words, references: Sequence[Sequence[str]]) -> tuple[list[str],
 # ---------------------------------------------------------------------------------------------- pieces
 
 
-def words_of_pieces(words: Words, offsets: Sequence[Span]) -> Ints:
+def words_of_pieces(words: DocumentWords, offsets: Sequence[Span]) -> Ints:
     """The word that each piece is of [n], by where pieces stand in the text; `NO_WORD` where it is of none."""
     starts = [start for start, _ in words.spans]
     found = np.full(len(offsets), NO_WORD, dtype=np.int32)
@@ -225,33 +225,47 @@ def spans_of(shares: Floats, titled: int, longest: int) -> Floats:
     return found
 
 
-def phrases_of(words: Words, shares: Floats, longest: int, least: float) -> list[Found]:
-    """The phrases of a document, the best first: different ones by their stems, each at its best place."""
-    spans = spans_of(shares, words.titled, longest)
+def phrases_of(words: DocumentWords, shares: Floats, n: int, longest: int, least: float) -> list[Found]:
+    """The n best phrases of a document: different ones by their stems, each at its best place.
+
+    A score is the geometric mean of the probabilities of a phrase's words: their product is that of the span, which
+    would favour short phrases.
+    """
+    scores = spans_of(shares, words.titled, longest) ** (1 / np.arange(1, longest + 1))
     best: dict[str, Found] = {}
-    firsts, lengths = np.nonzero(spans >= least)
-    scores = spans[firsts, lengths]
-    for at in np.lexsort((firsts, -scores)).tolist():
+    firsts, lengths = np.nonzero(scores >= max(least, TINY))
+    found = scores[firsts, lengths]
+    for at in np.lexsort((lengths, firsts, -found)).tolist():
+        if len(best) == n:
+            break
         first, last = int(firsts[at]), int(firsts[at] + lengths[at] + 1)
         form = words.form(first, last)
         if form not in best and any(char.isalnum() for char in form):
-            best[form] = Found(first, last, float(scores[at]))
+            best[form] = Found(first, last, float(found[at]))
     return list(best.values())
 
 
 def prediction_of(
-    document: Document, words: Words, shares: Floats, n: int, *, longest: int, least: float
+    document: Document, words: DocumentWords, shares: Floats, n: int, *, longest: int, least: float
 ) -> Prediction:
-    """The first n phrases of a document as a run has them, with the probabilities of their words' tags."""
-    found = phrases_of(words, shares, longest, least)[:n]
-    tags = [[B, *[I] * (each.last - each.first - 1)] for each in found]
+    """The first n phrases of a document as a run has them, with the probabilities of their words."""
+    found = phrases_of(words, shares, n, longest, least)
     return Prediction(
         id=document.id,
         keyphrases=[words.phrase(each.first, each.last) for each in found],
         scores=[round(each.score, DIGITS) for each in found],
-        token_probs=[
-            [round(float(shares[each.first + at, tag]), DIGITS) for at, tag in enumerate(some)]
-            for each, some in zip(found, tags, strict=True)
-        ],
+        token_probs=[[round(share, DIGITS) for share in word_shares(shares, words.titled, each)] for each in found],
         kinds=["present"] * len(found),
     )
+
+
+def word_shares(shares: Floats, titled: int, found: Found) -> list[float]:
+    """The probability of each word of a phrase; that of the last is also that it ends there.
+
+    >>> shares = np.array([[0.1, 0.8, 0.1, 0], [0.4, 0.1, 0.5, 0], [0.8, 0.1, 0.1, 0]])
+    >>> word_shares(shares, 0, Found(0, 2, 0.6))
+    [0.8, 0.45]
+    """
+    own = [float(shares[found.first, B]), *shares[found.first + 1 : found.last, I].tolist()]
+    goes_on = 0.0 if found.last in (titled, len(shares)) else float(shares[found.last, I])
+    return [*own[:-1], own[-1] * (1 - goes_on)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,55 +12,45 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from karat.corpus import Document, Prediction
+from karat.corpus import Document
 from karat.errors import InputError
 from karat.models.generators import checkpoint
 from karat.models.generators.base import Generator
 from karat.models.generators.checkpoint import STATE, WEIGHTS, Card, Loaded
-from karat.models.generators.encoder_settings import RANDOM
-from karat.models.generators.examples import Change, Counts, Examples, beside, content_of, writing_examples
-from karat.models.generators.examples import windows as by_length
+from karat.models.generators.examples import Change, Counts, Examples, content_of, writing_examples
 from karat.models.generators.guiding import Guide
 from karat.models.generators.material import Predict
 from karat.models.generators.memory import memory_here
-from karat.models.generators.pieces import (
+from karat.models.generators.prepare import Task
+from karat.models.generators.settings import GENERATORS
+from karat.models.generators.unikp.pieces import (
     AHEAD,
     AROUND,
     ENCODER,
     TOKENIZER,
     Pieces,
     new_pieces,
-    owners,
     read_pieces,
-    windows,
 )
-from karat.models.generators.prepare import Task
-from karat.models.generators.pretrained import encoder_directory, read_weights
-from karat.models.generators.settings import GENERATORS
-from karat.models.generators.tagger import NO_TAG, Tagged, Tagger
-from karat.models.generators.tagging import (
-    O,
-    TAGS,
-    Floats,
-    Ints,
+from karat.models.generators.unikp.pretrained import encoder_directory, read_weights
+from karat.models.generators.unikp.settings import RANDOM, UniKPLearning
+from karat.models.generators.unikp.tagger import NO_TAG, Tagged, Tagger
+from karat.models.generators.unikp.tags import (
     References,
-    Words,
-    first_pieces,
     matching_of,
     piece_tags,
-    prediction_of,
     split,
     word_tags,
     words_of,
 )
-from karat.models.generators.words import EOS
+from karat.models.generators.words import EOS, SEP
 
 NUMBERS = 4  # for each weight in training: it, its gradient, and two that Adam keeps
-ROWS = 16  # windows that are read at a time
-WINDOW = 510  # pieces of a document that are read at a time, where the encoder takes as many
+VALIDATED = 128  # documents of a validation, of those that are looked at
+NONE = "none"  # is written where there is no absent keyphrase, as published
 
 
-class TaggedMaterial:
+class TaggerMaterial:
     """Documents as pieces with tags; a target is what is written of absent keyphrases, of a tagger nothing."""
 
     files = frozenset((ENCODER, TOKENIZER, WEIGHTS))
@@ -76,19 +66,17 @@ class TaggedMaterial:
         """The tokenizer and the shape of the encoder."""
         shape, learning = checkpoint.parted(task.model, task.options)
         found = new_pieces(shape, documents)
-        if learning.longest + self.room(learning) > found.shape.longest:
-            raise InputError(
-                f"the encoder takes {found.shape.longest} pieces: longest is {found.shape.longest - self.room(learning)}"
-                f" or less, not {learning.longest}"
-            )
+        most = found.shape.longest - self.room(learning)
+        if learning.longest > most:
+            raise InputError(f"the encoder takes {found.shape.longest} pieces: longest is {most} or less")
         if shape.frozen > found.shape.layers:
             raise InputError(f"the encoder has {found.shape.layers} layers, so that {shape.frozen} cannot be frozen")
-        _fits(task.model, task.options, found)
+        check_memory(task.model, task.options, found, NUMBERS)
         found.write(folder)
         return found
 
     def room(self, learning: Any) -> int:
-        """Pieces that a document leaves free."""
+        """Pieces that are left free behind a document."""
         return 0
 
     def targets(self, pieces: Pieces, absent: Sequence[str], learning: Any) -> list[int]:
@@ -112,7 +100,7 @@ class TaggedMaterial:
         references = References(matching)
         made = empty = shared = there = missing = cut = 0
         with writing_examples(path) as add:
-            for place, document in enumerate(documents):
+            for place, document in enumerate(islice(documents, VALIDATED) if valid else documents):
                 if progress is not None and not place % 100:
                     progress(100)
                 shared += bool(others) and content_of(document) in others
@@ -128,7 +116,16 @@ class TaggedMaterial:
                 target = self.targets(words, references.surfaces(document, absent), learning)
                 add(place, words.around(ids[:size]), [NO_TAG, *(tags + 1).tolist(), NO_TAG], [target])
                 made, there, missing = made + 1, there + len(forms) - len(absent), missing + len(absent)
+        if not made:
+            which = "validation document" if valid else "document"
+            raise InputError(f"{task.model} learns from references, and no {which} has any with a text")
+        self.check_present(task.model, there)
         return Counts(made, empty, 0, there, missing, shared, cut)
+
+    def check_present(self, model: str, present: int) -> None:
+        """Raises InputError where no reference stands in its document."""
+        if not present:
+            raise InputError(f"{model} learns from references that stand in their documents, and none does")
 
     def read_words(self, folder: Path) -> Pieces:
         """The tokenizer and the shape of a training."""
@@ -159,7 +156,7 @@ class TaggedMaterial:
 
     def save(self, folder: Path, model: Generator) -> None:
         """Writes the weights."""
-        checkpoint.write_tensors(folder / WEIGHTS, model.state_dict())
+        checkpoint.write_tensors(folder / WEIGHTS, model.tensors())
 
     def load(self, folder: Path, card: Card) -> Loaded:
         """The trained model in a directory."""
@@ -170,10 +167,40 @@ class TaggedMaterial:
 
     def writer(self, loaded: Loaded, n: int, guide: Guide | None) -> Predict:
         """What predicts while the model is trained."""
+        from karat.models.generators.unikp.reading import Reader
+
         return Reader(loaded, n).predict
 
 
-TAGGED = TaggedMaterial()
+class UniKPMaterial(TaggerMaterial):
+    """Pieces with tags, and what is written of absent keyphrases."""
+
+    def room(self, learning: UniKPLearning) -> int:
+        """The pieces of absent keyphrases come behind the document."""
+        return learning.written
+
+    def check_present(self, model: str, present: int) -> None:
+        """Absent references alone are enough to learn from."""
+
+    def targets(self, pieces: Pieces, absent: Sequence[str], learning: UniKPLearning) -> list[int]:
+        """`piece piece <sep> piece <eos>`, as many keyphrases as there is room for; where there are none, `none`."""
+        found: list[int] = []
+        for phrase in absent or [NONE]:
+            numbers = [each for each in pieces.numbers(phrase) if each != pieces.mark]
+            more = [SEP, *numbers] if found else numbers
+            if numbers and len(found) + len(more) < learning.written:
+                found += more
+        return [*found, EOS]
+
+    def writer(self, loaded: Loaded, n: int, guide: Guide | None) -> Predict:
+        """What predicts greedily while the model is trained."""
+        from karat.models.generators.decoding import Decoding
+        from karat.models.generators.unikp.reading import BothReader
+
+        return BothReader(loaded, n, Decoding()).predict
+
+
+TAGGER, UNIKP = TaggerMaterial(), UniKPMaterial()
 
 
 def _network(name: str, options: Any, words: Pieces) -> Callable[[], Tagger]:
@@ -185,88 +212,15 @@ def _network(name: str, options: Any, words: Pieces) -> Callable[[], Tagger]:
 
 def build(name: str, options: Any, words: Pieces) -> Tagger:
     """The network of a model with new weights."""
+    check_memory(name, options, words, 1)
     made = _network(name, options, words)()
     made.know(words)  # type: ignore[arg-type]
     return made
 
 
-def _fits(name: str, options: Any, words: Pieces) -> None:
-    """Raises InputError unless the numbers of a training fit into memory."""
-    with torch.device("meta"):
+def check_memory(name: str, options: Any, words: Pieces, numbers: int) -> None:
+    """Raises InputError unless so many numbers for each weight fit into memory."""
+    with torch.device("meta"):  # where a tensor has a shape and no content
         weights = sum(each.numel() for each in _network(name, options, words)().parameters())
-    if 4 * weights * NUMBERS > memory_here():
+    if 4 * weights * numbers > memory_here():
         raise InputError(f"{name}: {weights:,} weights do not fit into the memory of this machine; make it smaller")
-
-
-# ---------------------------------------------------------------------------------------------- predicting
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A document as it is read."""
-
-    document: Document
-    words: Words
-    ids: list[int]  # pieces
-    of: Ints  # the word of each
-
-
-class Reader:
-    """Predicts phrases of documents with a trained tagger."""
-
-    def __init__(self, loaded: Loaded, n: int, longest: int = 6, least: float = 0.0) -> None:
-        self.loaded, self.n, self.longest, self.least = loaded, n, longest, least
-        if longest < 1 or not 0 <= least <= 1:
-            raise InputError("longest is 1 word or more, and least a probability from 0 to 1")
-        self.matching = matching_of(loaded.card.language)
-        self.size = min(loaded.words.shape.longest - AROUND, WINDOW)
-
-    def predict(self, documents: Sequence[Document]) -> list[Prediction]:
-        """A prediction for each document, in order."""
-        texts = self.texts(documents)
-        how = {"longest": self.longest, "least": self.least}
-        return [
-            prediction_of(each.document, each.words, shares, self.n, **how)  # type: ignore[arg-type]
-            for each, shares in zip(texts, self.shares(texts), strict=True)
-        ]
-
-    def texts(self, documents: Sequence[Document]) -> list[Text]:
-        """The documents as they are read."""
-        pieces: Pieces = self.loaded.words
-        found = [(document, words_of(document, self.matching)) for document in documents]
-        return [Text(document, words, *pieces.of(document, words)) for document, words in found]
-
-    def shares(self, texts: Sequence[Text]) -> list[Floats]:
-        """The probabilities of the tags of each word [w, 4]: those of its first piece."""
-        parts = [(at, begin, end) for at, each in enumerate(texts) for begin, end in windows(len(each.ids), self.size)]
-        read: list[Floats] = [np.zeros(0)] * len(parts)
-        for some in by_length([end - begin for _, begin, end in parts], ROWS):
-            for row, shares in zip(some, self._read([parts[row] for row in some], texts), strict=True):
-                read[row] = shares
-        found = []
-        for at, text in enumerate(texts):
-            own = [(row, (begin, end)) for row, (which, begin, end) in enumerate(parts) if which == at]
-            found.append(_of_words(text, [read[row] for row, _ in own], [span for _, span in own]))
-        return found
-
-    def _read(self, parts: Sequence[tuple[int, int, int]], texts: Sequence[Text]) -> Iterator[Floats]:
-        """The probabilities of the tags of the pieces of each part [n, 4]."""
-        pieces, model = self.loaded.words, self.loaded.model
-        sources = [np.array(pieces.around(texts[at].ids[begin:end]), np.int32) for at, begin, end in parts]
-        none = [np.zeros(1, np.int32)] * len(sources)
-        batch = Tagged.of(beside(sources, sources, none, pieces.written), next(model.parameters()).device)
-        assert isinstance(model, Tagger)
-        for (_, begin, end), shares in zip(parts, model.tag_shares(batch.source).cpu().double().numpy(), strict=True):
-            yield shares[1 : 1 + end - begin]
-
-
-def _of_words(text: Text, read: Sequence[Floats], spans: Sequence[tuple[int, int]]) -> Floats:
-    """The probabilities of the tags of words [w, 4], from those of pieces in each part; O where a word has none."""
-    found = np.zeros((len(text.words.stems), len(TAGS)))
-    found[:, O] = 1
-    owner = owners(len(text.ids), spans)
-    first = first_pieces(text.of)
-    for at, ((begin, end), shares) in enumerate(zip(spans, read, strict=True)):
-        own = np.flatnonzero(first[begin:end] & (owner[begin:end] == at))
-        found[text.of[begin + own]] = shares[own]
-    return found

@@ -93,8 +93,12 @@ def read_shape(directory: str, begin: int, end: int) -> EncoderShape:
     if config.get("position_embedding_type", "absolute") not in (None, "absolute"):
         raise InputError(f"{directory}: its positions are {config['position_embedding_type']}, not absolute")
     names = {
-        **{"size": "hidden_size", "layers": "num_hidden_layers", "heads": "num_attention_heads"},
-        **{"inner": "intermediate_size", "pieces": "vocab_size", "positions": "max_position_embeddings"},
+        "size": "hidden_size",
+        "layers": "num_hidden_layers",
+        "heads": "num_attention_heads",
+        "inner": "intermediate_size",
+        "pieces": "vocab_size",
+        "positions": "max_position_embeddings",
     }
     missing = next((name for name in names.values() if type(config.get(name)) is not int), None)
     if missing is not None:

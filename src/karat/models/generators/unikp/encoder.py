@@ -7,14 +7,16 @@ tokens of the source see all of the source, and those of the target the source a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from karat.models.generators.dropout import Dropout
-from karat.models.generators.pretrained import EncoderShape
+from karat.models.generators.unikp.pretrained import EncoderShape
 
-ACTIVATIONS = {
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": functional.gelu,
     "gelu_new": lambda states: functional.gelu(states, approximate="tanh"),
     "relu": functional.relu,
@@ -51,7 +53,7 @@ class Layer(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, states: Tensor, mask: Tensor, past: Pair | None = None) -> tuple[Tensor, Pair]:
-        """(states after the layer [b, n, d], keys and values of all so far); `mask` says who sees whom, [b, 1, n, k]."""
+        """(states after the layer [b, n, d], keys and values so far); `mask` says who sees whom, [b, 1, n, k]."""
         parted = self.asking(states).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # [3, b, a, n, e]
         query, keys, values = parted.unbind()
         if past is not None:
@@ -63,7 +65,7 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Embeddings of pieces, places and types, and layers; the lowest `frozen` layers and the embeddings do not learn."""
+    """Embeddings of pieces, places and types, and layers; embeddings and the lowest layers can be `frozen`."""
 
     def __init__(self, shape: EncoderShape, dropout: float, frozen: int = 0) -> None:
         super().__init__()

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from karat.models.generators.base import Generator
-from karat.models.generators.encoder import Encoder, begin
-from karat.models.generators.encoder_settings import TaggerLearning, TaggerShape
 from karat.models.generators.examples import Arrays
-from karat.models.generators.pretrained import EncoderShape
-from karat.models.generators.tagging import TAGS
+from karat.models.generators.unikp.encoder import Encoder, begin
+from karat.models.generators.unikp.pretrained import EncoderShape
+from karat.models.generators.unikp.settings import TaggerLearning, TaggerShape
+from karat.models.generators.unikp.tags import TAGS
 from karat.models.generators.words import PAD
 
 NO_TAG = 0  # of a piece that is none of the text; tags are counted from 1 on in a batch
