@@ -14,10 +14,10 @@ LAYERS = [
         *("options", "protocol", "corpus", "engines", "vocabulary", "tabular", "citations"),
     ],
     ["formats", "text"],
-    ["matching", "spark", "embed", "similarity", "stats"],
+    ["matching", "embed", "similarity", "stats"],
     ["metrics", "results", "llm"],
     ["models", "pairs"],
-    ["analyses"],
+    ["analyses", "spark"],
     ["output", "annotation"],
     ["cli", "__main__"],
 ]

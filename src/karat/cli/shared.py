@@ -15,6 +15,7 @@ import click
 import karat
 from karat.cli import completion
 from karat.cli.flags import Verb, jobs_for, verb
+from karat.engines import is_address
 from karat.errors import InputError
 from karat.inert import escaped, one_line
 
@@ -313,7 +314,7 @@ def check_output(format_: str | None, output: str | None, saves: bool = True) ->
 
 def check_file(path: str | None, parameter: str = "output") -> None:
     """Says at once, before any work, when a file could not be written, and holds it for this command: see `claim`."""
-    if path is None:
+    if path is None or is_address(path):
         return
     if Path(path).is_dir():
         raise InputError(f"{path}: is a directory, not a file")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from math import inf
@@ -16,8 +16,9 @@ from typing import Any
 import msgspec
 
 from karat.corpus import Batch, Corpus, Document, Prediction, Run, text_of_id
+from karat.engines import engine, received
 from karat.errors import InputError, counted
-from karat.formats import catalogue
+from karat.formats import FORMATS, catalogue
 from karat.formats.base import brief, quoted
 from karat.formats.containers import whole_json
 from karat.formats.files import check_compression, first_line
@@ -40,7 +41,7 @@ from karat.models.extractors.frequencies import (
     read_frequencies,
 )
 from karat.models.find import DEFAULT, ENDPOINT, ContractError, ModelSpec, PlugIn, parse_model, reason
-from karat.models.fingerprint import fingerprint
+from karat.models.fingerprint import files_of, fingerprint, module_of
 from karat.models.prompt import Asking, as_text, ask
 from karat.models.prompt import forecast as count_requests
 from karat.options import (
@@ -61,6 +62,7 @@ from karat.vocabulary import Vocabulary, VocabularyLike
 
 CHUNK = 32  # documents that are read at a time where no model says how many it wants
 SAMPLED = 200  # characters of a document by which its language is detected
+PARQUET = ".parquet"
 MOST_SAMPLES = 2000  # documents whose language is looked at
 
 _encode = msgspec.json.Encoder().encode
@@ -299,6 +301,8 @@ def predicted(
         return replace(found, notes=(*said, *found.notes))
     common, notes = _common_options(corpus, model, options, bool(said))
     notes = [*said, *notes]
+    if output is not None and output.endswith(PARQUET) and (there := _written(corpus, model, common, options, output)):
+        return replace(there, notes=(*notes, *there.notes))
     if output is None:
         return _gathered(corpus, model, common, options, notes)
     check_compression(output)
@@ -306,7 +310,7 @@ def predicted(
         found = _gathered(corpus, model, common, options, notes, work, shown)
         if found.failure is None:
             if finish is None:
-                work.finish()
+                work.finish(_save_parquet if output.endswith(PARQUET) else None)
             else:
                 write_beside(output, finish(found))
                 work.discard()
@@ -384,27 +388,27 @@ def _frequencies(corpus: Corpus, model: Model, options: PredictOptions) -> tuple
     if isinstance(given, Frequencies) or (given is None and "frequencies" not in model.needs):
         return given, []
     if isinstance(given, Corpus):
-        return frequencies_of(given, language=language_in(options)), []
+        return frequencies_of(given, language=language_in(options), jobs=options.work.jobs), []
     if given is not None:
-        return _frequencies_at(str(given), language_in(options)), []
+        return _frequencies_at(str(given), language_in(options), options.work.jobs), []
     if len(list(islice(_ids(corpus), 2))) < 2:
         raise InputError(
             f"{model.name} needs to know in how many documents a phrase occurs, which one document does not tell: "
             "name other documents with --df CORPUS, or a file that karat corpus df made"
         )
-    found = frequencies_of(corpus, language=language_in(options))
+    found = frequencies_of(corpus, language=language_in(options), jobs=options.work.jobs)
     return found, [
         f"document frequencies are those of the {counted(found.documents, 'document')} at hand; --df names others"
     ]
 
 
-def _frequencies_at(path: str, language: str) -> Frequencies:
+def _frequencies_at(path: str, language: str, jobs: int) -> Frequencies:
     """The frequencies in a file, also where they stand under `df` in it; else those of the documents there."""
     if os.path.isdir(path):
-        return frequencies_of(documents_at(path), language=language)
+        return frequencies_of(documents_at(path), language=language, jobs=jobs)
     found = _json_object(path) if os.path.isfile(path) else {}
     if not isinstance(found.get("df"), dict):
-        return read_frequencies(path) if DOCUMENTS in found else frequencies_at(path, language=language)
+        return read_frequencies(path) if DOCUMENTS in found else frequencies_at(path, language=language, jobs=jobs)
     counts = dict(found["df"])
     totals = counts.pop(DOCUMENTS, None), found.get(DOCUMENTS), found.get("documents")
     documents = next((number for number in totals if number is not None), None)
@@ -446,28 +450,52 @@ class _Done:
 
 
 class _Predictor:
-    """Predicts for chunks; the model is made where it is first needed, once in each process."""
+    """Predicts for chunks; the model is made where it is first needed, once in each process.
 
-    def __init__(self, spec: ModelSpec, common: CommonOptions) -> None:
+    `files` are those that options of the model name, by option: another process may find them elsewhere.
+    """
+
+    def __init__(self, spec: ModelSpec, common: CommonOptions, files: Mapping[str, str] | None = None) -> None:
         self.spec, self.common = spec, common
+        self.files = files_of(spec) if files is None else files
         self._model: Model | None = None
         self._predict: Predict | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Predictor, (self.spec, self.common)
+        return _Predictor, (self.spec, self.common, self.files)
+
+    def needed(self) -> list[str]:
+        """The files and folders that a worker elsewhere needs."""
+        module = module_of(self.spec)
+        return [*self.files.values(), *([] if module is None else [module])]
+
+    @property
+    def window(self) -> int:
+        """How many documents the model wants at a time."""
+        return self._made().window
+
+    def _made(self) -> Model:
+        """The model, made."""
+        if self._model is None:
+            self._model = self._find()
+            self._predict = self._model.made(self.common)
+        return self._model
+
+    def _find(self) -> Model:
+        options = self.spec.options
+        elsewhere = {name: str(options[name]).replace(path, received(path)) for name, path in self.files.items()}
+        return replace(self.spec, options={**options, **elsewhere}).find()
 
     def __call__(self, batch: Batch[Document]) -> _Done:
         """What the model predicts for the documents of a batch."""
-        if self._model is None or self._predict is None:
-            self._model = self.spec.find()
-            self._predict = self._model.made(self.common)
-        documents = batch.records()
+        model, documents = self._made(), batch.records()
+        assert self._predict is not None
         if self.spec.foreign:
             predictions, failure = _carefully(self._predict, documents, batch.places, self.spec.name)
         else:
             predictions, failure = list(self._predict(documents)), None
         done = _entries(batch, documents, predictions)
-        return replace(done, failure=failure, of_model=self._model.notes(self.common, documents))
+        return replace(done, failure=failure, of_model=model.notes(self.common, documents))
 
 
 def _carefully(
@@ -520,6 +548,60 @@ def _pieces(corpus: Corpus, skip: int, window: int = CHUNK) -> Iterator[Batch[Do
         at += len(batch)
 
 
+# ---------------------------------------------------------------------------------------------- engines
+
+
+class _Writer:
+    """Predicts for documents on a worker that writes the predictions itself; gives what else there is to say."""
+
+    def __init__(self, predictor: _Predictor, options: PredictOptions) -> None:
+        self.predictor, self.options = predictor, replace(options, work=WorkOptions(), frequencies=None)
+
+    def __call__(self, batch: Batch[Document]) -> tuple[list[Prediction], _Done]:
+        """(the predictions, what else is to be said). Raises InputError if the model fails."""
+        total = _Done([])
+        window = self.predictor.window
+        for start in range(0, len(batch), window):
+            done = self.predictor(batch.pick(range(start, min(start + window, len(batch)))))
+            if done.failure is not None:
+                raise InputError(done.failure)
+            _add(total, replace(done, entries=_mapped(done.entries, self.options)), shown=True)
+        return [entry.prediction for entry in total.entries], replace(total, entries=[], samples=total.samples[:100])
+
+
+def worker(
+    corpus: Corpus, model: ModelSpec, options: PredictOptions
+) -> tuple[Callable[[Batch[Document]], tuple[list[Prediction], Any]], list[str]]:
+    """(what predicts for documents of a corpus on any worker, the files and folders that it needs there)."""
+    language = document_language(corpus, options.language or ("english" if model.foreign else None))[0]
+    options = _with_vocabulary(replace(options, language=language))
+    predictor = _Predictor(model, _common_options(corpus, model, options)[0])
+    return _Writer(predictor, options), predictor.needed()
+
+
+def _written(
+    corpus: Corpus, model: ModelSpec, common: CommonOptions, options: PredictOptions, output: str
+) -> Predicted | None:
+    """What the workers of the engine in force predict and write as Parquet; None where that is done here."""
+    elsewhere = engine()
+    documents = None if elsewhere is None else elsewhere.fingerprint(corpus)
+    if elsewhere is None or documents is None:
+        return None
+    predictor = _Predictor(model, common)
+    whose = fingerprint(model, common, corpus, _signature(options), documents)
+    blocks = elsewhere.written(_Writer(predictor, options), corpus, output, whose, predictor.needed())
+    total, count, kept = _Done([]), 0, 0
+    for written, remarks in blocks or ():
+        count += written
+        kept += 0 if remarks else written
+        for done in remarks:
+            _add(total, done, shown=False)
+        _advance(options, written)
+    earlier = [f"went on after {counted(kept, 'document')} that were there already"] if kept else []
+    notes = [*corpus.notes, *earlier, *_notes(total, 0, None if model.foreign else common.language)]
+    return Predicted(corpus.name, model.name, count, (), tuple(notes))
+
+
 # ---------------------------------------------------------------------------------------------- gathering
 
 
@@ -544,7 +626,9 @@ def _gathered(
         notes = [*notes, f"{work.part} was of another model, other options or other documents: begun anew"]
     found = model.find()
     pieces = _pieces(corpus, len(kept), found.window)
-    for done in ordered_map(_Predictor(model, common), pieces, 1 if found.threads else options.work.jobs):
+    predictor = _Predictor(model, common)
+    jobs = 1 if found.threads else options.work.jobs
+    for done in ordered_map(predictor, pieces, jobs, predictor.needed() if engine() is not None else ()):
         done = replace(done, entries=_mapped(done.entries, options))
         if work is not None:
             work.add(_encode(entry.prediction) for entry in done.entries)
@@ -682,7 +766,13 @@ def _by_endpoint(
     return made
 
 
-def _save(output: str, entries: Sequence[Entry]) -> None:
-    from karat.formats import jsonl
+def _save_parquet(output: str, lines: Iterable[bytes]) -> None:
+    save = FORMATS["parquet"].save_run
+    assert save is not None
+    save(output, map(_decode, lines))
 
-    jsonl.save(output, (entry.prediction for entry in entries))
+
+def _save(output: str, entries: Sequence[Entry]) -> None:
+    save = FORMATS["parquet" if output.endswith(PARQUET) else "karat"].save_run
+    assert save is not None
+    save(output, (entry.prediction for entry in entries))
