@@ -15,7 +15,7 @@ LAYERS = [
     ],
     ["formats", "text"],
     ["matching", "spark", "embed", "similarity", "stats"],
-    ["metrics", "results", "llm"],
+    ["metrics", "results", "per_document", "llm"],
     ["models", "pairs"],
     ["analyses"],
     ["output", "annotation"],

@@ -24,6 +24,7 @@ from karat.libraries import library
 from karat.matching.columns import SUBSETS, Cutoff, Floats
 from karat.matching.inputs import hash_text
 from karat.metrics.base import METRICS, Request, Rows
+from karat.per_document import document_rows, save_documents
 from karat.protocol import MOST
 from karat.tabular import Column, Table, rows_of
 
@@ -260,6 +261,14 @@ class Results(Displayed):
         """Writes a `.karat` file."""
         write_beside(path, encode(self))
 
+    def document_rows(self) -> Iterator[dict[str, Any]]:
+        """One dict for each system, protocol and document: its id, and the value of each metric."""
+        return document_rows([self])
+
+    def save_documents(self, path: str | Path) -> list[str]:
+        """Writes these rows and returns what is left out; the name chooses JSON lines, CSV, TSV or Parquet."""
+        return save_documents([self], path)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Collection(Displayed):
@@ -292,6 +301,14 @@ class Collection(Displayed):
     def save(self, path: str | Path) -> None:
         """Writes a `.karat` file."""
         write_beside(path, msgspec.msgpack.encode(_Files(COLLECTED, [encode(part) for part in self.parts])))
+
+    def document_rows(self) -> Iterator[dict[str, Any]]:
+        """One dict for each system, protocol and document: its id, and the value of each metric."""
+        return document_rows(self.parts)
+
+    def save_documents(self, path: str | Path) -> list[str]:
+        """Writes these rows and returns what is left out; the name chooses JSON lines, CSV, TSV or Parquet."""
+        return save_documents(self.parts, path)
 
 
 def corpus_of(results: Results) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, groupby
 from math import nan
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from karat.analyses.score import ScoreOptions, pass_for
 from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, counted
+from karat.formats.containers import save
 from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset, lookup
 from karat.matching.fusing import Fused, K, as_aligned, checked_k, checked_votes, fuse
 from karat.matching.inputs import CorpusLike, ProtocolsLike, RunLike, as_list, as_protocols
@@ -39,6 +41,7 @@ from karat.options import (
     protocol_option,
     public,
 )
+from karat.per_document import rows_of_documents
 from karat.protocol import Protocol
 from karat.results import Displayed, Results, Score
 from karat.tabular import COUNT, FIXED2, Column, Kind, Table, rows_of
@@ -165,6 +168,19 @@ class Overlap(Displayed):
         row = each.as_dict(self.documents)
         names = ("protocol", "metric", "subset", "average", "value", "documents", "undefined")
         return {"corpus": self.corpus, "how": each.system, "systems": list(self.systems)} | {n: row[n] for n in names}
+
+    def document_rows(self) -> Iterator[dict[str, Any]]:
+        """One dict for each pair of systems, protocol, subset and document; shares are None where undefined."""
+        for pair in self.pairs:
+            common = {"corpus": self.corpus, "a": pair.a, "b": pair.b, "protocol": pair.protocol, "subset": pair.subset}
+            shares = pair.per_document()
+            columns = {name: shares[:, n] for n, name in enumerate(("common_correct", "common_wrong"))}
+            yield from rows_of_documents(common, self.results.ids, columns)
+
+    def save_documents(self, path: str | Path) -> None:
+        """Writes these rows; the file's name chooses between JSON lines, CSV, TSV and Parquet."""
+        kinds = dict.fromkeys(("corpus", "a", "b", "protocol", "subset", "id"), str)
+        save(str(path), self.document_rows(), kinds=kinds | dict.fromkeys(("common_correct", "common_wrong"), float))
 
     def review(self) -> list[dict[str, Any]]:
         """What `at_least` systems predict and no reference is, under the first protocol, for a person to judge."""
