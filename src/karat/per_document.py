@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karat.errors import InputError
-from karat.formats.containers import save
+from karat.formats.containers import Kinds, save
 from karat.matching.columns import Floats
 from karat.metrics.base import Request
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from karat.results import Results, Score
 
 AT_ONCE = 10_000  # documents whose values are made numbers of Python at a time
-COMMON = {"corpus": str, "system": str, "protocol": str, "id": str}
+COMMON: Kinds = dict.fromkeys(("corpus", "system", "protocol", "id"), str)
 
 
 def document_rows(results: Sequence[Results]) -> Iterator[dict[str, Any]]:
@@ -26,14 +26,14 @@ def document_rows(results: Sequence[Results]) -> Iterator[dict[str, Any]]:
 
     Metrics whose rows are not one a document are left out. All dicts have the same fields.
     """
-    names: dict[str, Floats | None] = dict.fromkeys(_names(results))
+    names = list(dict.fromkeys(_names(results)))
     for each in results:
         scores = [score for score in each.scores if _of_documents(score)]
         several = _several(each)
         for (corpus, system, protocol), group in groupby(scores, lambda s: (s.corpus, s.system, s.protocol)):
             common = {"corpus": corpus, "system": system, "protocol": protocol}
             columns = {_name(score.request, several): score.per_document() for score in group}
-            yield from rows_of_documents(common, each.ids, names | columns)
+            yield from rows_of_documents(common, each.ids, {name: columns.get(name) for name in names})
 
 
 def save_documents(results: Sequence[Results], path: str | Path) -> list[str]:
@@ -45,13 +45,13 @@ def save_documents(results: Sequence[Results], path: str | Path) -> list[str]:
     names = dict.fromkeys(_names(results), float)
     if not names:
         raise InputError(f"{path}: none of the metrics has a value for each document")
-    save(str(path), document_rows(results), kinds=COMMON | names)
+    save(str(path), document_rows(results), kinds={**COMMON, **names})
     others = dict.fromkeys(_name(s.request, False) for each in results for s in each.scores if not _of_documents(s))
     return [f"{path}: without {', '.join(others)}, which has no value for each document"] if others else []
 
 
 def rows_of_documents(
-    common: dict[str, Any], ids: Sequence[str], columns: dict[str, Floats | None]
+    common: dict[str, Any], ids: Sequence[str], columns: Mapping[str, Floats | None]
 ) -> Iterator[dict[str, Any]]:
     """One dict for each document: what is common to all, its id, and its number of each column, None without one."""
     for start in range(0, len(ids), AT_ONCE):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from karat.models.extractors.candidates import candidates_of
 from karat.models.extractors.choose import chosen
 from karat.text import tags
 
-Phrases = list[tuple[str | None, float]]
+Phrases = Sequence[tuple[str | None, float | None]]
 
 
 def given(document: Document, common: CommonOptions, candidates: str = "sequences") -> Phrases:

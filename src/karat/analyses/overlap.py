@@ -179,8 +179,9 @@ class Overlap(Displayed):
 
     def save_documents(self, path: str | Path) -> None:
         """Writes these rows; the file's name chooses between JSON lines, CSV, TSV and Parquet."""
-        kinds = dict.fromkeys(("corpus", "a", "b", "protocol", "subset", "id"), str)
-        save(str(path), self.document_rows(), kinds=kinds | dict.fromkeys(("common_correct", "common_wrong"), float))
+        texts = dict.fromkeys(("corpus", "a", "b", "protocol", "subset", "id"), str)
+        shares = dict.fromkeys(("common_correct", "common_wrong"), float)
+        save(str(path), self.document_rows(), kinds={**texts, **shares})
 
     def review(self) -> list[dict[str, Any]]:
         """What `at_least` systems predict and no reference is, under the first protocol, for a person to judge."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.matching.align import repeated
 from karat.matching.columns import (
@@ -91,7 +92,9 @@ def _classes(whole: Bools, seen: Ints, stems: Ints) -> Ints:
 class Counts:
     """What was counted of the phrases of one side in some documents."""
 
-    each: Ints  # [documents, 6]: all, present, P, R, M, U; of present and classes none where there is no text
+    each: NDArray[
+        np.int32
+    ]  # [documents, 6]: all, present, P, R, M, U; of present and classes none where there is no text
     has_text: Bools  # whether the document has a text to tell these by
     curve: Ints  # [CURVE] of present phrases, by the part that they are first met in
     places: Ints  # present in the title alone, in the text alone, in both
@@ -118,7 +121,7 @@ def count(phrases: Phrases, prepared: Prepared, position: str, keep_repeats: boo
     parts = parts_of(kept.offset, text_lengths(prepared, position)[kept.document], CURVE)
     stems, seen = kept.stems[with_text], kept.seen[with_text]
     return Counts(
-        np.stack([np.bincount(kept.document, minlength=len(prepared)), *each], axis=1),
+        np.stack([np.bincount(kept.document, minlength=len(prepared)), *each], axis=1).astype(np.int32),
         has_text,
         np.bincount(parts[parts >= 0], minlength=CURVE),
         _places(prepared, kept),
@@ -229,27 +232,35 @@ class Forms:
     words: Ints
 
 
-def all_forms(parts: Sequence[Counts]) -> Forms:
-    """The distinct phrases of all chunks."""
-    numbers = Numbers()
-    which = _joined([numbers.of(part.forms) for part in parts])
+class GrowingForms:
+    """The distinct phrases of one chunk after the other, what is counted of each added up."""
 
-    def tally(name: str) -> Ints:
-        weights = _joined([getattr(part, name) for part in parts])
-        return np.bincount(which, weights=weights, minlength=len(numbers)).astype(np.int64)
+    def __init__(self) -> None:
+        self._numbers = Numbers()
+        self._counts = np.zeros((0, 5), dtype=np.int64)  # df, occurrences, present_df, absent, words
 
-    words = np.zeros(len(numbers), dtype=np.int64)
-    words[which[::-1]] = _joined([part.form_words for part in parts])[::-1]
-    return Forms(list(numbers), tally("df"), tally("occurrences"), tally("present_df"), tally("absent"), words)
+    def add(self, part: Counts) -> Counts:
+        """Adds the phrases of a chunk; what comes back is the rest of it."""
+        before = len(self._numbers)
+        which = self._numbers.of(part.forms)
+        if len(self._numbers) > len(self._counts):
+            more = np.zeros((len(self._numbers) + len(self._numbers) // 4, 5), dtype=np.int64)
+            more[:before] = self._counts[:before]
+            self._counts = more
+        counts = np.stack([part.df, part.occurrences, part.present_df, part.absent], axis=1)
+        self._counts[which, :4] += counts  # each phrase is there once
+        fresh = which >= before
+        self._counts[which[fresh], 4] = part.form_words[fresh]
+        none = part.df[:0]
+        return replace(part, forms=[], df=none, occurrences=none, present_df=none, absent=none, form_words=none)
+
+    def whole(self) -> Forms:
+        """All phrases so far."""
+        return Forms(list(self._numbers), *self._counts[: len(self._numbers)].T)
 
 
-def _joined(columns: Sequence[Ints]) -> Ints:
-    return np.concatenate([np.zeros(0, dtype=np.int64), *columns])
-
-
-def portrait(parts: Sequence[Counts], counted: Bools) -> Portrait:
+def portrait(parts: Sequence[Counts], counted: Bools, forms: Forms) -> Portrait:
     """The portrait of one side, over the documents that are counted."""
-    forms = all_forms(parts)
     each = np.concatenate([part.each for part in parts])[counted]
     has_text = np.concatenate([part.has_text for part in parts])[counted]
     total, documents = int(each[:, 0].sum()), len(each)

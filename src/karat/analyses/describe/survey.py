@@ -64,14 +64,9 @@ def survey(
     found = Survey()
     _look_at_sample(found, corpus, reference_set)
     reading = Pass(corpus, [], reference_set=reference_set, vocabulary=vocabulary, jobs=jobs)
-    answers = reading.look(partial(_look_at_all, matching))
+    reading.look(partial(_look_at_all, matching), take=partial(_add, found))
     reading.run()
-    sets: dict[str, None] = {}
-    for part in answers.parts:
-        _add(found, part)
-        sets.update(dict.fromkeys(part.sets))
     found.forms.pop("", None)
-    found.sets = list(sets)
     return found
 
 
@@ -110,6 +105,7 @@ def _add(found: Survey, part: Survey) -> None:
     for mark, phrases in part.separators.items():
         found.separators.setdefault(mark, []).extend(phrases)
     found.forms.update(part.forms)
+    found.sets = list(dict.fromkeys([*found.sets, *part.sets]))
 
 
 def _first_variants(given: list[list[Reference]]) -> list[list[str]]:
