@@ -6,7 +6,8 @@ A line of the table is one verb on one made corpus in one way: on one process (`
 (`spark:local[2]`). Each runs as `python -m karat ...`, with the load of the machine before it, because other work makes
 wall seconds longer and CPU seconds somewhat. CPU seconds are those of all processes that the command starts. Memory
 is sampled ten times a second from /proc: the largest Python process, the largest Java process, and all processes
-together (proportionally where they share pages); the peak of the first one is exact where it is the command itself.
+together (pages that they share counted once); without Java the first is exact, as the system tells it.
+
 Linux only. This process imports the standard library alone, as `benchmarks.speed` does, and for the same reason.
 """
 
@@ -41,12 +42,13 @@ EVERY = 0.1  # seconds between two looks at the processes
 
 
 @dataclass(slots=True)
-class Peaks:
-    """The largest sizes that were seen so far, in bytes."""
+class Seen:
+    """What was seen of processes so far: their largest sizes, in bytes, and the CPU seconds of each."""
 
     python: int = 0  # of one process
     java: int = 0
     together: int = 0  # of all processes, pages that several share counted once
+    cpu: dict[int, float] = field(default_factory=dict)
 
     def note(self, pids: Sequence[int]) -> None:
         """Looks at the processes once."""
@@ -54,6 +56,7 @@ class Peaks:
         for pid in pids:
             resident, share, java = _sizes(pid)
             together += share
+            self.cpu[pid] = max(self.cpu.get(pid, 0.0), _seconds(pid))
             if java:
                 self.java = max(self.java, resident)
             else:
@@ -68,7 +71,7 @@ class Took:
     wall: float
     cpu: float
     load: float  # of the machine before it
-    peaks: Peaks = field(default_factory=Peaks)
+    seen: Seen = field(default_factory=Seen)
 
 
 # ---------------------------------------------------------------------------------------------- processes
@@ -98,20 +101,29 @@ def _sizes(pid: int) -> tuple[int, int, bool]:
     return sizes.get("Rss", 0), sizes.get("Pss", 0), java
 
 
-def _watch(pid: int, peaks: Peaks, ended: threading.Event) -> None:
+def _seconds(pid: int) -> float:
+    """The CPU seconds of a process, without those that it has started."""
+    try:
+        user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    except OSError:
+        return 0.0
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def _watch(pid: int, seen: Seen, ended: threading.Event) -> None:
     while not ended.wait(EVERY):
-        peaks.note(descendants(pid))
+        seen.note(descendants(pid))
 
 
 def run(arguments: Sequence[str], checkout: Path, scratch: str) -> Took:
     """What `python -m karat` with the arguments took; a command that fails ends everything, in words."""
     command = [sys.executable, "-m", "karat", *arguments]
     environment = os.environ | {"PYTHONPATH": str(checkout / "src"), "OMP_NUM_THREADS": "1"}
-    peaks, ended, load = Peaks(), threading.Event(), os.getloadavg()[0]
+    seen, ended, load = Seen(), threading.Event(), os.getloadavg()[0]
     with TemporaryFile("w+") as errors:
         start = perf_counter()
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, cwd=scratch, env=environment)
-        watcher = threading.Thread(target=_watch, args=(process.pid, peaks, ended))
+        watcher = threading.Thread(target=_watch, args=(process.pid, seen, ended))
         watcher.start()
         _, status, used = os.wait4(process.pid, 0)
         wall = perf_counter() - start
@@ -121,9 +133,10 @@ def run(arguments: Sequence[str], checkout: Path, scratch: str) -> Took:
         if process.returncode:
             errors.seek(0)
             raise SystemExit(f"scale: {' '.join(command[1:])} failed (exit {process.returncode})\n{errors.read()}")
-    if not peaks.java:
-        peaks.python = max(peaks.python, used.ru_maxrss * 1024)  # exact, where no other kind of process was waited for
-    return Took(wall, used.ru_utime + used.ru_stime, load, peaks)
+    if not seen.java:
+        seen.python = max(seen.python, used.ru_maxrss * 1024)  # exact, where no other kind of process was waited for
+    # Nobody waits for the processes of Java, whose seconds are then those that were seen last.
+    return Took(wall, max(used.ru_utime + used.ru_stime, sum(seen.cpu.values())), load, seen)
 
 
 # ---------------------------------------------------------------------------------------------- the table
@@ -147,7 +160,7 @@ def cells(documents: int, took: Took) -> Iterator[str]:
     yield f"{took.cpu:,.1f}"
     yield f"{documents / took.wall:,.0f}"
     yield f"{documents / took.cpu:,.0f}"
-    for size in (took.peaks.python, took.peaks.java, took.peaks.together):
+    for size in (took.seen.python, took.seen.java, took.seen.together):
         yield f"{size / 1e6:,.0f}" if size else "–"
     yield f"{took.load:.1f}"
 
@@ -185,7 +198,7 @@ def main(given: Sequence[str] | None = None) -> None:
                 print(f"scale: {', '.join(f'{n} {c}' for n, c in zip(HEAD, rows[-1], strict=True))}", file=sys.stderr)
     print(table(list(HEAD), rows))
     print(
-        f"\nMB: the largest process of each kind; together: all processes, shared pages once. Load: before the command."
+        "\nMB: the largest process of each kind; together: all processes, shared pages once. Load: before the command."
     )
     print(f"Python {platform.python_version()}, cores: {len(os.sched_getaffinity(0))}")
 
