@@ -19,7 +19,7 @@ from karat.errors import InputError, counted, unknown
 from karat.formats.base import brief
 from karat.formats.files import read_whole
 from karat.formats.load import Count, decoded_msgpack
-from karat.formats.output import write_beside
+from karat.formats.output import write_beside, writing_beside
 from karat.libraries import library
 from karat.matching.columns import SUBSETS, Cutoff, Floats
 from karat.matching.inputs import hash_text
@@ -259,7 +259,10 @@ class Results(Displayed):
 
     def save(self, path: str | Path) -> None:
         """Writes a `.karat` file."""
-        write_beside(path, encode(self))
+        beginning, content = _encoded(self)
+        with writing_beside(path) as file:
+            file.write(beginning)
+            file.write(content)
 
     def document_rows(self) -> Iterator[dict[str, Any]]:
         """One dict for each system, protocol and document: its id, and the value of each metric."""
@@ -400,7 +403,7 @@ def _left_out(scores: Sequence[Score]) -> list[str]:
 
 class _Array(msgspec.Struct):
     shape: list[Count]
-    data: bytes
+    data: bytes  # or what is encoded alike
 
 
 class _Score(msgspec.Struct):
@@ -449,6 +452,11 @@ class _Version(msgspec.Struct):
 
 def encode(results: Results) -> bytes:
     """The bytes of a `.karat` file: the same for the same results."""
+    return b"".join(_encoded(results))
+
+
+def _encoded(results: Results) -> tuple[bytes, bytes]:
+    """(the beginning of a `.karat` file, its content, which ends it): together they would be there twice."""
     content = msgspec.msgpack.encode(
         _File(
             FORMAT_VERSION,
@@ -460,7 +468,19 @@ def encode(results: Results) -> bytes:
             [_pack(score) for score in results.scores],
         )
     )
-    return msgspec.msgpack.encode(_Envelope(FORMAT_VERSION, _checksum(content), content))
+    empty = msgspec.msgpack.encode(_Envelope(FORMAT_VERSION, _checksum(content), b""))
+    return empty.removesuffix(b"\xc4\x00") + _head_of_bytes(len(content)), content
+
+
+def _head_of_bytes(size: int) -> bytes:
+    """What MessagePack writes before so many bytes.
+
+    >>> all(_head_of_bytes(n) + bytes(n) == msgspec.msgpack.encode(bytes(n)) for n in (0, 255, 256, 1 << 16))
+    True
+    """
+    if size < 1 << 8:
+        return b"\xc4" + size.to_bytes(1, "big")
+    return b"\xc5" + size.to_bytes(2, "big") if size < 1 << 16 else b"\xc6" + size.to_bytes(4, "big")
 
 
 def _checksum(content: bytes) -> bytes:
@@ -487,7 +507,7 @@ def _pack(score: Score) -> _Score:
 
 
 def _array(values: Any, kind: str) -> _Array:
-    return _Array(list(values.shape), values.astype(kind).tobytes())
+    return _Array(list(values.shape), np.ascontiguousarray(values, kind).reshape(-1).view(np.uint8).data)
 
 
 def load(path: str | Path) -> Results:

@@ -28,10 +28,10 @@ class GrowingRows:
     def add(self, part: Rows, start: int) -> None:
         """Adds the rows of the documents from the `start`-th on."""
         self._width = part.values.shape[1]
-        self._values.frombytes(np.ascontiguousarray(part.values, dtype=np.float64).data.cast("B"))
+        self._values.frombytes(part.values.astype(np.float64, copy=False).tobytes())
         if part.units is not None:
             self._shape = part.units.shape[1:]
-            self._units.frombytes(np.ascontiguousarray(part.units + start, dtype=np.int64).data.cast("B"))
+            self._units.frombytes((part.units + start).astype(np.int64, copy=False).tobytes())
 
     def whole(self) -> Rows:
         """All rows; nothing can be added from then on."""
