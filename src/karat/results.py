@@ -403,7 +403,7 @@ def _left_out(scores: Sequence[Score]) -> list[str]:
 
 class _Array(msgspec.Struct):
     shape: list[Count]
-    data: bytes  # or what is encoded alike
+    data: bytes
 
 
 class _Score(msgspec.Struct):
@@ -507,7 +507,8 @@ def _pack(score: Score) -> _Score:
 
 
 def _array(values: Any, kind: str) -> _Array:
-    return _Array(list(values.shape), np.ascontiguousarray(values, kind).reshape(-1).view(np.uint8).data)
+    data = np.ascontiguousarray(values, kind).reshape(-1).view(np.uint8).data  # no copy; it is written as bytes are
+    return _Array(list(values.shape), data)  # type: ignore[arg-type]
 
 
 def load(path: str | Path) -> Results:

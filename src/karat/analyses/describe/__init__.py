@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import compress
 
 import numpy as np
 
@@ -171,7 +170,7 @@ class _Part:
     there: Bools  # [runs, documents]: whether a document counts for a run
     words: Ints  # of each document
     prints: Prints
-    met: Ints  # of the vocabulary: what stands in a text
+    met: Ints  # of the vocabulary, what stands in a text
 
 
 def _look(plan: _Plan, view: View) -> _Part:
@@ -232,6 +231,9 @@ def _scored(plan: _Plan, view: View, prepared: Prepared, given: Phrases) -> tupl
 # ---------------------------------------------------------------------------------------------- all chunks
 
 
+NONE_MET = np.zeros(0, dtype=np.int64)
+
+
 class _Whole:
     """All chunks so far: what is counted of distinct phrases, and of the rest the parts."""
 
@@ -246,7 +248,7 @@ class _Whole:
         self.met[part.met] = True
         sets = [forms.add(each) for forms, each in zip(self.sets, part.sets, strict=True)]
         runs = [forms.add(each) for forms, each in zip(self.runs, part.runs, strict=True)]
-        self.parts.append(replace(part, sets=sets, runs=runs, met=part.met[:0]))
+        self.parts.append(replace(part, sets=sets, runs=runs, met=NONE_MET))
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +287,7 @@ class _Read:
         side = replace(side, absent_present=int(found.forms.absent[found.forms.present_df > 0].sum()) / absent)
         if not first:  # the vocabulary that was looked for is that of the first set
             return side
-        met = set(compress(self.surveyed.forms, self.whole.met))
-        where = np.fromiter((form in met for form in found.forms.names), dtype=bool, count=len(found.forms.names))
+        where = np.isin(found.forms.numbers, self.plan.vocabulary.numbers[self.whole.met])
         return replace(side, absent_in_texts=int(found.forms.absent[where].sum()) / absent)
 
     def _system(self, name: str, number: int, found: Portrait) -> Side:
@@ -302,7 +303,7 @@ class _Read:
         """The share of phrases that are references of the training corpus."""
         if self.training is None or not found.total:
             return None
-        known = self.training.known(found.forms.names)
+        known = self.training.known(found.forms.numbers)
         return int(found.forms.occurrences[known].sum()) / int(found.forms.occurrences.sum())
 
     def texts(self) -> Texts:

@@ -154,7 +154,6 @@ class Vocabulary:
     """Some distinct phrases, made to be looked for in texts."""
 
     numbers: Numbers64  # rising
-    which: Ints  # the phrase of each number
     words: Ints  # the length of each phrase
     heads: Numbers64  # of a phrase with more than FULL words, the number of the first FULL; else its own
     _tables: dict[int, _Table] = field(default_factory=dict)  # by length, made where they are first needed
@@ -166,18 +165,36 @@ class Vocabulary:
         numbers = numbers_of(phrases)
         heads, long = numbers.copy(), np.flatnonzero(words > FULL)
         heads[long] = numbers_of([" ".join(phrases[i].split(" ")[:FULL]) for i in long.tolist()])
-        order = np.argsort(numbers, kind="stable")
-        return cls(numbers[order], order, words[order], heads[order])
+        return cls._of(numbers, words, heads)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Vocabulary]) -> Vocabulary:
+        """The vocabulary of all phrases of several.
+
+        >>> parts = [Vocabulary.of(["deep nets", "bees"]), Vocabulary.of(["bees", "ants"])]
+        >>> len(Vocabulary.joined(parts)), len(Vocabulary.joined([]))
+        (3, 0)
+        """
+        numbers = np.concatenate([np.zeros(0, dtype=np.uint64), *(part.numbers for part in parts)])
+        words = np.concatenate([np.zeros(0, dtype=np.int64), *(part.words for part in parts)])
+        return cls._of(numbers, words, np.concatenate([numbers[:0], *(part.heads for part in parts)]))
+
+    @classmethod
+    def _of(cls, numbers: Numbers64, words: Ints, heads: Numbers64) -> Vocabulary:
+        rising, first = np.unique(numbers, return_index=True)
+        return cls(rising, words[first], heads[first])
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def met_in(self, slices: Iterable[Grams]) -> Ints:
-        """The phrases that stand in any of the texts, rising.
+        """The phrases that stand in any of the texts, by the places of their numbers.
 
         >>> words = Vocabulary.of(["neural nets", "nets of deep neural things", "deep nets", "nets of deep neural"])
-        >>> words.met_in([Grams.of([" deep neural nets ", " nets of deep neural things "])]).tolist()
-        [0, 1, 3]
+        >>> met = words.met_in([Grams.of([" deep neural nets ", " nets of deep neural things "])])
+        >>> set(words.numbers[met].tolist()) == set(numbers_of(["neural nets", "nets of deep neural things",
+        ...     "nets of deep neural"]).tolist())
+        True
         """
         if not self._tables:
             self._tables.update({words: self._table(words) for words in np.unique(self.words).tolist()})
@@ -186,18 +203,18 @@ class Vocabulary:
 
     def _table(self, words: int) -> _Table:
         """The phrases of so many words."""
-        own = self.words == words
-        bits = min(max(TABLE_BITS, int(own.sum()).bit_length() + SPARSE_BITS), MOST_BITS)
+        own = np.flatnonzero(self.words == words)
+        bits = min(max(TABLE_BITS, len(own).bit_length() + SPARSE_BITS), MOST_BITS)
         marked = np.zeros(1 << bits, dtype=bool)
         marked[_high(self.heads[own], bits)] = True
-        return _Table(self.which[own], self.numbers[own], marked, bits)
+        return _Table(own, self.numbers[own], marked, bits)
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
     """Phrases of one length, to be looked up by their numbers."""
 
-    phrases: Ints
+    phrases: Ints  # by their places in the vocabulary
     numbers: Numbers64  # of each, rising
     marked: Bools  # by the high bits of what phrases begin with, whether one does
     bits: int
