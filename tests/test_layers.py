@@ -15,7 +15,7 @@ LAYERS = [
     ],
     ["formats", "text"],
     ["matching", "embed", "similarity", "stats"],
-    ["metrics", "results", "llm"],
+    ["metrics", "results", "per_document", "llm"],
     ["models", "pairs"],
     ["analyses", "spark"],
     ["output", "annotation"],

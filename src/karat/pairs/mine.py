@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -291,12 +292,15 @@ def _sets(
 ) -> tuple[tuple[str, ...], Sets]:
     """The ids, and the set of each document's items, which are numbered as they are met; the empty string is none."""
     reading = Pass(corpus, [], reference_set=options.references, jobs=options.work.jobs, progress=progress)
-    answers = reading.look(look)
+    numbers, found, counts = Numbers(), [np.zeros(0, dtype=np.int64)], array("q")
+
+    def number(part: Items) -> None:
+        found.append(numbers.of(part.distinct)[part.item])
+        counts.extend(part.counts)
+
+    reading.look(look, take=number)  # the items of a chunk are many strings, of which most are known already
     reading.run()
-    numbers = Numbers()
-    found = [numbers.of(part.distinct)[part.item] for part in answers.parts]
-    item = np.concatenate([*found, np.zeros(0, dtype=np.int64)])
-    counts = [count for part in answers.parts for count in part.counts]
+    item = np.concatenate(found)
     owner = np.repeat(np.arange(len(counts)), np.array(counts, dtype=np.int64))
     real = item != numbers.get("", -1)
     return tuple(reading.ids), Sets.of(owner[real], item[real], len(counts))
