@@ -366,6 +366,30 @@ ONE2SET = Picture(
     "references go to the slots that are most likely to write them; a slot without one learns <null>",
 )
 
+UNIKP = Picture(
+    "unikp: one encoder tags present keyphrases and writes absent ones, with relation layers between the two",
+    {
+        "source": Box(0, 0, "pieces of the\nsource", "data"),
+        "target": Box(0, 1, "pieces that are\nwritten so far", "data"),
+        "encoder": Box(1, 0, "encoder of\nBERT's kind with\na prefix mask", tall=2),
+        "present": Box(2, 0, "states of present\nkeyphrases", "new"),
+        "absent": Box(2, 1, "states of absent\nkeyphrases", "new"),
+        "tags": Box(3, 0, "tags O, B, I, X", "data"),
+        "next": Box(3, 1, "next piece", "data"),
+    },
+    (
+        Arrow("source.right", f"encoder.left:{row(0, 2)}"),
+        Arrow("target.right", f"encoder.left:{row(1, 2)}"),
+        Arrow(f"encoder.right:{row(0, 2)}", "present.left"),
+        Arrow(f"encoder.right:{row(1, 2)}", "absent.left"),
+        Arrow("present.bottom:.2", "absent.top:.2", "look at"),
+        Arrow("absent.top:.85", "present.bottom:.85"),
+        Arrow("present.right", "tags.left"),
+        Arrow("absent.right", "next.left"),
+    ),
+    "the source sees all of the source and no target; a target sees the source and what is written before it",
+)
+
 KPDROP = Picture(
     "KPDrop: a present phrase is masked in the source and becomes an absent one",
     {
@@ -421,6 +445,7 @@ PICTURES = {
     "exhird": EXHIRD,
     "transformer": TRANSFORMER,
     "one2set": ONE2SET,
+    "unikp": UNIKP,
     "kpdrop": KPDROP,
     "60p": COMPOSED,
     "guide": GUIDE,

@@ -21,6 +21,7 @@ from karat.errors import InputError, MissingExtraError
 from karat.libraries import EXTRAS, library
 from karat.llm.client import Chat, Endpoint
 from karat.models.find import parse_model
+from karat.models.generators.unikp.pieces import tokenizer_in
 from karat.models.run import PredictOptions, predicted
 from karat.output.workbook import workbook
 from karat.pairs.marian import NEEDED, translator
@@ -141,6 +142,11 @@ CASES: dict[str, tuple[str, tuple[str, ...], Callable[[Path], Any]]] = {
         "training copyrnn",
         ("train", "copyrnn", "corpus.jsonl", "-o", "{folder}/new"),
         lambda folder: karat.train(folder / "corpus.jsonl", "copyrnn", output=folder / "new"),
+    ),
+    "tokenizers": (
+        "{folder}/tokenizer.json: a tokenizer",
+        (),
+        lambda folder: tokenizer_in(folder / "tokenizer.json"),
     ),
     "pyspark": (
         "the engine spark",

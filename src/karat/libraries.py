@@ -16,6 +16,7 @@ EXTRAS = {
     "datasets": "datasets",
     "torch": "neural",
     "transformers": "neural",
+    "tokenizers": "neural",
     "sentencepiece": "neural",
     "safetensors": "neural",
     "httpx": "llm",

@@ -100,7 +100,11 @@ def _refuse_pickles(encoder: Path) -> None:
             raise InputError(f"{encoder / missing[0]}: there is no such file, but {INDEX} lists it")
         return
     if any(path for pattern in PICKLES for path in encoder.glob(pattern)):
-        raise InputError(f"{encoder}: has its weights as pickles only, which karat does not open; save as {WEIGHTS}")
+        made = "from transformers import AutoModel as M; M.from_pretrained('.').save_pretrained('.')"
+        raise InputError(
+            f"{encoder}: has its weights as pickles only, which karat does not open; if you trust them, write {WEIGHTS} "
+            f'in that directory: python -c "{made}"'
+        )
     raise InputError(f"{encoder}: has no weights ({WEIGHTS})")
 
 

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from karat.embed.forward import ROWS, forward, kin_of
-from karat.embed.model import Model
+from karat.embed.model import Model, read_model
 from karat.errors import InputError
 from karat.libraries import library
 
 BATCH_TOKENS = 1024  # measured: from here on larger batches are no faster
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model")  # one of them is there
 Item = TypeVar("Item")
 Output = TypeVar("Output")
 Ids = list[list[int]]  # the tokens of texts
@@ -138,6 +139,19 @@ def load(model: Model, layer: int | None) -> Network:
     kin = kin_of(network.eval(), config.num_hidden_layers if layer != 0 else 0)
     vectors = partial(_padless, network, layer == 0) if kin is None else partial(forward, kin)
     return Network(tokenizer, prefixed, ends, _limit(config, tokenizer), vectors, kin is not None, model.root)
+
+
+def tokenizer_at(directory: str) -> Any:
+    """The tokenizer in a model's directory, from its files alone. Raises InputError if there is none."""
+    transformers = library("transformers", f"the tokenizer of {directory}")
+    path = read_model(directory).encoder.resolve()
+    if not any((path / name).is_file() for name in TOKENIZERS):
+        raise InputError(f"{directory}: has no tokenizer ({', '.join(TOKENIZERS)}); copy that of the model there")
+    with _offline_and_quiet(transformers):
+        try:
+            return _tokenizer(str(path))
+        except Exception as error:  # whatever the libraries make of a damaged file
+            raise InputError(f"{directory}: its tokenizer could not be loaded ({_sentence(error)})") from None
 
 
 def _padless(network: Any, lowest: bool, ids: Ids) -> Any:

@@ -9,5 +9,7 @@ from karat.models.extractors import embedded, kea, pke, yake  # noqa: F401  regi
 
 # isort: split
 from karat.models.generators import plugged  # noqa: F401  listed last
+from karat.models.generators.seq2seq import plugged as pretrained  # noqa: F401
+from karat.models.generators.unikp import plugged as tagging  # noqa: F401
 
 __all__ = ["MODELS", "Model"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Protocol, get_args, get_origin, get_type_hints, runtime_checkable
 
 from karat.corpus import Document, Prediction
 from karat.errors import InputError, unknown
@@ -36,6 +36,14 @@ class CommonOptions:
     redundancy: bool = False  # leave out a phrase that is inside a better one
     title_weight: float = 1.0  # how many times a title counts
     threads: int = 1  # of a model that uses threads instead of processes
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A model, as it is called, that says something of some documents, as that they were cut."""
+
+    def counts(self, documents: Sequence[Document]) -> Mapping[str, int]:
+        """Sentences with {} for a number of documents, and of how many of these documents they hold."""
 
 
 Notes = Callable[["CommonOptions", Sequence[Document]], list[str]]  # what is to be said of predicting some documents

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -31,7 +32,7 @@ from karat.llm.ask import Forecast
 from karat.matching.concepts import concepts_for, with_concepts
 from karat.matching.inputs import CorpusLike, as_corpus, as_protocols
 from karat.matching.workers import ordered_map
-from karat.models.base import CommonOptions, Model, Predict
+from karat.models.base import CommonOptions, Counting, Model, Predict
 from karat.models.documents import document_language, documents_at, shown_id
 from karat.models.extractors.frequencies import (
     DOCUMENTS,
@@ -446,6 +447,7 @@ class _Done:
     without_phrases: list[str] = field(default_factory=list)
     samples: list[str] = field(default_factory=list)
     of_model: list[str] = field(default_factory=list)  # what the model has to say
+    counts: Counter[str] = field(default_factory=Counter)  # ... of so many documents
     failure: str | None = None
 
 
@@ -495,7 +497,8 @@ class _Predictor:
         else:
             predictions, failure = list(self._predict(documents)), None
         done = _entries(batch, documents, predictions)
-        return replace(done, failure=failure, of_model=model.notes(self.common, documents))
+        counts = Counter[str](self._predict.counts(documents) if isinstance(self._predict, Counting) else {})
+        return replace(done, failure=failure, of_model=model.notes(self.common, documents), counts=counts)
 
 
 def _carefully(
@@ -670,6 +673,7 @@ def _add(total: _Done, done: _Done, shown: bool) -> None:
     total.without_text.extend(done.without_text)
     total.without_phrases.extend(done.without_phrases)
     total.of_model.extend(note for note in done.of_model if note not in total.of_model)
+    total.counts.update(done.counts)
     if len(total.samples) < MOST_SAMPLES:
         total.samples.extend(done.samples)
 
@@ -682,6 +686,7 @@ def _advance(options: PredictOptions, documents: int) -> None:
 def _notes(total: _Done, empty: int, language: str | None) -> Iterator[str]:
     """What there is to say of the documents."""
     yield from total.of_model
+    yield from (said.format(counted(many, "document")) for said, many in total.counts.items() if many)
     for found, what in ((total.without_text, "no text"), (total.without_phrases, "a text, but no phrase in it")):
         if found:
             many = f"{len(found):,} documents have" if len(found) > 1 else "1 document has"

@@ -16,7 +16,7 @@ from karat.matching.inputs import CorpusLike, as_corpus
 from karat.models.base import MODELS, CommonOptions, Model, Predict, settled
 from karat.models.documents import document_language
 from karat.models.find import parse_model
-from karat.models.generators.settings import GENERATORS, Learning, Settings, checked, torch_or_error, training_options
+from karat.models.generators.settings import GENERATORS, Settings, checked, torch_or_error, training_options
 from karat.options import (
     Progress,
     document_language_option,
@@ -102,7 +102,8 @@ def _trainable(name: str) -> Model:
     def make(_common: CommonOptions, **_options: Any) -> Predict:
         raise NotImplementedError(name)
 
-    kinds = (GENERATORS[name].shape,) if GENERATORS[name].reward else (GENERATORS[name].shape, Learning)
+    kind = GENERATORS[name]
+    kinds = (kind.shape,) if kind.reward else (kind.shape, kind.learning)
     make.__annotations__ = {key: hint for kind in kinds for key, hint in get_type_hints(kind).items()}
     return Model(name, f"The training of {name}.", (), make, training_options(name))
 
@@ -137,7 +138,7 @@ def train(
     minutes: float | None = None,
     steps: int | None = None,
     epochs: float | None = None,
-    batch: int = 16,
+    batch: int | None = None,
     accumulate: int = 1,
     precision: str = "fp32",
     device: str = "auto",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -68,6 +68,14 @@ class Generator(nn.Module):
 
     def know(self, words: Words) -> None:
         """Is called once with the table of words, for a model that looks for certain ones."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What is saved of it, by name; a weight that has two names is there once."""
+        return self.state_dict()
+
+    def optimiser(self, learning: Any) -> torch.optim.Optimizer:
+        """What changes its weights, of which Adam and those with a method `shapes` can be saved."""
+        return torch.optim.Adam(self.parameters(), learning.rate, fused=True)
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """(the summed negative log-probability of all targets, how many there are)."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 FORMAT = "karat generator 1"
 MODEL, WORDS, WEIGHTS, LOG = "model.json", "words.txt", "weights.safetensors", "log.jsonl"
 STATE, PLACE, EXAMPLES, VALID_EXAMPLES = "state.safetensors", "state.json", "examples.i32", "valid.i32"
-FILES = frozenset((MODEL, WORDS, WEIGHTS, LOG, STATE, PLACE, EXAMPLES, VALID_EXAMPLES))
+FILES = frozenset((MODEL, LOG, STATE, PLACE, EXAMPLES, VALID_EXAMPLES))  # of every training
 
 
 class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -114,20 +114,21 @@ def read_words(folder: str | Path) -> Words:
         raise InputError(f"{path}: is no table of words: {error}") from None
 
 
-def parted(name: str, options: Mapping[str, Any]) -> tuple[Any, Learning]:
+def parted(name: str, options: Mapping[str, Any]) -> tuple[Any, Any]:
     """(the shape, how it learns) of the options of a model, with defaults for what is not given.
 
     A model that goes on to learn by reward has the shape of the one that it was, which the option `of` names.
     """
     name, options = _network(name, options)
-    shape = GENERATORS[name].shape
-    own, others = ({each.name for each in fields(kind)} for kind in (shape, Learning))
+    shape, learns = GENERATORS[name].shape, GENERATORS[name].learning
+    options = {**GENERATORS[name].preset, **options}
+    own, others = ({each.name for each in fields(kind)} for kind in (shape, learns))
     strange = next((key for key in options if key not in own | others), None)
     if strange is not None:
         raise unknown(f"option of {name}", strange, own | others)
     made = checked(shape, {key: value for key, value in options.items() if key in own})
-    learning = checked(Learning, {key: value for key, value in options.items() if key not in own})
-    if learning.targets == "one2one" and not GENERATORS[name].one2one:
+    learning = checked(learns, {key: value for key, value in options.items() if key not in own})
+    if isinstance(learning, Learning) and learning.targets == "one2one" and not GENERATORS[name].one2one:
         raise InputError(f"{name} learns all phrases of a document together: its targets are one2seq, not one2one")
     return made, learning
 
@@ -169,7 +170,7 @@ class Loaded:
     """A trained model, ready to write."""
 
     card: Card
-    words: Words
+    words: Any  # of the type that the material of the model knows
     model: Generator
 
 
@@ -180,16 +181,15 @@ def load(folder: str | Path, device: str = "cpu") -> Loaded:
     """
     card = read_card(folder)
     torch_or_error(f"{folder}: a {card.model}")
-    words = read_words(folder)
-    model = build(card.model, card.options, words)
-    tensors = read_tensors(Path(folder) / WEIGHTS)[0]
-    fill(model, tensors, Path(folder) / WEIGHTS)
-    return Loaded(card, words, model.to(device).eval())
+    from karat.models.generators.material import material_of
+
+    loaded = material_of(card.model).load(Path(folder), card)
+    return Loaded(card, loaded.words, loaded.model.to(device).eval())
 
 
 def fill(model: Generator, tensors: Mapping[str, Tensor], path: Path) -> None:
     """Gives a model its weights; InputError where they are not those of its shape."""
-    wanted = model.state_dict()
+    wanted = model.tensors()
     for name, tensor in wanted.items():
         if name not in tensors:
             raise InputError(f"{path}: the weight {name} is missing")
@@ -200,7 +200,7 @@ def fill(model: Generator, tensors: Mapping[str, Tensor], path: Path) -> None:
     strange = sorted(set(tensors) - set(wanted))
     if strange:
         raise InputError(f"{path}: has a weight {strange[0]}, which the model does not have")
-    model.load_state_dict(dict(tensors))
+    model.load_state_dict(dict(tensors), strict=False)  # the names are checked above; some weights have two
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -230,14 +230,26 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], told: Mapping[str, 
 
 # ---------------------------------------------------------------------------------------------- the state of a training
 
-_MOMENTS = ("exp_avg", "exp_avg_sq")  # what Adam keeps of each weight
+_ADAM = ("exp_avg", "exp_avg_sq")  # what Adam keeps of each weight
+
+
+def _kept(optimiser: Optimizer, parameter: Tensor) -> dict[str, Any]:
+    """The shapes of what an optimiser keeps of a weight, by name; Adam's are those of the weight."""
+    shapes = getattr(optimiser, "shapes", None)
+    return dict.fromkeys(_ADAM, parameter.shape) if shapes is None else shapes(parameter)
+
+
+def _learned(model: Generator, optimiser: Optimizer) -> list[tuple[str, Tensor]]:
+    """The weights that an optimiser changes, in its order, with their names."""
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    return [(names[id(each)], each) for group in optimiser.param_groups for each in group["params"]]
 
 
 def write_state(folder: Path, model: Generator, optimiser: Optimizer, told: Mapping[str, Any]) -> None:
     """Writes all that is needed to go on with a training; `told` is what is not a tensor."""
-    tensors = {f"weight.{name}": each for name, each in model.state_dict().items()}
-    for name, parameter in model.named_parameters():
-        for key in _MOMENTS:
+    tensors = {f"weight.{name}": each for name, each in model.tensors().items()}
+    for name, parameter in _learned(model, optimiser):
+        for key in _kept(optimiser, parameter):
             tensors[f"{key}.{name}"] = optimiser.state[parameter][key]
     write_tensors(folder / STATE, tensors, told)
 
@@ -247,20 +259,22 @@ def read_state(folder: Path, model: Generator, optimiser: Optimizer) -> dict[str
     import torch
 
     tensors, told = read_tensors(folder / STATE)
-    by: dict[str, dict[str, Tensor]] = {kind: {} for kind in ("weight", *_MOMENTS)}
+    by: dict[str, dict[str, Tensor]] = {"weight": {}}
     for name, tensor in tensors.items():
         kind, _, rest = name.partition(".")
         by.setdefault(kind, {})[rest] = tensor
     fill(model, by["weight"], folder / STATE)
-    shapes = {name: each.shape for name, each in model.named_parameters()}
-    missing = next((n for n in shapes for key in _MOMENTS if n not in by[key] or by[key][n].shape != shapes[n]), None)
-    if missing is not None:
-        raise InputError(f"{folder / STATE}: what the optimiser keeps of {missing} is missing, or of another shape")
     if not isinstance(told, dict) or not isinstance(told.get("step"), int) or told["step"] < 0:
         raise InputError(f"{folder / STATE}: does not say after which step it is")
-    state = {
-        at: {"step": torch.tensor(float(told["step"])), **{key: by[key][name] for key in _MOMENTS}}
-        for at, name in enumerate(shapes)
-    }
+    state: dict[int, dict[str, Tensor]] = {}
+    for at, (name, parameter) in enumerate(_learned(model, optimiser)):
+        state[at] = {"step": torch.tensor(float(told["step"]))}
+        for key, shape in _kept(optimiser, parameter).items():
+            found = by.get(key, {}).get(name)
+            if found is None or found.shape != shape:
+                raise InputError(
+                    f"{folder / STATE}: what the optimiser keeps of {name} is missing, or of another shape"
+                )
+            state[at][key] = found
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
     return told

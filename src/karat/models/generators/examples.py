@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import repeat
@@ -83,6 +84,7 @@ class Counts:
     present: int = 0
     absent: int = 0
     shared: int = 0  # that are also among the documents to compare with
+    cut: int = 0  # that are longer than what is learned from
 
 
 def content_of(document: Document) -> bytes:
@@ -109,11 +111,8 @@ def write_examples(
     `places` says whether it is kept where present phrases stand; `guide` finds what is put before documents.
     """
     stems = Stems(language)
-    index = array("q")
     made = empty = unwritable = shared = there = missing = 0
-    with writing_beside(path) as file:
-        file.write(np.array([MAGIC, VERSION, places, 0], dtype=np.int32).tobytes())
-        at = 4
+    with writing_examples(path, places=places) as add:
         for place, (document, before) in enumerate(
             guide.along(documents) if guide else zip(documents, repeat([]), strict=False)
         ):
@@ -133,23 +132,46 @@ def write_examples(
                 continue
             made, there, missing = made + 1, there + len(present), missing + len(absent)
             whole = guided(source, before, words)
-            numbers = np.array([*whole.read, *whole.copied, *(n for each in found for n in each)], dtype=np.int32)
-            file.write(numbers.tobytes())
-            start = at + 2 * len(whole.read)
-            for target in found:
-                index.extend((at, len(whole.read), start, len(target), place))
+            stand = places_of(present, words, source, stems([*before, *tokens]), stems) if places else ()
+            add(place, whole.read, whole.copied, found, [n for each in stand for n in (len(each), *each)])
+    return Counts(made, empty, unwritable, there, missing, shared)
+
+
+Add = Callable[..., None]  # (place of the document, source, numbers beside it, targets, places of phrases)
+
+
+@contextmanager
+def writing_examples(path: Path, *, places: bool = False, alone: bool = False) -> Iterator[Add]:
+    """A context with a function that writes the examples of a document to a file, which is complete at the end.
+
+    Each number of a source has another beside it, its number for copying or a tag, unless sources stand `alone`.
+    """
+    index = array("q")
+    with writing_beside(path) as file:
+        file.write(np.array([MAGIC, VERSION, places, alone], dtype=np.int32).tobytes())
+        at = 4
+
+        def add(
+            place: int,
+            source: Sequence[int],
+            beside: Sequence[int],
+            targets: Sequence[Sequence[int]],
+            known: Sequence[int] = (),
+        ) -> None:
+            nonlocal at
+            numbers = [*source, *beside, *(number for target in targets for number in target), *known]
+            file.write(np.array(numbers, dtype=np.int32).tobytes())
+            start = at + len(source) + len(beside)
+            for target in targets:
+                index.extend((at, len(source), start, len(target), place))
                 start += len(target)
-            if places:
-                text = stems([*before, *tokens])
-                known = [n for each in places_of(present, words, source, text, stems) for n in (len(each), *each)]
-                file.write(np.array(known, dtype=np.int32).tobytes())
-                start += len(known)
-            at = start
+            at += len(numbers)
+
+        yield add
         if at % 2:
             file.write(b"\0\0\0\0")  # the index begins at a multiple of 8 bytes
         file.write(index.tobytes())
         file.write(np.array([len(index) // COLUMNS, MAGIC], dtype=np.int64).tobytes())
-    return Counts(made, empty, unwritable, there, missing, shared)
 
 
 class Examples:
@@ -173,7 +195,9 @@ class Examples:
         end = before - 2 * COLUMNS * count if whole else 0  # of the examples
         self.index = self._numbers[end:before].view(np.int64).reshape(-1, COLUMNS) if whole else np.zeros((0, COLUMNS))
         at, length, start, many, _ = self.index.T
-        if not whole or ((at < 4) | (length < 1) | (start < at + 2 * length) | (many < 1) | (start + many > end)).any():
+        self.alone = bool(self._numbers[3])  # whether sources have no numbers for copying
+        least = at + (1 if self.alone else 2) * length
+        if not whole or ((at < 4) | (length < 1) | (start < least) | (many < 1) | (start + many > end)).any():
             raise InputError(f"{path}: its index is damaged; remove the directory, and train without --resume")
 
     def __len__(self) -> int:
@@ -201,7 +225,8 @@ class Examples:
                 end = known + 1 + int(numbers[known])
                 places.append(numbers[known + 1 : end].tolist())
                 known = end
-        source, copied = numbers[at : at + length], numbers[at + length : at + 2 * length]
+        source = numbers[at : at + length]
+        copied = source if self.alone else numbers[at + length : at + 2 * length]
         target = numbers[start : start + many]
         beyond = self.written + length  # numbers for copying: the head, then words of the document
         if min(part.min() for part in (source, copied, target)) < 0 or not (

@@ -27,10 +27,11 @@ from karat.formats.load import Count, converted
 from karat.formats.output import claimed, write_beside
 from karat.metrics.base import METRICS, parse_request
 from karat.models.generators import checkpoint
-from karat.models.generators.base import Batch, Generator
+from karat.models.generators.base import Batch
 from karat.models.generators.checkpoint import EXAMPLES, LOG, PLACE, STATE, VALID_EXAMPLES, WEIGHTS, Card, Loaded
 from karat.models.generators.dropping import Drop
-from karat.models.generators.examples import Examples
+from karat.models.generators.examples import Change, Examples
+from karat.models.generators.material import material_of
 from karat.models.generators.memory import kept_memory
 from karat.models.generators.prepare import VALIDATED, Task, prepare
 from karat.models.generators.rewarding import Forms, Reward
@@ -117,12 +118,9 @@ def train_generator(
 
 def _check(task: Task) -> None:
     """Raises InputError where a training cannot be as it is asked for, before anything is written."""
-    _, learning = checkpoint.parted(task.model, task.options)
+    checkpoint.parted(task.model, task.options)
     _device(task.settings.device)
-    if task.settings.drop is not None:
-        Drop.of(task.settings.drop)
-        if learning.targets == "one2one":
-            raise InputError("--drop makes present phrases of a target absent ones: targets are one2seq, not one2one")
+    material_of(task.model).check(task)
     stopping = task.settings.stopping()
     if stopping is None:
         return
@@ -145,19 +143,19 @@ class Training:
         self.card = checkpoint.read_card(folder)
         self.settings = checked(Settings, self.card.settings)
         _, self.learning = checkpoint.parted(self.card.model, self.card.options)
-        self.words = checkpoint.read_words(folder)
+        self.material = material_of(self.card.model)
+        self.words = self.material.read_words(folder)
         self.device = _device(self.settings.device, world.rank)
-        own = GENERATORS[self.card.model].peos
-        peos = own if self.learning.peos == "never" else self.learning.peos
-        self.examples = Examples(folder / EXAMPLES, self.words.written, peos, len(self.words))
-        path = folder / VALID_EXAMPLES
-        self.checked = None if self.card.valid is None else Examples(path, self.words.written, peos, len(self.words))
+        self.examples = self.material.examples(folder / EXAMPLES, self.words, self.card)
+        there = self.card.valid is not None
+        self.checked = self.material.examples(folder / VALID_EXAMPLES, self.words, self.card) if there else None
         learns_by_reward = GENERATORS[self.card.model].reward
         self.reward = Reward(Forms(self.words, self.card.language)) if learns_by_reward else None
         self.drop = None if self.settings.drop is None else Drop.of(self.settings.drop)
         stopping = self.settings.stopping()
         self.guide = task.guide() if stopping is not None and stopping[0] != "loss" else None
-        self.size = self.settings.batch * self.world.size  # documents of a batch, on all processes
+        self.batch = self.settings.batch or GENERATORS[self.card.model].batch  # documents of a process
+        self.size = self.batch * self.world.size  # documents of a batch, on all processes
         self.many = len(self.examples.batches(self.size, 0, 0))  # batches of an epoch
         self._epoch: tuple[int, list[NDArray[np.int64]]] = (-1, [])
         self._begin()
@@ -166,11 +164,11 @@ class Training:
         """The model and its optimiser as they are before the first step."""
         torch.manual_seed(self.settings.seed)
         self.place = Progress()
-        self.model: Generator = checkpoint.build(self.card.model, self.card.options, self.words).to(self.device)
+        self.model = self.material.network(self.folder, self.card, self.words).to(self.device)
         if self.settings.start is not None:
             path = Path(self.settings.start) / WEIGHTS
             checkpoint.fill(self.model, checkpoint.read_tensors(path)[0], path)
-        self.optimiser = torch.optim.Adam(self.model.parameters(), self.learning.rate, fused=True)
+        self.optimiser = self.model.optimiser(self.learning)
 
     def run(self) -> Finished:
         """Trains to the end, from the last state on; gives what came of it."""
@@ -214,7 +212,7 @@ class Training:
                 total, tokens = self._gradients(step, rows)
                 break
             except RuntimeError as error:
-                if not _is_out_of_memory(error) or self.place.pieces >= self.settings.batch:
+                if not _is_out_of_memory(error) or self.place.pieces >= self.batch:
                     raise
                 self.place.pieces *= 2
         for parameter in self.model.parameters():
@@ -258,12 +256,12 @@ class Training:
         if self.checked is None:
             return None
         if self.reward is None:
-            return loss_on(self.model, self.checked, self.device)
+            return loss_on(self.model, self.checked, self._examples)
         return 1 - reward_on(self.reward, self.model, self.checked, self.device)
 
     def _rate(self, step: int) -> float:
         """The rate of a step: it rises, then falls in a line to the last step, by halves, or not at all."""
-        found = self.learning.rate * min(1.0, (step + 1) / max(self.learning.warmup, 1))
+        found: float = self.learning.rate * self.learning.rise(step)
         if self.learning.schedule == "linear":
             return found * (1 - step / self.card.steps)
         return found * 0.5**self.place.halvings
@@ -279,6 +277,11 @@ class Training:
         """The examples of a batch that this process has."""
         return self._batch(number)[self.world.rank :: self.world.size]
 
+    def _examples(self, examples: Examples, rows: NDArray[np.int64], change: Change | None = None) -> Batch:
+        """Some examples on the device of the model."""
+        found: Batch = self.material.batch(examples, rows, self.words, self.device, change)
+        return found
+
     def _pieces(self, batches: list[Rows]) -> Iterator[Batch]:
         for epoch, rows in batches:
             change = (
@@ -286,7 +289,7 @@ class Training:
             )
             for some in np.array_split(rows, min(self.place.pieces, max(len(rows), 1))):
                 if len(some):
-                    yield Batch.of(self.examples.arrays(some, change), self.device)
+                    yield self._examples(self.examples, some, change)
 
     def _kept(self) -> str:
         """What is left of a training that cannot go on, and what to do."""
@@ -343,7 +346,7 @@ class Training:
         if self.world.rank:
             return
         if not self.place.bad:
-            checkpoint.write_tensors(self.folder / WEIGHTS, self.model.state_dict())
+            self.material.save(self.folder, self.model)
             self.card = msgspec.structs.replace(
                 self.card,
                 step=self.place.step,
@@ -382,8 +385,8 @@ class Training:
             return
         if wanted.steps is not None:
             steps = wanted.steps
-        elif wanted.epochs is not None:
-            steps = math.ceil(wanted.epochs * self.many / self.settings.accumulate)
+        elif (epochs := wanted.epochs or (None if wanted.minutes else GENERATORS[self.card.model].epochs)) is not None:
+            steps = math.ceil(epochs * self.many / self.settings.accumulate)
         else:
             with kept_memory():
                 steps = self._steps_in(60 * (wanted.minutes or MINUTES))

@@ -10,7 +10,7 @@ from karat.corpus import Document
 from karat.errors import InputError
 from karat.models.base import CommonOptions, Predict
 from karat.models.base import model as registered
-from karat.models.generators.checkpoint import WEIGHTS, read_card
+from karat.models.generators.checkpoint import read_card
 from karat.models.generators.settings import GENERATORS, torch_or_error, training_options
 
 WINDOW = 512  # documents that are sorted by length together
@@ -35,7 +35,7 @@ def _register(name: str) -> None:
         repeats: bool = False,
         guide: str = "",
     ) -> Predict:
-        torch = _check(name, model)
+        torch = check(name, model)
         from karat.models.generators.checkpoint import load
         from karat.models.generators.decoding import Decoding
         from karat.models.generators.guiding import guide_of_card
@@ -55,7 +55,7 @@ def _register(name: str) -> None:
     registered(name, needs=("training",), notes=notes, window=WINDOW, threads=True)(make)
 
 
-def _check(name: str, folder: str) -> Any:
+def check(name: str, folder: str) -> Any:
     """The module torch; raises InputError unless the directory is of a trained model of this kind."""
     if not folder:
         raise InputError(
@@ -69,14 +69,15 @@ def _check(name: str, folder: str) -> Any:
     return torch_or_error(f"{folder}: a {name}")
 
 
-for _name in GENERATORS:
-    _register(_name)
+for _name, _kind in GENERATORS.items():
+    if _kind.plugged:
+        _register(_name)
 
 
 def described(folder: str | Path) -> dict[str, Any]:
     """A trained generator: model, corpus, documents seen, validation loss, size; `summary` says it in a line."""
     card = read_card(folder)
-    weights = Path(folder) / WEIGHTS
+    weights = Path(folder) / GENERATORS[card.model].weights
     size = f"{weights.stat().st_size / 1e6:,.1f} MB" if weights.is_file() else "no weights yet"
     loss = "none" if card.loss is None else f"{card.loss:.3f}"
     seen = f"{card.documents:,} documents of {card.corpus['name']} seen (step {card.step:,} of {card.steps:,})"

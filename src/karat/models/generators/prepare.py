@@ -17,7 +17,7 @@ import msgspec
 from karat import __version__
 from karat.corpus import Corpus, Document
 from karat.errors import InputError
-from karat.formats.output import LOCK, NEW, write_beside, writing_errors
+from karat.formats.output import LOCK, NEW, writing_errors
 from karat.models.generators import checkpoint
 from karat.models.generators.checkpoint import (
     EXAMPLES,
@@ -27,17 +27,15 @@ from karat.models.generators.checkpoint import (
     STATE,
     VALID_EXAMPLES,
     WEIGHTS,
-    WORDS,
     Card,
 )
 from karat.models.generators.composing import composed
-from karat.models.generators.examples import Counts, content_of, write_examples
+from karat.models.generators.examples import Counts, content_of
 from karat.models.generators.guiding import Guide, guide_name, guide_of
-from karat.models.generators.settings import GENERATORS, Learning, Settings
-from karat.models.generators.words import Words, count_words
+from karat.models.generators.material import material_of
+from karat.models.generators.settings import GENERATORS, Settings
 
 VALIDATED = 512  # documents of the validation corpus that are looked at
-NUMBERS = 4  # for each weight in training: it, its gradient, and two that Adam keeps
 HOW_LONG = ("resume", "minutes", "steps", "epochs")  # settings that may differ when a training goes on
 
 
@@ -55,7 +53,9 @@ class Task:
     def kept(self) -> dict[str, Any]:
         """The settings that the weights depend on."""
         guide = None if self.settings.guide is None else guide_name(self.settings.guide)
-        return {key: value for key, value in asdict(self.settings).items() if key not in HOW_LONG} | {"guide": guide}
+        batch = self.settings.batch or GENERATORS[self.model].batch
+        kept = {key: value for key, value in asdict(self.settings).items() if key not in HOW_LONG}
+        return kept | {"guide": guide, "batch": batch}
 
     def guide(self) -> Guide | None:
         """What finds phrases that are put before the documents."""
@@ -65,11 +65,13 @@ class Task:
 def prepare(task: Task, folder: Path, progress: Callable[[int], object] | None = None) -> list[str]:
     """Fills the directory with all that a training needs; gives notes. On resuming, checks that all is as it was."""
     names = [each.name for each in folder.iterdir()] if folder.is_dir() else []
-    strange = sorted(name for name in names if name not in FILES and not name.endswith((NEW, LOCK)))
+    material = material_of(task.model)
+    known = FILES | material.files
+    strange = sorted(name for name in names if name not in known and not name.endswith((NEW, LOCK)))
     if strange or (folder.exists() and not folder.is_dir()):
         raise InputError(f"{folder}: is there already and is no directory of a training ({(strange or ['a file'])[0]})")
     if not checkpoint.is_checkpoint(folder):
-        if learned := {WEIGHTS, STATE} & set(names):
+        if learned := {GENERATORS[task.model].weights, STATE} & set(names):
             raise InputError(
                 f"{folder}: has {min(learned)} without a {MODEL}; put that back, or name another directory"
             )
@@ -84,23 +86,18 @@ def prepare(task: Task, folder: Path, progress: Callable[[int], object] | None =
 
 def _begin(task: Task, folder: Path, progress: Callable[[int], object] | None) -> list[str]:
     """Writes words, examples and, when these are complete, the card; gives notes."""
-    _, learning = checkpoint.parted(task.model, task.options)
-    guide = task.guide()
+    material = material_of(task.model)
     digest = blake2b(digest_size=16)
-    words = _words(task, _hashed(task.corpus, digest), learning)
-    checkpoint.network(task.model, task.options, words, NUMBERS)
-    write_beside(folder / WORDS, words.as_text().encode())
+    words = material.words(task, folder, _hashed(task.corpus, digest))
     others = frozenset(map(content_of, task.valid or ()))
-    how: dict[str, Any] = {"language": task.language, "targets": learning.targets, "longest": learning.longest}
-    how["guide"] = guide
-    kept: dict[str, Any] = {"others": others, "places": task.settings.drop is not None, "progress": progress}
     made = _Counted(composed(task.corpus, task.language, task.settings.seed) if task.settings.augment else ())
-    counts = write_examples(folder / EXAMPLES, chain(task.corpus, made), words, **kept, **how)
+    documents = chain(task.corpus, made)
+    counts = material.write(folder / EXAMPLES, documents, words, task, valid=False, others=others, progress=progress)
     if not counts.documents:
         raise InputError("no document has references that can be written or copied")
     valid = None
     if task.valid is not None:
-        checked = write_examples(folder / VALID_EXAMPLES, islice(task.valid, VALIDATED), words, **how)
+        checked = material.write(folder / VALID_EXAMPLES, islice(task.valid, VALIDATED), words, task, valid=True)
         if not checked.documents:
             raise InputError("no validation document has references that can be written or copied")
         valid = {"name": task.valid.name, "documents": checked.documents}
@@ -130,15 +127,6 @@ class _Counted:
         if not self.count:
             return "no example was composed: no two documents with a title and a text share enough keyphrases"
         return f"{self.count:,} examples were composed of a title and the text of another document"
-
-
-def _words(task: Task, documents: Iterator[Document], learning: Learning) -> Words:
-    """The table of words: that of the model to go on from, or of these documents, which are read either way."""
-    if task.settings.start is None:
-        return count_words(documents, learning.read, learning.written)
-    for _ in documents:
-        pass
-    return checkpoint.read_words(task.settings.start)
 
 
 def started(name: str, options: Mapping[str, Any], start: str | None) -> dict[str, Any]:
@@ -177,6 +165,10 @@ def _notes_on(counts: Counts) -> Iterator[str]:
         yield f"{counts.empty:,} documents without text or references were left out"
     if counts.unwritable:
         yield f"{counts.unwritable:,} documents were left out: their references can neither be written nor copied"
+    if counts.cut:
+        many = "1 document is longer than the model takes: its end was"
+        some = f"{counts.cut:,} documents are longer than the model takes: their ends were"
+        yield f"{many if counts.cut == 1 else some} not learned from"
     if not counts.present:
         yield "all references are absent from their documents: nothing can be learned of copying"
 
@@ -186,8 +178,12 @@ def _check_same(task: Task, card: Card, folder: Path) -> None:
     digest = blake2b(digest_size=16)
     for _ in _hashed(task.corpus, digest):
         pass
-    here = {"model": task.model, "language": task.language, **task.options, **task.kept(), "corpus": digest.hexdigest()}
-    there = {"model": card.model, "language": card.language, **card.options, **card.settings}
+    if card.model != task.model:
+        raise InputError(
+            f"{folder}: was trained with another model ({card.model}, not {task.model}); name another directory"
+        )
+    here = {"language": task.language, **task.options, **task.kept(), "corpus": digest.hexdigest()}
+    there = {"language": card.language, **card.options, **card.settings}
     there["corpus"] = card.corpus["hash"]
     if task.settings.steps is not None and card.steps:
         here["steps"], there["steps"] = task.settings.steps, card.steps

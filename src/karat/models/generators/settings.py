@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
@@ -13,6 +13,8 @@ from karat.corpus import Document
 from karat.errors import InputError
 from karat.formats.load import DECODING_ERRORS
 from karat.libraries import library
+from karat.models.generators.seq2seq.settings import BART, T5, Seq2SeqLearning, Seq2SeqShape
+from karat.models.generators.unikp.settings import TaggerLearning, TaggerShape, UniKPLearning, UniKPShape
 from karat.options import option
 from karat.registry import Registry
 
@@ -47,10 +49,12 @@ def _within(shape: Any, most: int, *names: str) -> None:
 class Settings:
     """How long, how and where a generator is trained."""
 
-    minutes: float | None = option(None, "Generators: how long to train.", metavar="M", otherwise="10")
+    minutes: float | None = option(
+        None, "Generators: how long to train.", metavar="M", otherwise="10, or the epochs of bart and t5"
+    )
     steps: int | None = option(None, "Generators: how many updates of the weights.", metavar="N")
     epochs: float | None = option(None, "Generators: how many times to see each document.", metavar="N")
-    batch: int = option(16, "Generators: documents of a batch.", metavar="N")
+    batch: int | None = option(None, "Generators: documents of a batch.", metavar="N", otherwise="16, or the model's")
     accumulate: int = option(1, "Generators: batches of an update.", metavar="N")
     precision: str = option("fp32", "Generators: numbers that are computed with.", values=PRECISIONS)
     device: str = option("auto", "Generators: cpu, cuda, cuda:1.", metavar="NAME", otherwise="the best there is")
@@ -135,6 +139,10 @@ class Learning:
             raise InputError(f"written words are the head of those that are read: {self.written} of {self.read}")
         if not 0 < self.rate < math.inf or not 0 < self.clip < math.inf or self.warmup < 0:
             raise InputError("rate and clip are more than 0 and finite, warmup is 0 or more")
+
+    def rise(self, step: int) -> float:
+        """The share of the rate that a step has while it rises, from 0 to 1."""
+        return min(1.0, (step + 1) / max(self.warmup, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +241,13 @@ class Kind:
     one2one: bool = True  # whether it can learn one phrase at a time
     rate: float = 0.001  # where none is given; published are .001 and, of one2set, .0001, for trainings of days
     reward: bool = False  # whether it is another generator that goes on to learn by reward
+    learning: Any = Learning  # a dataclass, whose fields are options: how it learns
+    material: str = "karat.models.generators.table:TABLE"  # module:object, its words, examples and files
+    weights: str = "weights.safetensors"  # the file of its weights
+    preset: Mapping[str, Any] = field(default_factory=dict)  # options whose defaults are others
+    batch: int = 16  # documents, where none is given
+    epochs: float | None = None  # where nothing says how long; else it is `MINUTES`
+    plugged: bool = True  # whether it predicts as all others do, with the options of `plugged.py`
 
 
 def _untitled(documents: Iterable[Document]) -> list[str]:
@@ -241,6 +256,16 @@ def _untitled(documents: Iterable[Document]) -> list[str]:
     return ["tgnet takes the first sentence of a document without a title as its title"]
 
 
+_SEQ2SEQ: Any = {
+    "shape": Seq2SeqShape,
+    "network": "karat.models.generators.seq2seq.network:Seq2Seq",
+    "learning": Seq2SeqLearning,
+    "material": "karat.models.generators.seq2seq.material:MATERIAL",
+    "weights": "model.safetensors",
+    "rate": 0.0001,
+    "one2one": False,
+    "plugged": False,
+}
 _LISTED = (
     Kind(
         "copyrnn",
@@ -294,6 +319,47 @@ _LISTED = (
         peos="always",
         one2one=False,
     ),
+    Kind(
+        "seq2seq",
+        summary="Writes keyphrases: any pretrained network with an encoder and a decoder, from a directory.",
+        **_SEQ2SEQ,
+    ),
+    Kind(
+        "bart",
+        summary="A pretrained BART that reads title<s>abstract, with ; between keyphrases (Houbre 2025).",
+        preset=BART,
+        batch=32,
+        epochs=10,
+        **_SEQ2SEQ,
+    ),
+    Kind(
+        "t5",
+        summary="A pretrained T5 that reads title <sep> abstract and learns by SM3 (Kundu 2023).",
+        preset=T5,
+        batch=64,
+        epochs=10,
+        **_SEQ2SEQ,
+    ),
+    Kind(
+        "unikp",
+        UniKPShape,
+        "karat.models.generators.unikp.unikp:UniKP",
+        "Tags present keyphrases and writes absent ones with one encoder of BERT's kind, UniKeyphrase (Wu 2021).",
+        rate=0.0001,
+        learning=UniKPLearning,
+        material="karat.models.generators.unikp.material:UNIKP",
+        plugged=False,
+    ),
+    Kind(
+        "tagger",
+        TaggerShape,
+        "karat.models.generators.unikp.tagger:Tagger",
+        "Tags the words of present keyphrases: the encoder of unikp with a layer above it, by itself (Wu 2021).",
+        rate=0.0003,
+        learning=TaggerLearning,
+        material="karat.models.generators.unikp.material:TAGGER",
+        plugged=False,
+    ),
 )
 GENERATORS: Registry[Kind] = Registry("generator", lambda kind: kind.network or kind.summary, _LISTED)
 
@@ -303,7 +369,8 @@ def training_options(name: str) -> dict[str, Any]:
     kind = GENERATORS[name]
     if kind.reward:
         return {each.name: each.default for each in fields(kind.shape)}
-    return {each.name: each.default for part in (kind.shape, Learning) for each in fields(part)} | {"rate": kind.rate}
+    defaults = {each.name: each.default for part in (kind.shape, kind.learning) for each in fields(part)}
+    return defaults | {"rate": kind.rate, **kind.preset}
 
 
 def torch_or_error(what: str) -> Any:

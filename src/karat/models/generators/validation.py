@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from karat.corpus import Corpus, Document, Run
 from karat.models.generators.base import Batch, Generator
 from karat.models.generators.checkpoint import Loaded
 from karat.models.generators.examples import Examples
 from karat.models.generators.guiding import Guide
+from karat.models.generators.material import material_of
 from karat.models.generators.rewarding import Reward
-from karat.models.generators.writing import Writer
 
 AT_ONCE = 32  # documents
 PHRASES = 50  # of a document that a metric sees, at most
 
 
 @torch.no_grad()
-def loss_on(model: Generator, examples: Examples, device: torch.device) -> float:
+def loss_on(model: Generator, examples: Examples, batch_of: Callable[[Examples, NDArray[np.int64]], Batch]) -> float:
     """The loss a word on these examples."""
     model.eval()
     total, many = 0.0, 0
     order = np.argsort(examples.index[:, 1], kind="stable")
     for at in range(0, len(order), AT_ONCE):
-        loss, count = model.loss(Batch.of(examples.arrays(order[at : at + AT_ONCE]), device))
+        loss, count = model.loss(batch_of(examples, order[at : at + AT_ONCE]))
         total, many = total + float(loss), many + int(count)
     return total / many
 
@@ -44,6 +45,6 @@ def score_on(loaded: Loaded, documents: Sequence[Document], metric: str, guide: 
     import karat
 
     loaded.model.eval()
-    run = Run.of(Writer(loaded, n=PHRASES, guide=guide).predict(documents))
+    run = Run.of(material_of(loaded.card.model).writer(loaded, PHRASES, guide)(documents))
     found = karat.score(Corpus.of(documents), run, metrics=[metric]).rows()[0]["value"]
     return None if found is None else float(found)

@@ -47,10 +47,15 @@ def tokens(text: str) -> list[str]:
     return [_token(each) for each in _TOKEN.findall(text)]
 
 
-def _parts(document: Document) -> tuple[str, str]:
+def parts_of(document: Document) -> tuple[str, str]:
     """(title, text) of a document; of one that is tagged only, its words."""
     text = document.text or "\n".join(" ".join(word for word, _ in words) for words in document.sentences or ())
     return document.title or "", text
+
+
+def spaced(text: str) -> str:
+    """A part of a text with single spaces, and without what cannot be seen."""
+    return _BLANK.sub(" ", text)
 
 
 def source_tokens(document: Document) -> list[str]:
@@ -59,7 +64,7 @@ def source_tokens(document: Document) -> list[str]:
     >>> source_tokens(Document(title="Bees", text="They fly."))
     ['bees', '<text>', 'they', 'fly', '.']
     """
-    title, text = _parts(document)
+    title, text = parts_of(document)
     return [*tokens(title), SPECIAL[TEXT], *tokens(text)] if title else tokens(text)
 
 
@@ -70,7 +75,7 @@ class Surface:
     """A document's text, in which phrases are found by their tokens."""
 
     def __init__(self, document: Document) -> None:
-        title, text = _parts(document)
+        title, text = parts_of(document)
         self._text = f"{title}\n{text}" if title else text
         self._spans = [(0, len(title))] if title else []  # where `<text>` would be: found by nothing
         at = 0 if not title else len(title) + 1
@@ -91,7 +96,7 @@ class Surface:
             return None
         first = self._tokens.count("\0", 0, at)
         begin, end = self._spans[first][0], self._spans[first + len(phrase) - 1][1]
-        return _BLANK.sub(" ", self._text[begin:end])
+        return spaced(self._text[begin:end])
 
     def restored(self, phrase: Sequence[str]) -> str | None:
         """The phrase as it stands in the text, else joined as it would be written; None where a word of it is unknown.
