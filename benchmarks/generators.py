@@ -374,6 +374,7 @@ def main() -> None:
     parser.add_argument("--processes", action="store_true")
     parser.add_argument("--published", action="store_true", help="training at the published sizes alone")
     parser.add_argument("--decoding", action="store_true", help="decoding alone")
+    parser.add_argument("--seq2seq", action="store_true", help="decoding of pretrained networks alone")
     for name, value in (("--steps", 20), ("--batch", 32), ("--words", 9000), ("--repeat", 3)):
         parser.add_argument(name, type=int, default=value)
     options = parser.parse_args()
@@ -383,6 +384,11 @@ def main() -> None:
     torch.manual_seed(0)
     if options.processes:
         two_processes(options.corpus, options.steps, options.batch)
+        return
+    if options.seq2seq:
+        from benchmarks.seq2seq import decode_pretrained
+
+        decode_pretrained(options.repeat)
         return
     if options.published:
         published(options.corpus, options.steps, options.repeat)

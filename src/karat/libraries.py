@@ -19,6 +19,7 @@ EXTRAS = {
     "tokenizers": "neural",
     "sentencepiece": "neural",
     "safetensors": "neural",
+    "huggingface_hub": "neural",
     "httpx": "llm",
     "spacy": "spacy",
     "jieba": "chinese",

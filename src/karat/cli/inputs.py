@@ -22,7 +22,7 @@ from karat.engines import is_address
 from karat.errors import InputError
 
 _WITHIN = re.compile(r"(?:^|[,=])(?:(file:|vectors:|placed:)|model=(?!vectors:)|baseline=(?=.*[./]))([^,]+)")
-_NO_PATHS = re.compile(r"hash|package:.*")
+_NO_PATHS = re.compile(r"hash|package:.*|hf:.*")
 
 
 def files_first(body: Callable[..., Any]) -> Callable[..., Any]:

@@ -41,9 +41,7 @@ def tokenizer_of(kind: str, texts: list[str] = TEXTS, size: int = 400) -> Any:
     made = Tokenizer(models.Unigram())
     made.normalizer = normalizers.NFKC()
     made.pre_tokenizer, made.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-    trainer = trainers.UnigramTrainer(
-        vocab_size=size, special_tokens=special, unk_token="<unk>", show_progress=False
-    )
+    trainer = trainers.UnigramTrainer(vocab_size=size, special_tokens=special, unk_token="<unk>", show_progress=False)
     made.train_from_iterator(texts, trainer)
     made.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     return PreTrainedTokenizerFast(tokenizer_object=made, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
@@ -75,8 +73,12 @@ def far(network: Any) -> Any:
     for parameter in network.parameters():
         if parameter.dim() > 1:
             torch.nn.init.normal_(parameter, std=0.35)
+    end = network.config.eos_token_id
     with torch.no_grad():
-        network.get_output_embeddings().weight[network.config.eos_token_id] *= 2.5
+        if hasattr(network, "final_logits_bias"):
+            network.final_logits_bias[0, end] = 7
+        else:
+            network.get_output_embeddings().weight[end] *= 5
     return network
 
 

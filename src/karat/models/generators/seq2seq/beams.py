@@ -15,6 +15,7 @@ from torch import Tensor
 
 Early = bool | Literal["never"]
 NEVER = -1.0e9  # the score of what may not be chosen
+AT_ONCE = 4  # sources that are read at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +187,27 @@ class _Beams:
             self.steps.choose(rows.view(-1, self.scores.shape[1])[kept].view(-1), kept)
 
 
+@torch.inference_mode()
+def encoded(network: Any, source: Tensor, mask: Tensor) -> Tensor:
+    """The states of sources [b, n, d]; on a processor a few at a time, which fit into its cache."""
+    encoder, size = network.get_encoder(), AT_ONCE if source.device.type == "cpu" else len(source)
+    found = []
+    for at in range(0, len(source), size):
+        there = mask[at : at + size]
+        longest = int(there.sum(1).max())  # what is masked stands behind the rest
+        states = encoder(input_ids=source[at : at + size, :longest], attention_mask=there[:, :longest])[0]
+        found.append(torch.nn.functional.pad(states, (0, 0, 0, source.shape[1] - longest)))
+    return torch.cat(found)
+
+
 class Cached:
     """The steps of any network of transformers with an encoder and a decoder, by its own caches."""
 
     def __init__(self, network: Any, source: Tensor, mask: Tensor) -> None:
+        from transformers.modeling_outputs import BaseModelOutput
+
         self.network, self.mask, self.cache = network, mask, None
-        with torch.inference_mode():
-            self.memory = network.get_encoder()(input_ids=source, attention_mask=mask, return_dict=True)
+        self.memory = BaseModelOutput(last_hidden_state=encoded(network, source, mask))
         self.width = 1  # rows of each document
 
     def step(self, last: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import exp
@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from karat.corpus import Document, Prediction
 from karat.models.generators.examples import windows
 from karat.models.generators.phrases import DIGITS
 from karat.models.generators.seq2seq import beams
-from karat.models.generators.seq2seq.beams import Cached, Search, search
+from karat.models.generators.seq2seq.beams import Search, Steps, search
 from karat.models.generators.seq2seq.directory import Pretrained
+from karat.models.generators.seq2seq.families import steps_of
 from karat.models.generators.seq2seq.network import padded
 from karat.models.generators.seq2seq.texts import Language
 from karat.models.generators.words import Stems, Surface, source_tokens, tokens
@@ -38,10 +40,12 @@ class Writer:
     _silent: frozenset[int] = field(init=False)  # tokens that are no text
     _unknown: int | None = field(init=False)
     _backend: Any = field(init=False)
+    _steps: Callable[[Tensor, Tensor], Steps] = field(init=False)
 
     def __post_init__(self) -> None:
         tokenizer, marks = self.language.tokenizer, self.language.marks
         self._backend, self._unknown = tokenizer.backend_tokenizer, tokenizer.unk_token_id
+        self._steps = steps_of(self.found.network)
         special = {*tokenizer.all_special_ids, marks.start, *marks.ends, self.language.pad}
         apart = {token for token in special if self.language.shape.separator.strip() in tokenizer.decode([token])}
         self._silent = frozenset(special - apart - {self._unknown})
@@ -63,7 +67,7 @@ class Writer:
             rows = [there[at] for at in some]
             ids, mask = padded([np.array(sources[at], np.int32) for at in rows], self.language.pad)
             given = (torch.from_numpy(each).to(device) for each in (ids, mask.astype(np.int64)))
-            steps = Cached(network, *given)
+            steps = self._steps(*given)
             for at, found in zip(rows, search(steps, len(rows), self.language.marks, self.how, device), strict=True):
                 written[at] = found
         stems = Stems(self.tongue)
