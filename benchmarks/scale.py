@@ -33,8 +33,8 @@ VERBS = {
     "score": ("score", "{corpus}", "{run}"),
     "describe": ("describe", "{corpus}"),
     "pairs mine": ("pairs", "mine", "{corpus}", "-o", "{scratch}/pairs.jsonl"),
-    "predict tfidf": ("predict", "tfidf", "{corpus}", "-o", "{scratch}/run.jsonl"),
-    "predict firstphrases": ("predict", "firstphrases", "{corpus}", "-o", "{scratch}/run.jsonl"),
+    "predict tfidf": ("predict", "tfidf", "{corpus}", "-o", "{scratch}/run{suffix}"),
+    "predict firstphrases": ("predict", "firstphrases", "{corpus}", "-o", "{scratch}/run{suffix}"),
     "audit": ("audit", "{corpus}", "{run}", "--protocol", "karat", "--protocol", "chan2019"),
 }
 USUAL = ("score", "describe", "pairs mine", "predict tfidf")
@@ -150,7 +150,8 @@ def flags(way: str) -> tuple[str, ...]:
 def measured(verb: str, way: str, folder: Path, checkout: Path) -> Took:
     """What a verb took on the corpus of a folder."""
     with TemporaryDirectory() as scratch:
-        paths = {"corpus": folder / "corpus.jsonl", "run": folder / "run.jsonl", "scratch": scratch}
+        suffix = ".parquet" if way.startswith("spark") else ".jsonl"  # what workers of an engine can write themselves
+        paths = {"corpus": folder / "corpus.jsonl", "run": folder / "run.jsonl", "scratch": scratch, "suffix": suffix}
         return run([*(word.format(**paths) for word in VERBS[verb]), *flags(way)], checkout, scratch)
 
 

@@ -183,7 +183,7 @@ def test_a_driver_that_is_killed_goes_on_where_it_was(
     words = ["predict", "firstphrases", str(files[0]), "-n", "3", "-o", str(there), "--engine", "spark:local[2]"]
     script = f"""
 from karat.spark import writing
-writing.BLOCK = 500
+writing.BLOCK = 1250
 from karat.cli import main
 import sys
 sys.argv = ["karat", *{words!r}]
@@ -198,7 +198,7 @@ main()
     killed.wait()
     assert second.exists()
     assert not there.exists()
-    monkeypatch.setattr(writing, "BLOCK", 500)
+    monkeypatch.setattr(writing, "BLOCK", 1250)
     said = on_spark(words[:-2]).stderr
     assert "went on after " in said
     outcome(["predict", "firstphrases", str(files[0]), "-n", "3", "-o", str(tmp_path / "here.jsonl")])

@@ -232,5 +232,5 @@ def _explained(said: str) -> KaratError:
     if unreadable is not None:
         return InputError(f"{unreadable[1].removeprefix('file://')}: the file is damaged or cut off")
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    cause = next((line for line in reversed(lines) if line.startswith("Caused by:")), lines[0] if lines else "")
-    return KaratError(f"Spark: {cause.removeprefix('Caused by:').strip() or 'failed without a word'}")
+    causes = [line for line in lines if line.startswith(("Caused by:", ": "))] or lines[:1] or ["failed without a word"]
+    return KaratError(f"Spark: {causes[-1].removeprefix('Caused by').removeprefix(':').strip()}")

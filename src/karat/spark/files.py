@@ -26,7 +26,7 @@ def sent_files(spark: Any, paths: Sequence[str]) -> dict[str, str]:
 
 
 def _send(context: Any, path: Path) -> str:
-    """Sends one, packed without compression, unless the same content was sent before."""
+    """Sends one, a folder as an archive, unless the same content was sent before."""
     content = folder_hash(path) if path.is_dir() else file_hash(path)
     name = f"karat-{blake2b(repr(content).encode(), digest_size=8).hexdigest()}"
     own = Path(context._temp_dir, name)  # removed when the session ends
@@ -37,8 +37,8 @@ def _send(context: Any, path: Path) -> str:
             shutil.copy(path, own / name)
             context.addFile(str(own / name))
         return name
-    packed = Path(f"{own}.tar")
+    packed = Path(f"{own}.zip")
     if not packed.exists():
-        shutil.make_archive(str(own), "tar", path)
+        shutil.make_archive(str(own), "zip", path)
         context.addArchive(f"{packed}#{name}")
     return name

@@ -27,6 +27,7 @@ _QUIET = {
 _HERE = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "4g",  # the driver is all there is of `local[2]`
     "spark.sql.shuffle.partitions": "16",  # 200 small tasks would be most of the work
 }
 RETRIES = 4  # of a task: what a cluster does by itself, and `local[N]` not unless it is told
