@@ -27,6 +27,7 @@ WRITTEN = {
     "all_pairs",
     "answers",
     "learn",
+    "documents_out",
     "pairs_out",
     "accepted",
     "adjudicate",
