@@ -22,7 +22,7 @@ from karat.models.generators.seq2seq.beams import Marks, Search, Sequence, searc
 from karat.models.generators.seq2seq.families import steps_of
 
 TOKENS, SIZE, LAYERS, HEADS, INNER = 16_000, 256, 3, 4, 1024
-LONGEST, ROWS, DOCUMENTS = 50, 32, 64
+LONGEST, ROWS, DOCUMENTS = 40, 32, 32
 BEAMS = (1, 5, 20)
 Given = tuple[Tensor, Tensor]  # sources and their mask
 
@@ -43,7 +43,7 @@ def networks() -> dict[str, Any]:
             if parameter.dim() > 1:
                 torch.nn.init.normal_(parameter, std=std)
     with torch.no_grad():
-        bart.final_logits_bias[0, bart.config.eos_token_id] = 5.5
+        bart.final_logits_bias[0, bart.config.eos_token_id] = 7
         t5.get_output_embeddings().weight[t5.config.eos_token_id] *= 5
     return {"BART": bart.eval(), "T5": t5.eval()}
 
@@ -101,7 +101,7 @@ def decode_pretrained(repeat: int) -> None:
         for beam in BEAMS:
             batches = documents(network, max(1, ROWS // beam))
             both = {"karat": ours, "generate": theirs}
-            double = [each(network.double(), batches[::2], beam)() for each in both.values()]
+            double = [each(network.double(), batches[:1], beam)() for each in both.values()]
             assert double[0] == double[1], f"{name}, beam {beam}: other tokens than generate"
             runs = {which: each(network.float(), batches, beam) for which, each in both.items()}
             seconds = {which: min(_seconds(run) for _ in range(repeat)) for which, run in runs.items()}

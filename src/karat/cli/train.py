@@ -90,8 +90,9 @@ def train(model: str, corpus: str, output: str, valid: str | None, quiet: bool, 
     MODEL is kea (Witten 1999): candidates that resemble the keyphrases of
     CORPUS in frequency and place; or a generator, which writes keyphrases word
     by word: copyrnn, corrrnn, tgnet, exhird (recurrent), transformer, one2set,
-    or tgrf, which goes on from another. `karat predict kea,model=FILE` or
-    `karat predict DIR` then predicts with it.
+    or tgrf, which goes on from another; or a pretrained network that learns to
+    write them: seq2seq, bart, t5, as in `bart,model=DIR`. `karat predict
+    kea,model=FILE` or `karat predict DIR` then predicts with it.
     """
     from karat.models.generators.settings import GENERATORS
     from karat.output.terminal import terminal

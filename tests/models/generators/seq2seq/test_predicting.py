@@ -95,6 +95,8 @@ def test_a_document_without_text_has_no_phrases(given: Path) -> None:
 
 def test_what_is_longer_than_the_model_takes_is_cut_counted_and_said(tmp_path: Path) -> None:
     folder = made("bart", tmp_path / "bart")  # which has 256 places
+    told = json.loads((folder / "generation_config.json").read_text())
+    (folder / "generation_config.json").write_text(json.dumps(told | {"repetition_penalty": 1.5}))
     long = [Document(id=str(at), text="graph tree " * 300) for at in range(3)]
     karat.write(Corpus.of([*long, DOCUMENTS[0]]), tmp_path / "corpus.jsonl")
     found = CliRunner().invoke(
@@ -110,6 +112,7 @@ def test_what_is_longer_than_the_model_takes_is_cut_counted_and_said(tmp_path: P
     assert found.exit_code == 0, found.output
     said = "3 documents were longer than the model takes, and were cut to their first 256 tokens"
     assert said in " ".join(found.stderr.split())
+    assert "generation_config.json asks for repetition_penalty, which karat does not do" in found.stderr
 
 
 def writer(kind: str, separator: str, **shape: Any) -> Writer:

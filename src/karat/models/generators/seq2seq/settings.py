@@ -71,7 +71,6 @@ T5: dict[str, Any] = {
     "separator": " <sep> ",
     "added": "<sep> <digit> <cls>",
     "text": "tokens",
-    "length": 50,
     "optimiser": "sm3",
     "decay": 0.0,
     "rate": 0.1,

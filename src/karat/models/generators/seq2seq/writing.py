@@ -51,10 +51,13 @@ class Writer:
         self._silent = frozenset(special - apart - {self._unknown})
 
     def counts(self, documents: Sequence[Document]) -> dict[str, int]:
-        """What is to be said of so many of these documents; the braces are where their number goes."""
+        """What is to be said of so many of these documents; braces are where their number goes."""
         longest = self.language.longest
         said = f"{{}} were longer than the model takes, and were cut to their first {longest:,} tokens"
-        return {said: self.language.sources(documents)[1]}
+        found = {said: self.language.sources(documents)[1]}
+        if unused := self.found.unused():
+            found[f"generation_config.json asks for {', '.join(unused)}, which karat does not do"] = len(documents)
+        return found
 
     def __call__(self, documents: Sequence[Document]) -> list[Prediction]:
         """A prediction for each document, in order; they are decoded by length."""
