@@ -141,7 +141,7 @@ def test_only_the_first_documents_are_taken_where_so_many_are_asked_for(papers: 
 
 def test_alike_documents_are_as_many_as_are_asked_for_and_in_pairs(papers: Any, data: Any, tmp_path: Path) -> None:
     papers.corpora.write_alike(data, tmp_path)
-    found = [each.id for each in karat.read(tmp_path / "alike.jsonl")]
+    found = [str(each.id) for each in karat.read(tmp_path / "alike.jsonl")]
     assert len(found) == 4  # of five that are asked for, as they come in pairs
     assert {f"{each}-b" for each in found if not each.endswith("-b")} == {each for each in found if each.endswith("-b")}
     for name in ("alike", "alike-half"):
