@@ -50,9 +50,15 @@ class Study:
     """The steps of the study, and what is made of their output."""
 
     def __init__(
-        self, data: Data, out: Path, generators: tuple[Generator, ...], length: tuple[str, ...], jobs: int
+        self,
+        data: Data,
+        out: Path,
+        generators: tuple[Generator, ...],
+        length: tuple[str, ...],
+        jobs: int,
+        scores: bool = False,
     ) -> None:
-        self.data, self.out, self.length, self.generators = data, out, length, generators
+        self.data, self.out, self.length, self.generators, self.scores = data, out, length, generators, scores
         self.published = [each.name for each in generators if each.published]
         self.few = [each for each in FEW if each in self.published]
         self.searched = [each for each in SEARCHED if each in self.published]
@@ -69,18 +75,27 @@ class Study:
     def run(self) -> None:
         """Everything, in an order in which what is quick is seen first."""
         self.data.write_first()
-        write_alike(self.data, self.made)
         self.write_beginnings()
+        if self.scores:
+            self.runner.run([self.train(self.generators[0], "acm-cr", self.length)])
+            self.runner.run([*self.trainings(), *self.predictions()])
+            self.runner.run([*self.comparison(), self.page()])
+            self.write_results(self.tables_of_scores())
+            return
+        write_alike(self.data, self.made)
         self.runner.run([self.train(self.generators[0], "acm-cr", self.length), *self.reformulate()])
         both = self.made / "inspec.both.jsonl"
         if not both.is_file():
             write_both(self.data.other("inspec"), self.made / "inspec.kept.jsonl", both)
-        self.runner.run([*self.trainings(), *self.predictions(), *self.decodings(), *self.transfers()])
+        other = self.train(OTHER_DOMAIN, "papyrus-en", ("--steps", self.steps()))
+        self.runner.run([*self.trainings(), other, *self.predictions(), *self.decodings(), *self.transfers()])
         self.runner.run(self.results())
-        self.write_tables()
+        self.write_results(self.tables_of_scores() | self.other_tables())
 
     def corpora(self) -> dict[str, str]:
         """The corpora that all systems predict for."""
+        if self.scores:
+            return {"acm-cr": self.test, "inspec": self.data.other("inspec")}
         alike, both = self.made / "alike.jsonl", self.made / "inspec.both.jsonl"
         return {"acm-cr": self.test, "alike": str(alike), "inspec": str(both)}
 
@@ -105,11 +120,14 @@ class Study:
 
     def trainings(self) -> Iterator[Step]:
         """The trainings after the first, each as long as that one was; those that take longest come first."""
-        card = json.loads((self.out / "models" / FIRST / "model.json").read_text(encoding="utf-8"))
         for system in sorted(self.generators[1:], key=lambda each: -each.cost):
-            yield self.train(system, "acm-cr", ("--steps", str(max(1, round(card["steps"] * system.share)))))
-        yield self.train(OTHER_DOMAIN, "papyrus-en", ("--steps", str(card["steps"])))
+            yield self.train(system, "acm-cr", ("--steps", str(max(1, round(int(self.steps()) * system.share)))))
         yield Step("train-kea", ("train", "kea", str(self.fewer), "-o", self.model("kea.json")))
+
+    def steps(self) -> str:
+        """The steps of the first training."""
+        card = json.loads((self.out / "models" / FIRST / "model.json").read_text(encoding="utf-8"))
+        return str(card["steps"])
 
     def reformulate(self) -> Iterator[Step]:
         """Inspec in other words: by a language model where there is an endpoint, else by synonyms."""
@@ -163,10 +181,8 @@ class Study:
 
     def results(self) -> Iterator[Step]:
         """One comparison, one table, tables of homogeneity, figures of confidence and positions, and the page."""
-        runs, made, pairs = self.runs("acm-cr"), self.made, str(self.made / "test.pairs.jsonl")
-        metrics = tuple(word for each in ASKED for word in ("-m", each))
-        yield self.result("compare", ("compare", self.test, *runs, *metrics, "--baseline", FIRST))
-        yield from self.table()
+        made, pairs = self.made, str(self.made / "test.pairs.jsonl")
+        yield from self.comparison()
         for name, corpus, which in (
             ("reformulated", "inspec", "inspec"),
             ("shared", "alike", "alike"),
@@ -180,11 +196,30 @@ class Study:
         for kind in FIGURES:
             drawn = ("plot", kind, self.test, *few, "--protocol", "kundu2023")
             yield Step(f"plot-{kind}", (*drawn, "-o", str(self.out / "figures" / f"{kind}.svg")))
+        yield Step("mine", ("pairs", "mine", self.test, "--min", "0.25", "--stem", "-o", pairs))
+        yield self.page(pairs)
+
+    def comparison(self) -> Iterator[Step]:
+        """All systems on acm-cr, the table, and the learning curves."""
+        metrics = tuple(word for each in ASKED for word in ("-m", each))
+        yield self.result("compare", ("compare", self.test, *self.runs("acm-cr"), *metrics, "--baseline", FIRST))
+        yield from self.table()
         models = [self.model(name) for name in self.published]
         yield Step("plot-training", ("plot", "training", *models, "-o", str(self.out / "figures" / "training.svg")))
-        yield Step("mine", ("pairs", "mine", self.test, "--min", "0.25", "--stem", "-o", pairs))
-        page = ("report", self.test, *runs, "--pairs", pairs, "--title", "The systems of the papers on acm-cr")
-        yield Step("report", (*page, "-o", str(self.out / "report.html")), ("mine",))
+
+    def page(self, pairs: str | None = None) -> Step:
+        """The page of all systems, perhaps with pairs of alike documents."""
+        alike = () if pairs is None else ("--pairs", pairs)
+        arguments = (
+            "report",
+            self.test,
+            *self.runs("acm-cr"),
+            *alike,
+            "--title",
+            "The systems of the papers on acm-cr",
+        )
+        after = () if pairs is None else ("mine",)
+        return Step("report", (*arguments, "-o", str(self.out / "report.html")), after)
 
     def table(self) -> Iterator[Step]:
         """All systems on acm-cr and Inspec, in parts, as Markdown and as LaTeX."""
@@ -192,7 +227,9 @@ class Study:
         scored = []
         for corpus, path in (("acm-cr", self.test), ("inspec", self.data.other("inspec"))):
             scored.append(str(self.out / "results" / f"{corpus}.karat"))
-            extra = ("--extra", "ignore") if corpus == "inspec" else ()  # its runs have the reformulations, too
+            extra = (
+                ("--extra", "ignore") if corpus == "inspec" and not self.scores else ()
+            )  # its runs have the reformulations, too
             yield Step(
                 f"score-{corpus}",
                 ("score", f"{corpus}={path}", *self.runs(corpus), *columns, *extra, "-o", scored[-1]),
@@ -239,11 +276,21 @@ class Study:
         )
         return {"acm-cr": self.test, "papyrus-en": papyrus, "inspec": inspec, "stackexchange": questions}
 
-    def write_tables(self) -> None:
-        """The tables that no single command makes, and results.md, which has all of them."""
+    def tables_of_scores(self) -> dict[str, str]:
+        """What was trained, and the tables of all systems."""
+        models = [Path(self.model(each.name)) for each in self.generators]
+        other = [] if self.scores else [Path(self.model(f"{OTHER_DOMAIN.name}-papyrus-en"))]
+        return {
+            "What was trained": tables.trained([*models, *other]),
+            "All systems on acm-cr": self.read("compare"),
+            "All systems on acm-cr and Inspec": self.read("table"),
+        }
+
+    def other_tables(self) -> dict[str, str]:
+        """The tables of homogeneity and of confidence, and those that no single command makes."""
         runs = [Path(each) for each in self.runs("acm-cr")]
         beams = {
-            name: [self.out / "runs" / "acm-cr" / f"{name}.jsonl"]
+            name: [Path(self.written("acm-cr", name))]
             + [self.out / "decoding" / f"{name}.{beam}.jsonl" for beam in BEAMS]
             for name in self.searched
         }
@@ -251,11 +298,7 @@ class Study:
             source: {corpus: self.out / "transfer" / source / f"{corpus}.jsonl" for corpus in self.tested()}
             for source in ("acm-cr", "papyrus-en")
         }
-        models = [Path(self.model(each.name)) for each in self.generators]
-        made = {
-            "What was trained": tables.trained([*models, Path(self.model(f"{OTHER_DOMAIN.name}-papyrus-en"))]),
-            "All systems on acm-cr": self.read("compare"),
-            "All systems on acm-cr and Inspec": self.read("table"),
+        return {
             "Homogeneity: Inspec and its reformulations (Table 2)": self.read("reformulated"),
             "Homogeneity: documents that share a quarter of their keyphrases or more (Table 3)": self.read("shared"),
             "Homogeneity: documents that share half of their keyphrases or more (Table 3)": self.read("shared-half"),
@@ -266,6 +309,9 @@ class Study:
             "M, O and k": tables.cutoffs(self.test, runs),
             "Trained on and tested on: F1@M, present / absent": tables.transfer(self.tested(), moved),
         }
+
+    def write_results(self, made: Mapping[str, str]) -> None:
+        """Writes results.md, which has all tables."""
         path = self.out / "results.md"
         path.write_text("\n".join(f"## {title}\n\n{each}" for title, each in made.items()), encoding="utf-8")
         print(f"{path}, {self.out / 'report.html'}, {self.out / 'figures'}")
@@ -305,6 +351,7 @@ def main() -> int:
     parser.add_argument("--documents", type=int, help="that each generator sees, instead of --minutes")
     parser.add_argument("--systems", default="", help="by name, as copyrnn,hybrid (default: all)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="commands at a time (default: cores)")
+    parser.add_argument("--scores", action="store_true", help="only the comparison, the table and the page")
     parser.add_argument("--train", type=number, help="only the first N documents of a training set")
     parser.add_argument("--test", type=number, help="only the first N documents to predict for, and to validate with")
     parser.add_argument(
@@ -323,7 +370,7 @@ def main() -> int:
         length = ("--steps", str(max(1, asked.documents // BATCH)))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what is running ends, too
     try:
-        Study(data, asked.out, generators, length, asked.jobs).run()
+        Study(data, asked.out, generators, length, asked.jobs, asked.scores).run()
     except (StepError, InputError) as failed:
         print(failed, file=sys.stderr)
         return 1

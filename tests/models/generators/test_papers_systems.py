@@ -54,10 +54,10 @@ def _again(document: Document) -> Document:
     return Document(id=f"{document.id}-b", title=document.title, text=f"Else. {document.text}", keyphrases=keyphrases)
 
 
-def study(papers: Any, data: Any, out: Path, weights: dict[str, str] | None = None) -> Any:
+def study(papers: Any, data: Any, out: Path, weights: dict[str, str] | None = None, scores: bool = False) -> Any:
     """The study of all systems."""
     generators = tuple(papers.systems.begun(each, weights or {}, out / "weights") for each in papers.systems.GENERATORS)
-    return papers.run.Study(data, out, generators, ("--steps", "4"), 1)
+    return papers.run.Study(data, out, generators, ("--steps", "4"), 1, scores)
 
 
 def without_minilm(papers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,6 +125,24 @@ def test_each_system_is_in_one_part_of_the_table(papers: Any, data: Any, tmp_pat
     systems = [each for part in parts.values() for each in part.split(",")]
     assert sorted(systems) == sorted(Path(run).stem for run in made.runs("acm-cr"))
     assert steps["table-md"].after == ("score-acm-cr", "score-inspec")
+
+
+def test_scores_alone_need_no_pairs_and_no_reformulations(papers: Any, data: Any, tmp_path: Path) -> None:
+    made = study(papers, data, tmp_path / "out", scores=True)
+    assert made.corpora() == {"acm-cr": data.part("acm-cr", "test"), "inspec": data.other("inspec")}
+    steps = {each.name: each for each in (*made.comparison(), made.page())}
+    assert list(steps) == [
+        "compare",
+        "score-acm-cr",
+        "score-inspec",
+        "table-md",
+        "table-tex",
+        "plot-training",
+        "report",
+    ]
+    assert "--extra" not in steps["score-inspec"].arguments
+    assert "--pairs" not in steps["report"].arguments
+    assert set(made.runs("acm-cr")) < set(steps["compare"].arguments)
 
 
 def test_only_the_first_documents_are_taken_where_so_many_are_asked_for(papers: Any, data: Any) -> None:
