@@ -24,7 +24,18 @@ GIVEN = {"name": "demo-kea", "licence": "CC-BY-SA-4.0", "attribution": "Abstract
 
 def installed(wheel: Path, target: Path) -> dict[str, str]:
     """The environment of commands that find a wheel, which pip has unpacked into a folder."""
-    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", str(target), wheel]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        str(target),
+        str(wheel),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     return os.environ | {"PYTHONPATH": os.pathsep.join((str(target), str(ROOT / "src")))}
 
@@ -109,7 +120,7 @@ def test_what_is_no_trained_model_is_refused_and_nothing_is_written(kea: Path, t
 
 def test_the_script_says_in_a_sentence_what_is_wrong(tmp_path: Path) -> None:
     flags = [f"--{name}={value}" for name, value in GIVEN.items()]
-    command = [sys.executable, ROOT / "examples" / "release" / "build.py", tmp_path, *flags]
+    command = [sys.executable, str(ROOT / "examples" / "release" / "build.py"), str(tmp_path), *flags]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     found = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
     assert (found.returncode, found.stdout) == (2, "")
