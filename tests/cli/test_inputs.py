@@ -27,7 +27,6 @@ WRITTEN = {
     "all_pairs",
     "answers",
     "learn",
-    "documents_out",
     "pairs_out",
     "accepted",
     "adjudicate",
