@@ -17,7 +17,7 @@ from karat.libraries import library
 from karat.matching.join import Chunk, Join, has_id, matched_by
 from karat.spark.alike import alike, distinct_sets, of_arrays
 from karat.spark.files import sent_files
-from karat.spark.records import Records, of_path
+from karat.spark.records import Records, of_path, on_disk
 from karat.spark.workers import ANSWERS, Sent, answer_of, chunk_answers, mapped, packed, raise_first
 from karat.spark.writing import Writing
 
@@ -123,7 +123,7 @@ class SparkEngine:
     ) -> Iterator[Answers]:
         from pyspark.sql import functions as f
 
-        frames = [source.frame.persist(_storage()) for source in sources]
+        frames = [source.frame.persist(on_disk()) for source in sources]
         try:
             for frame in frames:
                 _raise_errors(frame)

@@ -51,6 +51,13 @@ def _batch(rows: list[Any], decode: Any) -> Batch[Any]:
     return Batch([row.id for row in rows], [bytes(row.raw) for row in rows], [row.place for row in rows], decode)
 
 
+def on_disk() -> Any:
+    """Where lines are kept that are used several times: texts would fill the memory of workers."""
+    from pyspark import StorageLevel
+
+    return StorageLevel.DISK_ONLY
+
+
 def decoding(origin: str, kind: type[Any]) -> Callable[..., Any]:
     """The function that decodes lines of an origin."""
     return partial(jsonl.decode, origin, kind)

@@ -23,6 +23,7 @@ _QUIET = {
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.files.maxPartitionBytes": "32m",  # texts are held as they are: 128 MB of them are too much for small workers
 }
 _HERE = {
     "spark.driver.host": "127.0.0.1",
@@ -47,7 +48,8 @@ def session(master: str | None = None) -> Any:
     chosen = master or os.environ.get("MASTER") or "local[*]"
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = sql.SparkSession.builder.master(_with_retries(chosen)).appName("karat")
-    for name, value in (_QUIET | (_HERE | _environment() if chosen.startswith("local") else {})).items():
+    own = _HERE | _memory(chosen) | _environment() if chosen.startswith("local") else {}
+    for name, value in (_QUIET | own).items():
         builder = builder.config(name, value)
     try:
         return builder.getOrCreate()
@@ -56,6 +58,16 @@ def session(master: str | None = None) -> Any:
         raise KaratError(
             f"Spark cannot be started with the master {chosen}: {reason[0] if reason else error}"
         ) from None
+
+
+def _memory(master: str) -> dict[str, str]:
+    """What an executor of a cluster in this machine may use: all that its worker has.
+
+    >>> _memory("local-cluster[2,1,2048]"), _memory("local[2]")
+    ({'spark.executor.memory': '2048m'}, {})
+    """
+    found = re.fullmatch(r"local-cluster\[\d+ *, *\d+ *, *(\d+)\]", master)
+    return {} if found is None else {"spark.executor.memory": f"{found[1]}m"}
 
 
 def leave_pandas_out() -> None:

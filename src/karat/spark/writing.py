@@ -10,7 +10,7 @@ from typing import Any
 from karat.errors import InputError
 from karat.formats.base import quoted
 from karat.spark.paths import Files
-from karat.spark.records import Records
+from karat.spark.records import Records, on_disk
 from karat.spark.workers import PREDICTIONS, REMARKED, answer_of, predictions, raise_first
 
 BLOCK = 100_000  # documents, at least, that are lost when the work is killed
@@ -30,7 +30,7 @@ class Writing:
     def blocks(self, sent: Any) -> Iterator[tuple[int, list[Any]]]:
         """Writes what is missing, and gives (documents, remarks) of each block; those of earlier work have none."""
         self._begin()
-        frame = self.records.frame.persist()
+        frame = self.records.frame.persist(on_disk())
         try:
             last = self._check(frame)
             size = max(BLOCK, -(-last // MOST_BLOCKS))
