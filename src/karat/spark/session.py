@@ -23,7 +23,7 @@ _QUIET = {
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.files.maxPartitionBytes": "32m",  # texts are held as they are: 128 MB of them are too much for small workers
+    "spark.sql.files.maxPartitionBytes": "32m",  # 128 MB of texts are much for small workers
 }
 _HERE = {
     "spark.driver.host": "127.0.0.1",
