@@ -1,7 +1,8 @@
 """The systems that the papers compare, as karat trains and runs them.
 
 All generators see the same number of documents. `cost` is how long one takes for a document, as a multiple of copyrnn's
-(measured, one thread): it is only used to make the minutes that are asked for the mean of all.
+(measured, one thread; those of the pretrained ones are rough): it is only used to make the minutes that are asked for
+the mean of all.
 """
 
 from __future__ import annotations
