@@ -5,9 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import (
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import torch  # noqa: E402
+from tokenizers import (  # noqa: E402
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+from transformers import (  # noqa: E402
     BartConfig,
     BartForConditionalGeneration,
     PreTrainedTokenizerFast,
@@ -15,7 +28,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from tests.models.generators.made import DOCUMENTS
+from tests.models.generators.made import DOCUMENTS  # noqa: E402
 
 TEXTS = [f"{each.title} {each.text} {';'.join(map(str, each.keyphrases or ()))}" for each in DOCUMENTS]
 KINDS = ("bart", "t5")
