@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-import torch  # noqa: E402
-from tokenizers import (  # noqa: E402
+import torch
+from tokenizers import (
     Tokenizer,
     decoders,
     models,
@@ -20,7 +20,7 @@ from tokenizers import (  # noqa: E402
     processors,
     trainers,
 )
-from transformers import (  # noqa: E402
+from transformers import (
     BartConfig,
     BartForConditionalGeneration,
     PreTrainedTokenizerFast,
@@ -28,7 +28,7 @@ from transformers import (  # noqa: E402
     T5ForConditionalGeneration,
 )
 
-from tests.models.generators.made import DOCUMENTS  # noqa: E402
+from tests.models.generators.made import DOCUMENTS
 
 TEXTS = [f"{each.title} {each.text} {';'.join(map(str, each.keyphrases or ()))}" for each in DOCUMENTS]
 KINDS = ("bart", "t5")
