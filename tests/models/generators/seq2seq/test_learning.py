@@ -212,5 +212,5 @@ def test_documents_without_text_or_references_are_left_out_and_long_ones_cut(beg
     ]
     found = karat.train(Corpus.of(some), f"seq2seq,model={begun},longest=100", output=tmp_path / "m", steps=1)
     assert "2 documents without text or references were left out" in found.notes
-    assert any("1 documents are longer than the model takes" in note for note in found.notes)
+    assert any("1 document is longer than the model takes" in note for note in found.notes)
     assert len(Examples(tmp_path / "m" / "examples.i32", 1000)) == 4

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,8 @@ def directory_of(name: str) -> Path:
 
 def _fetched(name: str) -> Path:
     """The directory of a model of a hub; `NAME@REVISION` names one of its versions."""
-    hub = library("huggingface_hub", f"{HUB}{name}")
+    library("transformers", f"{HUB}{name}")  # which brings the library of the hub
+    hub = import_module("huggingface_hub")
     name, _, revision = name.partition("@")
     how: dict[str, Any] = {"revision": revision or None, "allow_patterns": list(FETCHED)}
     try:
