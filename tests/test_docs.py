@@ -31,6 +31,7 @@ from karat.cli import karat as command
 from karat.formats import FORMATS
 from karat.matching.columns import Aligned, Cutoff, Subset
 from karat.metrics.base import METRICS, Rows, metric
+from karat.models.find import own_models
 from karat.protocol import PRESETS
 from tests.blocks import Block, blocks, command_lines, sessions
 from tests.forked import program
@@ -148,6 +149,13 @@ def test_every_metric_format_and_verb_has_its_entry() -> None:
     assert [name for name in METRICS.load() if f"\n### `{name}`\n" not in documents["metrics.md"]] == []
     assert [name for name in FORMATS if f"\n| `{name}` |" not in documents["formats.md"]] == []
     assert [name for name, _, _ in walk(command) if f"# `{name}`\n" not in documents["cli.md"]] == []
+
+
+def test_every_model_has_a_row_that_says_what_was_checked() -> None:
+    page = (ROOT / "docs" / "models.md").read_text().partition("\n## What was checked\n")[2].partition("\n## ")[0]
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `")]
+    assert [row[0].strip("| `") for row in rows] == list(own_models())
+    assert [row[0] for row in rows if len(row) != 5 or not row[3].strip()] == []
 
 
 def test_the_page_of_the_command_shows_what_help_says(tmp_path: Path) -> None:

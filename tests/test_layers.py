@@ -14,10 +14,10 @@ LAYERS = [
         *("options", "protocol", "corpus", "engines", "vocabulary", "tabular", "citations"),
     ],
     ["formats", "text"],
-    ["matching", "spark", "embed", "similarity", "stats"],
-    ["metrics", "results", "llm"],
+    ["matching", "embed", "similarity", "stats"],
+    ["metrics", "results", "per_document", "llm"],
     ["models", "pairs"],
-    ["analyses"],
+    ["analyses", "spark"],
     ["output", "annotation"],
     ["cli", "__main__"],
 ]

@@ -52,6 +52,15 @@ def test_the_mean_of_document_values_is_the_score(results: karat.Results) -> Non
     assert np.nanmean(values) == pytest.approx(score.value)
 
 
+def test_rows_of_which_there_are_none_are_kept(tmp_path: Path) -> None:
+    corpus = karat.Corpus.of([{"id": "1", "text": "deep nets", "keyphrases": ["deep nets"]}])
+    found = karat.score(corpus, karat.Run.of([{"id": "1", "keyphrases": []}], name="r"), metrics=["found@5:absent"])
+    assert found.scores[0].rows.values.shape == (0, 2)
+    found.save(tmp_path / "r.karat")
+    assert (tmp_path / "r.karat").read_bytes() == encode(found)
+    assert load(tmp_path / "r.karat").as_dict() == found.as_dict()
+
+
 def test_frames_hold_the_rows(results: karat.Results) -> None:
     assert results.to_pandas()["value"].tolist() == [row["value"] for row in results.rows()]
     assert results.to_polars()["value"].to_list() == [row["value"] for row in results.rows()]

@@ -13,7 +13,7 @@ import re
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The names are listed in `__init__.pyi`, which type checkers and editors read, and fetched from their modules when they
 # are first used, so that `import karat` stays quick and numpy-free.

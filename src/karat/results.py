@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from hashlib import blake2b
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -19,11 +19,12 @@ from karat.errors import InputError, counted, unknown
 from karat.formats.base import brief
 from karat.formats.files import read_whole
 from karat.formats.load import Count, decoded_msgpack
-from karat.formats.output import write_beside
+from karat.formats.output import write_beside, writing_beside
 from karat.libraries import library
 from karat.matching.columns import SUBSETS, Cutoff, Floats
 from karat.matching.inputs import hash_text
 from karat.metrics.base import METRICS, Request, Rows
+from karat.per_document import document_rows, save_documents
 from karat.protocol import MOST
 from karat.tabular import Column, Table, rows_of
 
@@ -258,7 +259,18 @@ class Results(Displayed):
 
     def save(self, path: str | Path) -> None:
         """Writes a `.karat` file."""
-        write_beside(path, encode(self))
+        beginning, content = _encoded(self)
+        with writing_beside(path) as file:
+            file.write(beginning)
+            file.write(content)
+
+    def document_rows(self) -> Iterator[dict[str, Any]]:
+        """One dict for each system, protocol and document: its id, and the value of each metric."""
+        return document_rows([self])
+
+    def save_documents(self, path: str | Path) -> list[str]:
+        """Writes these rows and returns what is left out; the name chooses JSON lines, CSV, TSV or Parquet."""
+        return save_documents([self], path)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -292,6 +304,14 @@ class Collection(Displayed):
     def save(self, path: str | Path) -> None:
         """Writes a `.karat` file."""
         write_beside(path, msgspec.msgpack.encode(_Files(COLLECTED, [encode(part) for part in self.parts])))
+
+    def document_rows(self) -> Iterator[dict[str, Any]]:
+        """One dict for each system, protocol and document: its id, and the value of each metric."""
+        return document_rows(self.parts)
+
+    def save_documents(self, path: str | Path) -> list[str]:
+        """Writes these rows and returns what is left out; the name chooses JSON lines, CSV, TSV or Parquet."""
+        return save_documents(self.parts, path)
 
 
 def corpus_of(results: Results) -> str:
@@ -432,6 +452,11 @@ class _Version(msgspec.Struct):
 
 def encode(results: Results) -> bytes:
     """The bytes of a `.karat` file: the same for the same results."""
+    return b"".join(_encoded(results))
+
+
+def _encoded(results: Results) -> tuple[bytes, bytes]:
+    """(the beginning of a `.karat` file, its content, which ends it): together they would be there twice."""
     content = msgspec.msgpack.encode(
         _File(
             FORMAT_VERSION,
@@ -443,7 +468,19 @@ def encode(results: Results) -> bytes:
             [_pack(score) for score in results.scores],
         )
     )
-    return msgspec.msgpack.encode(_Envelope(FORMAT_VERSION, _checksum(content), content))
+    empty = msgspec.msgpack.encode(_Envelope(FORMAT_VERSION, _checksum(content), b""))
+    return empty.removesuffix(b"\xc4\x00") + _head_of_bytes(len(content)), content
+
+
+def _head_of_bytes(size: int) -> bytes:
+    """What MessagePack writes before so many bytes.
+
+    >>> all(_head_of_bytes(n) + bytes(n) == msgspec.msgpack.encode(bytes(n)) for n in (0, 255, 256, 1 << 16))
+    True
+    """
+    if size < 1 << 8:
+        return b"\xc4" + size.to_bytes(1, "big")
+    return b"\xc5" + size.to_bytes(2, "big") if size < 1 << 16 else b"\xc6" + size.to_bytes(4, "big")
 
 
 def _checksum(content: bytes) -> bytes:
@@ -470,7 +507,8 @@ def _pack(score: Score) -> _Score:
 
 
 def _array(values: Any, kind: str) -> _Array:
-    return _Array(list(values.shape), values.astype(kind).tobytes())
+    data = np.ascontiguousarray(values, kind).reshape(-1).view(np.uint8).data  # no copy; it is written as bytes are
+    return _Array(list(values.shape), data)  # type: ignore[arg-type]
 
 
 def load(path: str | Path) -> Results:
@@ -667,19 +705,57 @@ def _check_parts(found: Sequence[Results], count: int) -> None:
         twice = sorted({i for i in have if have.count(i) > 1})
         said = [f"shard {i}/{count} is missing" for i in lacking] + [f"shard {i}/{count} is there twice" for i in twice]
         raise InputError("; ".join(said))
-    settings = [_settings_of(results) for results in found]
-    for results, what in zip(found, settings, strict=True):
-        if what != settings[0]:
-            raise InputError(
-                f"shard {results.part.index}/{count} was scored otherwise than shard 1/{count}: "
-                "other systems, metrics or protocols"
-            )
+    first = _settings_of(found[0])
+    for results in found[1:]:
+        for what, own in _settings_of(results).items():
+            if own != first[what]:
+                shard = f"shard {results.part.index}/{count}"
+                raise InputError(f"{shard} was scored otherwise than shard 1/{count}: {_apart(what, own, first[what])}")
+    _check_documents(found, count)
 
 
-def _settings_of(results: Results) -> Any:
-    scores = [(s.corpus, s.system, s.protocol, s.request) for s in results.scores]
-    remarks = [remark for remark in results.remarks if remark != UNCHECKED]
-    return scores, remarks, {name: _without_hash(signature) for name, signature in results.signatures.items()}
+def _check_documents(found: Sequence[Results], count: int) -> None:
+    """Raises InputError if shards are of other documents: not as many as belong there, or one in two of them."""
+    known: dict[str, int] = {}
+    first = before = len(found[0].ids)
+    for results in found:
+        index, have = results.part.index, len(results.ids)
+        if not first - 1 <= have <= before:  # every N-th document: the last shards may have one fewer
+            said = f"shard {index}/{count} has {counted(have, 'document')}, shard 1/{count} has {first:,}"
+            raise InputError(f"{said}: these are not shards of the same documents")
+        before = have
+        twice = next((i for i in results.ids if i in known), None)
+        if twice is not None:
+            raise InputError(f"the document {twice!r} is in shard {known[twice]}/{count} and in shard {index}/{count}")
+        known |= dict.fromkeys(results.ids, index)
+
+
+def _settings_of(results: Results) -> dict[str, list[str]]:
+    """By kind, what results are to have in common to be shards of one scoring."""
+    facts = [f"{name}: {_without_hash(signature)}" for name, signature in results.signatures.items()]
+    return {
+        "systems": list(dict.fromkeys(score.system for score in results.scores)),
+        "protocols": list(dict.fromkeys(score.protocol for score in results.scores)),
+        "metrics": list(dict.fromkeys(_written(score.request) for score in results.scores)),
+        "signatures": facts,
+        "scores": [f"{s.system}, {s.protocol}: {_written(s.request)}" for s in results.scores],
+        "notes": [remark for remark in results.remarks if remark != UNCHECKED],
+    }
+
+
+def _written(request: Request) -> str:
+    options = "".join(f",{name}={value}" for name, value in request.options)
+    fitted = "" if request.fitted is None else f" (fitted: {request.fitted})"
+    return f"{request.label}:{request.subset}/{request.average}{options}{fitted}"
+
+
+def _apart(what: str, own: Sequence[str], others: Sequence[str]) -> str:
+    """The first thing that two shards do not have in common, said of the one and of the other."""
+    a, b = next(pair for pair in zip_longest(own, others) if pair[0] != pair[1])
+    if what == "signatures" and a and b:
+        pairs = [pair for pair in zip_longest(a.split(","), b.split(",")) if pair[0] != pair[1]]
+        a, b = (",".join(filter(None, each)) for each in zip(*pairs, strict=True))
+    return f"its {what} have {a or 'none'} where the other has {b or 'none'}"
 
 
 def _interleave(rows: Sequence[Rows], count: int, total: int) -> Rows:

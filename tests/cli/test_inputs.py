@@ -20,6 +20,7 @@ CORPUS = '{"id": "d1", "text": "A swarm of bees.", "keyphrases": ["swarm"]}\n'
 RUN = '{"id": "d1", "keyphrases": ["swarm", "nest"]}\n'
 HELP = ["-h", "--help"]  # click keeps the flag of the help that it makes first
 WRITTEN = {
+    "documents_out",
     "output",
     "figures",
     "review",

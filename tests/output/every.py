@@ -12,7 +12,8 @@ import karat
 from karat.corpus import Prediction
 from karat.llm.ask import Forecast
 from karat.llm.client import Usage
-from karat.models.run import Entry, Predicted
+from karat.models.predictor import Entry
+from karat.models.run import Predicted
 from karat.results import Result
 from tests.output.nasty import BEE, IMAGE, SCRIPT
 

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import karat
-from benchmarks.made_corpus import write_corpus
-from karat.cli import karat as command
 from karat.errors import KaratError
+from tests.spark.commands import CLUSTER, Files, filled, on_spark, outcome, run_command
 
 pytestmark = pytest.mark.spark
 
-DOCUMENTS = 5000
 VERBS = {
     "score": ["score", "CORPUS", "RUN", "OTHER", "-m", "f1@5:present", "-m", "f1@M:absent", "-m", "map@10"],
     "score, several protocols": ["score", "CORPUS", "RUN", "--protocol", "chan2019", "--protocol", "meng2021"],
@@ -30,53 +26,50 @@ VERBS = {
     "nearmiss": ["nearmiss", "CORPUS", "RUN"],
     "compare": ["compare", "CORPUS", "RUN", "OTHER", "-m", "f1@M", "--resamples", "200"],
     "predict": ["predict", "tfidf", "CORPUS", "-n", "5"],
+    "homogeneity": ["homogeneity", "CORPUS", "PAIRS", "RUN", "OTHER", "--resamples", "200"],
+    "pairs by references": ["pairs", "mine", "CORPUS", "--min", ".3"],
+    "pairs of equal sets": [
+        "pairs",
+        "mine",
+        "CORPUS",
+        "--min",
+        ".6",
+        "--measure",
+        "max",
+        "--identical",
+        "keep",
+        "--stem",
+    ],
+    "pairs by text": ["pairs", "mine", "CORPUS", "--by", "text", "--min", ".25", "--nearest", "3"],
 }
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
-    """A made corpus, its run, and another run: the same phrases the other way round, in another order of documents."""
-    made = write_corpus(tmp_path_factory.mktemp("made"), DOCUMENTS)
-    lines = [json.loads(line) for line in made.run.read_text(encoding="utf-8").splitlines()]
-    other = made.run.with_name("other.jsonl")
-    turned = [json.dumps({**each, "keyphrases": each["keyphrases"][::-1]}) for each in reversed(lines)]
-    other.write_text("\n".join(turned) + "\n", encoding="utf-8")
-    return made.corpus, made.run, other
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    """A session that all tests of this module share."""
-    from karat.spark import session
-
-    found = session("local[2]")
-    yield found
-    found.stop()
-
-
-def outcome(words: list[str]) -> Result:
-    return CliRunner().invoke(command, words, catch_exceptions=False)
-
-
-def on_spark(words: list[str], spark: Any) -> Result:
-    """What a command does on the session that is there."""
-    return outcome([*words, "--engine", "spark"])
-
-
-def filled(words: list[str], corpus: Path, run: Path, other: Path) -> list[str]:
-    places = {"CORPUS": corpus, "RUN": run, "OTHER": other}
-    return [str(places.get(word, word)) for word in words]
-
-
 @pytest.mark.parametrize("name", VERBS)
-def test_every_verb_gives_the_bytes_of_one_process(name: str, files: tuple[Path, Path, Path], spark: Any) -> None:
-    words = [*filled(VERBS[name], *files), "-f", "json"]
-    here, there = outcome(words), on_spark(words, spark)
+def test_every_verb_gives_the_bytes_of_one_process(name: str, files: Files, tmp_path: Path, spark: Any) -> None:
+    mined = tmp_path / "pairs.jsonl"
+    karat.mine_pairs(files[0], min=0.3).save(mined)
+    words = [str(mined) if word == "PAIRS" else word for word in filled(VERBS[name], *files)]
+    words += [] if words[0] == "pairs" else ["-f", "json"]
+    here, there = outcome(words), on_spark(words)
     assert here.exit_code == there.exit_code == 0, there.output
     assert there.stdout == here.stdout
 
 
-def test_part_files_and_parquet_give_the_same(files: tuple[Path, Path, Path], tmp_path: Path, spark: Any) -> None:
+def test_document_frequencies_are_those_of_one_process(files: Files, tmp_path: Path, spark: Any) -> None:
+    words = ["corpus", "df", str(files[0]), "-o"]
+    outcome([*words, str(tmp_path / "here.json")])
+    on_spark([*words, str(tmp_path / "there.json")])
+    assert (tmp_path / "there.json").read_bytes() == (tmp_path / "here.json").read_bytes()
+
+
+def test_documents_without_ids_are_looked_at_by_their_lines(tmp_path: Path, spark: Any) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(f'{{"text": "Deep nets {n}.", "keyphrases": ["deep nets"]}}\n' for n in range(50)))
+    words = ["describe", str(path), "-f", "json"]
+    assert on_spark(words).stdout == outcome(words).stdout
+
+
+def test_part_files_and_parquet_give_the_same(files: Files, tmp_path: Path, spark: Any) -> None:
     import pyarrow.json
     import pyarrow.parquet
 
@@ -91,11 +84,11 @@ def test_part_files_and_parquet_give_the_same(files: tuple[Path, Path, Path], tm
     table = tmp_path / "corpus.parquet"
     pyarrow.parquet.write_table(pyarrow.json.read_json(corpus), table, row_group_size=500)
     here = outcome(filled(words, corpus, run, other)).stdout
-    assert on_spark(filled(words, parts, run, other), spark).stdout == here
-    assert on_spark(filled(words, table, run, other), spark).stdout == here
+    assert on_spark(filled(words, parts, run, other)).stdout == here
+    assert on_spark(filled(words, table, run, other)).stdout == here
 
 
-def test_data_frames_are_corpora_and_runs(files: tuple[Path, Path, Path], spark: Any) -> None:
+def test_data_frames_are_corpora_and_runs(files: Files, spark: Any) -> None:
     from karat.spark import corpus, engine, run
 
     frames = [spark.read.json(str(path)) for path in files[:2]]
@@ -126,9 +119,7 @@ DAMAGED: dict[str, tuple[Damage, Damage]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGED)
-def test_what_is_wrong_is_said_in_the_same_sentence(
-    name: str, files: tuple[Path, Path, Path], tmp_path: Path, spark: Any
-) -> None:
+def test_what_is_wrong_is_said_in_the_same_sentence(name: str, files: Files, tmp_path: Path, spark: Any) -> None:
     paths = [tmp_path / "corpus.jsonl", tmp_path / "run.jsonl"]
     for path, source, damage in zip(paths, files, DAMAGED[name], strict=False):
         lines = source.read_text(encoding="utf-8").splitlines()[:60]
@@ -137,7 +128,7 @@ def test_what_is_wrong_is_said_in_the_same_sentence(
     with pytest.raises(KaratError) as here:
         outcome(words)
     with pytest.raises(KaratError) as there:
-        on_spark(words, spark)
+        on_spark(words)
     assert str(there.value) == str(here.value)
 
 
@@ -146,7 +137,7 @@ def test_other_formats_are_read_by_the_driver(spark: Any, tmp_path: Path) -> Non
         (tmp_path / f"d{n}.txt").write_text(f"Deep nets number {n} learn keyphrases of texts.")
         (tmp_path / f"d{n}.key").write_text("deep nets\nkeyphrases\n")
     words = ["describe", str(tmp_path), "-f", "json"]
-    assert on_spark(words, spark).stdout == outcome(words).stdout
+    assert on_spark(words).stdout == outcome(words).stdout
 
 
 def test_json_lines_in_another_layout_are_not_taken_for_karat_s_own(spark: Any, tmp_path: Path) -> None:
@@ -158,30 +149,21 @@ def test_json_lines_in_another_layout_are_not_taken_for_karat_s_own(spark: Any, 
     words = ["describe", str(path), "-f", "json"]
     here = outcome(words)
     assert json.loads(here.stdout)["rows"][0]["phrases"] == 2
-    assert on_spark(words, spark).stdout == here.stdout
+    assert on_spark(words).stdout == here.stdout
 
 
-def test_documents_that_a_run_lacks_can_be_empty_or_left_out(
-    files: tuple[Path, Path, Path], tmp_path: Path, spark: Any
-) -> None:
+def test_documents_that_a_run_lacks_can_be_empty_or_left_out(files: Files, tmp_path: Path, spark: Any) -> None:
     some = tmp_path / "run.jsonl"
     some.write_text("".join(files[1].read_text(encoding="utf-8").splitlines(keepends=True)[::3]), encoding="utf-8")
     for missing in ("empty", "skip"):
         words = ["score", str(files[0]), str(some), "--missing", missing, "-f", "json"]
-        assert on_spark(words, spark).stdout == outcome(words).stdout
+        assert on_spark(words).stdout == outcome(words).stdout
 
 
 # ---------------------------------------------------------------------------------------------- starting
 
 
-def run_command(*words: str, **changed: str) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | changed
-    return subprocess.run(
-        [sys.executable, "-m", "karat", *words], capture_output=True, text=True, env=environment, check=False
-    )
-
-
-def test_a_missing_or_old_java_is_one_sentence(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_a_missing_or_old_java_is_one_sentence(files: Files, tmp_path: Path) -> None:
     words = ["describe", str(files[0]), "--engine", "spark"]
     found = run_command(*words, PATH=os.path.dirname(sys.executable))
     assert found.returncode == 2
@@ -195,14 +177,23 @@ def test_a_missing_or_old_java_is_one_sentence(files: tuple[Path, Path, Path], t
     assert f"needs Java 17 or later, and {old} is Java 8; JAVA_HOME names another" in found.stderr
 
 
-def test_an_unknown_engine_is_named(files: tuple[Path, Path, Path]) -> None:
+def test_an_unknown_engine_is_named(files: Files) -> None:
     found = run_command("describe", str(files[0]), "--engine", "spork")
     assert found.returncode == 2
     assert "unknown engine 'spork'; did you mean 'spark'?" in found.stderr
 
 
-def test_workers_of_their_own_give_the_same(files: tuple[Path, Path, Path]) -> None:
-    words = ["score", *map(str, files), "-m", "f1@M", "-f", "json"]
-    found = run_command(*words, "--engine", "spark:local-cluster[2,1,1024]")
+@pytest.mark.parametrize("words", [["score", "CORPUS", "RUN", "OTHER", "-f", "json"], ["pairs", "mine", "CORPUS"]])
+def test_all_ways_to_the_same_give_the_same(words: list[str], files: Files, tmp_path: Path, spark: Any) -> None:
+    words = filled(words, *files)
+    here = outcome([*words, "-j", "1"]).stdout
+    assert outcome([*words, "-j", "2"]).stdout == here
+    assert on_spark(words).stdout == here
+    found = run_command(*words, "--engine", CLUSTER)
     assert found.returncode == 0, found.stderr
-    assert found.stdout == outcome(words).stdout
+    assert found.stdout == here
+    if words[0] == "score":
+        parts = [tmp_path / f"{n}.karat" for n in range(1, 17)]
+        for n, part in enumerate(parts, 1):
+            outcome([*words[:-2], "--shard", f"{n}/16", "-o", str(part)])
+        assert outcome(["results", "merge", *map(str, parts), "-f", "json"]).stdout == here

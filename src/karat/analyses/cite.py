@@ -46,7 +46,7 @@ def cite(result: Results | Collection | Comparison | PaperTable) -> Citation:
     >>> corpus = karat.Corpus.of([{"id": "d1", "text": "Deep networks learn.", "keyphrases": ["deep network"]}])
     >>> run = karat.Run.of([{"id": "d1", "keyphrases": ["deep networks"]}], name="mine")
     >>> cite(karat.score(corpus, run, metrics=["f1@5"], protocol="chan2019")).methods.partition(", which")[0]
-    'Scores are computed with karat 0.1.0 under the protocol chan2019 (Chan et al., 2019; Porter, 1980)'
+    'Scores are computed with karat 0.2.0 under the protocol chan2019 (Chan et al., 2019; Porter, 1980)'
     """
     known = _known(result)
     protocols = [parse_protocol(name) for name in dict.fromkeys(name for name, _ in known.requests)]

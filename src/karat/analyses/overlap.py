@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, groupby
+from itertools import combinations, compress, groupby
 from math import nan
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -20,12 +21,14 @@ from karat.analyses.score import ScoreOptions, pass_for
 from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, counted
+from karat.formats.containers import save
 from karat.matching.columns import Aligned, Bools, Floats, Ints, Subset, lookup
 from karat.matching.fusing import Fused, K, as_aligned, checked_k, checked_votes, fuse
 from karat.matching.inputs import CorpusLike, ProtocolsLike, RunLike, as_list, as_protocols
 from karat.matching.passes import Pass, View
 from karat.matching.sanity import NO_SUBSETS, has_texts
 from karat.metrics.base import Request, Rows, divide, plan_requests
+from karat.metrics.growing import GrowingRows
 from karat.options import (
     By,
     Extra,
@@ -39,6 +42,7 @@ from karat.options import (
     protocol_option,
     public,
 )
+from karat.per_document import rows_of_documents
 from karat.protocol import Protocol
 from karat.results import Displayed, Results, Score
 from karat.tabular import COUNT, FIXED2, Column, Kind, Table, rows_of
@@ -165,6 +169,20 @@ class Overlap(Displayed):
         row = each.as_dict(self.documents)
         names = ("protocol", "metric", "subset", "average", "value", "documents", "undefined")
         return {"corpus": self.corpus, "how": each.system, "systems": list(self.systems)} | {n: row[n] for n in names}
+
+    def document_rows(self) -> Iterator[dict[str, Any]]:
+        """One dict for each pair of systems, protocol, subset and document; shares are None where undefined."""
+        for pair in self.pairs:
+            common = {"corpus": self.corpus, "a": pair.a, "b": pair.b, "protocol": pair.protocol, "subset": pair.subset}
+            shares = pair.per_document()
+            columns = {name: shares[:, n] for n, name in enumerate(("common_correct", "common_wrong"))}
+            yield from rows_of_documents(common, self.results.ids, columns)
+
+    def save_documents(self, path: str | Path) -> None:
+        """Writes these rows; the file's name chooses between JSON lines, CSV, TSV and Parquet."""
+        texts = dict.fromkeys(("corpus", "a", "b", "protocol", "subset", "id"), str)
+        shares = dict.fromkeys(("common_correct", "common_wrong"), float)
+        save(str(path), self.document_rows(), kinds={**texts, **shares})
 
     def review(self) -> list[dict[str, Any]]:
         """What `at_least` systems predict and no reference is, under the first protocol, for a person to judge."""
@@ -301,8 +319,14 @@ def in_pass(reading: Pass, options: OverlapOptions) -> Callable[[], Overlap]:
     plan = _Plan(systems, protocols, requests, subsets, options.at_least, options.k)
     scoring = ScoreOptions(protocol=options.protocol, metrics=metrics, join=options.join, work=options.work)
     scores = scores_in_pass(reading, scoring)
-    answers = reading.look(partial(_look, plan))
-    return lambda: _together(reading.corpus.name, plan, options, scores(), answers.parts)
+    whole = _Whole()
+    answers = reading.look(partial(_look, plan), take=whole.add)
+
+    def finish() -> Overlap:
+        answers.check()
+        return _together(reading.corpus.name, plan, options, scores(), whole)
+
+    return finish
 
 
 def _subsets(corpus: Corpus, runs: Sequence[Run]) -> tuple[Subset, ...]:
@@ -340,8 +364,8 @@ class _Part:
 
     counts: dict[tuple[int, int, int, Subset], Ints]  # (a, b, protocol, subset) -> [documents, 3]
     there: Bools  # [documents, systems]: whether a document is in a run, or is taken as if it were
-    rows: dict[tuple[How, int], list[Rows]]  # by protocol and request
-    lacked: list[tuple[str, str, tuple[int, ...]]]
+    rows: dict[tuple[int, int], list[Rows]]  # by votes, protocol and request
+    lacked: list[tuple[str, str, tuple[str, ...]]]
 
 
 def _look(plan: _Plan, view: View) -> _Part:
@@ -350,13 +374,13 @@ def _look(plan: _Plan, view: View) -> _Part:
         there[view.left_out(s), s] = False
     everywhere: Bools = np.asarray(there.all(axis=1))
     counts: dict[tuple[int, int, int, Subset], Ints] = {}
-    rows: dict[tuple[How, int], list[Rows]] = {}
-    lacked: list[tuple[str, str, tuple[int, ...]]] = []
+    rows: dict[tuple[int, int], list[Rows]] = {}
+    lacked: list[tuple[str, str, tuple[str, ...]]] = []
     for p, (protocol, requests) in enumerate(zip(plan.protocols, plan.requests.values(), strict=True)):
         aligned = [view.aligned(s, protocol) for s in range(len(plan.systems))]
         fused = fuse(aligned, plan.k)
         counts |= {(a, b, p, s): found for (a, b, s), found in _counts(plan, aligned, fused)}
-        rows |= {(how, p): found for how, found in _scored(plan, requests, aligned, fused, everywhere)}
+        rows |= {(votes, p): found for votes, found in _scored(plan, requests, aligned, fused, everywhere)}
         if p == 0:
             lacked = list(_lacked(plan, view.ids, aligned, fused))
     return _Part(counts, there, rows, lacked)
@@ -387,26 +411,22 @@ def _is_reference(fused: Fused, aligned: Aligned, subset: Subset) -> Bools:
 
 def _scored(
     plan: _Plan, requests: Sequence[Request], aligned: Sequence[Aligned], fused: Fused, there: Bools
-) -> Iterator[tuple[How, list[Rows]]]:
-    """The rows of what the systems predict together."""
-    known: dict[int, list[Rows]] = {}
-    for how in HOW:
-        votes = plan.votes(how)
-        if votes not in known:
-            together = as_aligned(fused.take(fused.votes >= votes), aligned)
-            rows = [request.rows(together) for request in requests]
-            known[votes] = [Rows(each.values * there[:, None]) for each in rows]
-        yield how, known[votes]
+) -> Iterator[tuple[int, list[Rows]]]:
+    """The rows of what so many systems predict together."""
+    for votes in dict.fromkeys(map(plan.votes, HOW)):
+        together = as_aligned(fused.take(fused.votes >= votes), aligned)
+        yield votes, [Rows(request.rows(together).values * there[:, None]) for request in requests]
 
 
 def _lacked(
     plan: _Plan, ids: Sequence[str], aligned: Sequence[Aligned], fused: Fused
-) -> Iterator[tuple[str, str, tuple[int, ...]]]:
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """(document, phrase, systems) of what enough systems have and no reference is."""
     found = fused.take((fused.votes >= plan.at_least) & ~_is_reference(fused, aligned[0], "all"))
     surfaces = [surface.strip() for surface in aligned[0].prepared.surfaces]
     shown = found.of_each([each.predictions.surface for each in aligned])
-    who = {key: tuple(np.flatnonzero(key).tolist()) for key in map(tuple, np.unique(found.has, axis=0).tolist())}
+    kinds = map(tuple, np.unique(found.has, axis=0).tolist())
+    who = {key: tuple(compress(plan.systems, key)) for key in kinds}  # one for all phrases of the same systems
     for d, surface, has in zip(found.document.tolist(), shown.tolist(), map(tuple, found.has.tolist()), strict=True):
         yield ids[d], surfaces[surface], who[has]
 
@@ -414,34 +434,54 @@ def _lacked(
 # ---------------------------------------------------------------------------------------------- all chunks
 
 
-def _together(corpus: str, plan: _Plan, options: OverlapOptions, results: Results, parts: Sequence[_Part]) -> Overlap:
-    lacked = [(i, phrase, tuple(plan.systems[s] for s in who)) for part in parts for i, phrase, who in part.lacked]
+class _Whole:
+    """What all chunks so far give."""
+
+    def __init__(self) -> None:
+        self.counts: dict[tuple[int, int, int, Subset], list[Ints]] = {}
+        self.there: list[Bools] = []
+        self.rows: dict[tuple[int, int], list[GrowingRows]] = {}
+        self.lacked: list[tuple[str, str, tuple[str, ...]]] = []
+        self.documents = 0
+
+    def add(self, part: _Part) -> None:
+        """Takes what the next chunk gives."""
+        for key, counts in part.counts.items():
+            self.counts.setdefault(key, []).append(counts)
+        for way, rows in part.rows.items():
+            for held, found in zip(self.rows.setdefault(way, [GrowingRows() for _ in rows]), rows, strict=True):
+                held.add(found, self.documents)
+        self.there.append(part.there)
+        self.lacked += part.lacked
+        self.documents += len(part.there)
+
+
+def _together(corpus: str, plan: _Plan, options: OverlapOptions, results: Results, whole: _Whole) -> Overlap:
     return Overlap(
         corpus,
         len(results.ids),
         plan.systems,
         options,
-        tuple(_pairs(plan, options, parts)),
-        tuple(_scores(corpus, plan, parts)),
+        tuple(_pairs(plan, options, whole)),
+        tuple(_scores(corpus, plan, whole)),
         results,
-        tuple(lacked),
+        tuple(whole.lacked),
         (*results.notes, *(() if "present" in plan.subsets else (NO_SUBSETS,))),
     )
 
 
-def _pairs(plan: _Plan, options: OverlapOptions, parts: Sequence[_Part]) -> Iterator[Pair]:
-    there = np.concatenate([part.there for part in parts])
+def _pairs(plan: _Plan, options: OverlapOptions, whole: _Whole) -> Iterator[Pair]:
+    there = np.concatenate(whole.there)
     for a, b in plan.pairs():
         for p, protocol in enumerate(plan.requests):
             for subset in plan.subsets:
-                correct, wrong, either = np.concatenate([part.counts[a, b, p, subset] for part in parts]).T
+                correct, wrong, either = np.concatenate(whole.counts.pop((a, b, p, subset))).T
                 defined = there[:, a] & there[:, b] & ((either > 0) | (options.empty == "zero"))
                 yield Pair(plan.systems[a], plan.systems[b], protocol, subset, correct, wrong, either, defined)
 
 
-def _scores(corpus: str, plan: _Plan, parts: Sequence[_Part]) -> Iterator[Score]:
+def _scores(corpus: str, plan: _Plan, whole: _Whole) -> Iterator[Score]:
     for how in HOW:
         for p, (protocol, requests) in enumerate(plan.requests.items()):
-            for m, request in enumerate(requests):
-                rows = Rows(np.concatenate([part.rows[how, p][m].values for part in parts]))
-                yield Score(corpus, how, protocol, request, rows)
+            for request, rows in zip(requests, whole.rows[plan.votes(how), p], strict=True):
+                yield Score(corpus, how, protocol, request, rows.whole())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,6 +43,7 @@ from karat.matching.passes import Pass, View, hash_look
 from karat.matching.sanity import NO_SUBSETS, has_texts, sanity_warnings, texts_needed
 from karat.matching.spellings import merged_spellings
 from karat.metrics.base import DEFAULT_METRICS, Request, Rows, own_names, parse_request, plan_requests
+from karat.metrics.growing import GrowingRows
 from karat.options import (
     By,
     Extra,
@@ -210,15 +212,17 @@ def in_pass(reading: Pass, options: ScoreOptions) -> Callable[[], Results]:
             request.spec.needs(runs, dict(request.options))
     plan, fit_notes = _fitted(Plan(protocols, (requests,) * len(runs)), reading, options.development)
     later = [*no_texts, *fit_notes, *dict.fromkeys(filter(None, (request.remark for request in requested)))]
-    scored, hashes = reading.look(partial(_score_chunk, plan)), reading.look(hash_look)
+    whole = _Whole(plan)
+    scored, hashes = reading.look(partial(_score_chunk, plan), take=whole.add), reading.look(hash_look)
 
     def finish() -> Results:
+        scored.check()
         total = sum(hashes.parts)
         if reading.join.shard.count == 1 and facts.get("hash", hash_text(total)) != hash_text(total):
             notes.append(
                 f"the references of {corpus.name} are not those of the signature: their hash is {hash_text(total)}"
             )
-        return _results(plan, reading, scored.parts, total, [*notes, *reading.notes(), *later])
+        return _results(plan, reading, whole, total, [*notes, *reading.notes(), *later])
 
     return finish
 
@@ -385,18 +389,33 @@ def _tally(view: View, system: int, aligned: Aligned) -> Tally:
 # ---------------------------------------------------------------------------------------------- all chunks
 
 
-def _results(plan: Plan, reading: Pass, parts: list[Scored], total: int, notes: list[str]) -> Results:
+class _Whole:
+    """The rows and tallies of all chunks so far, by system and protocol."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.keys = [(s, p) for s in range(len(plan.requests)) for p in range(len(plan.protocols))]
+        self.rows = [[GrowingRows() for _ in plan.requests[s][p]] for s, p in self.keys]
+        self.tallies: list[Tally] = []
+        self.documents = 0
+
+    def add(self, part: Scored) -> None:
+        """Takes what the next chunk gives."""
+        for held, found in zip(chain.from_iterable(self.rows), chain.from_iterable(part.rows), strict=True):
+            held.add(found, self.documents)
+        self.tallies = list(map(Tally.plus, self.tallies, part.tallies)) if self.documents else part.tallies
+        self.documents += part.documents
+
+
+def _results(plan: Plan, reading: Pass, whole: _Whole, total: int, notes: list[str]) -> Results:
     setup, shard = reading.setup, reading.join.shard
-    if not parts:
+    if not whole.documents:
         raise InputError(f"shard {shard.index}/{shard.count} holds no document")
-    keys = [(s, p) for s in range(len(setup.systems)) for p in range(len(plan.protocols))]
-    documents = [part.documents for part in parts]
-    scores: list[Score] = []
-    for n, (s, p) in enumerate(keys):
-        for m, request in enumerate(plan.requests[s][p]):
-            rows = _concatenate([part.rows[n][m] for part in parts], documents)
-            scores.append(Score(setup.corpus, setup.systems[s], str(plan.protocols[p]), request.kept(), rows))
-    tallies = [reduce(Tally.plus, (part.tallies[n] for part in parts)) for n in range(len(keys))]
+    scores = [
+        Score(setup.corpus, setup.systems[s], str(plan.protocols[p]), request.kept(), held.whole())
+        for (s, p), rows in zip(whole.keys, whole.rows, strict=True)
+        for request, held in zip(plan.requests[s][p], rows, strict=True)
+    ]
+    tallies = whole.tallies
     if shard.count == 1 and not any(tally.references for tally in tallies):
         chosen = f"the reference set {setup.reference_set!r}" if setup.reference_set else "keyphrases"
         hint = "" if setup.reference_set else "; name their column with --fields keyphrases=COLUMN"
@@ -407,8 +426,8 @@ def _results(plan: Plan, reading: Pass, parts: list[Scored], total: int, notes: 
     if setup.vocabulary is not None:
         facts["vocabulary"] = setup.vocabulary.signature()
     signatures = {str(p): p.signature(**facts, karat=__version__) for p in plan.protocols}
-    whole = Part(shard.index, shard.count)
-    return Results(tuple(scores), tuple(reading.ids), signatures, tuple(tallies), tuple(notes), whole)
+    part = Part(shard.index, shard.count)
+    return Results(tuple(scores), tuple(reading.ids), signatures, tuple(tallies), tuple(notes), part)
 
 
 def _concatenate(rows: Sequence[Rows], documents: Sequence[int]) -> Rows:

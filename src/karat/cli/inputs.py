@@ -18,6 +18,7 @@ import click
 
 from karat.cli import completion
 from karat.cli.shared import echo_reading_notes
+from karat.engines import is_address
 from karat.errors import InputError
 
 _WITHIN = re.compile(r"(?:^|[,=])(?:(file:|vectors:|placed:)|model=(?!vectors:)|baseline=(?=.*[./]))([^,]+)")
@@ -84,5 +85,7 @@ def _check(path: str, folder: bool) -> None:
     from karat.formats.files import no_such_file
 
     part = lacking_part(path)
+    if part is not None and is_address(part):
+        raise InputError(f"{part}: an address is read by an engine; write --engine spark")
     if part is not None and not os.path.exists(os.path.expanduser(part)):
         raise InputError(f"{part}: there is no such folder") if folder else no_such_file(part)

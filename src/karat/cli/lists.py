@@ -7,7 +7,7 @@ import json
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from karat.cli.shared import write_out
 from karat.errors import unknown
 from karat.inert import inert
 from karat.tabular import size
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 EPILOG = """\b
 Examples:
@@ -73,14 +76,21 @@ def list_(what: str, names: tuple[str, ...], format_: str) -> None:
 
 
 def _entry(what: str, name: str, entries: dict[str, Any]) -> dict[str, Any]:
-    """What there is to say of a name; of models, also of a directory with a trained one."""
+    """What there is to say of a name; of models, also of a trained one by its directory."""
+    if what == "models" and (trained := _trained(name)) is not None:
+        return trained
     if name in entries:
         return dict(entries[name])
-    if what == "models" and Path(name).is_dir():
-        from karat.models.generators.plugged import described
-
-        return described(name)
     raise unknown("similarity" if what == "similarities" else what[:-1], name, entries)
+
+
+def _trained(name: str) -> dict[str, Any] | None:
+    """What there is to say of a trained generator, by its directory or by the name that a package gives it."""
+    from karat.models.find import trained_at
+    from karat.models.generators.plugged import described
+
+    path = trained_at(name)
+    return described(path) if path is not None and Path(path).is_dir() else None
 
 
 def _protocols() -> dict[str, Any]:
@@ -192,7 +202,7 @@ def _models() -> dict[str, Any]:
         }
         for name, model in own_models().items()
     }
-    theirs = {name: {"summary": f"A plug-in: {point.value}.", "needs": []} for name, point in offered().items()}
+    theirs = {name: {"summary": _of_package(point), "needs": []} for name, point in offered().items()}
     return {
         **own,
         **theirs,
@@ -205,6 +215,13 @@ def _models() -> dict[str, Any]:
             "needs": [],
         },
     }
+
+
+def _of_package(point: EntryPoint) -> str:
+    """A plug-in in a line: which package it is of, and what that says of itself."""
+    if point.dist is None or not point.dist.metadata["Summary"]:
+        return f"A plug-in: {point.value}."
+    return f"A plug-in of {point.dist.name} {point.dist.version}: {point.dist.metadata['Summary']}"
 
 
 _NEEDS = {

@@ -9,7 +9,7 @@ import click
 import karat
 from karat.cli import completion
 from karat.cli.flags import verb
-from karat.cli.shared import Files, Output, check_file, corpus_argument, output_flags, reading_flags
+from karat.cli.shared import Files, Output, corpus_argument, documents_out_option, output_flags, reading_flags
 
 EPILOG = """\b
 Examples:
@@ -34,9 +34,10 @@ each phrase; set its `accept` to true where the phrase is a good keyphrase.
     "protocol).",
     shell_complete=completion.new_paths,
 )
+@documents_out_option
 @reading_flags
 @output_flags
-def overlap(corpus: str, runs: tuple[str, ...], review: str | None, **options: Any) -> None:
+def overlap(corpus: str, runs: tuple[str, ...], review: str | None, documents_out: str | None, **options: Any) -> None:
     """Show what systems predict alike, right and wrong.
 
     For every two systems: of the phrases that either predicts, the
@@ -45,7 +46,8 @@ def overlap(corpus: str, runs: tuple[str, ...], review: str | None, **options: A
     systems would score.
     """
     output, files = Output.of(options), Files.of(options)
-    check_file(review, "review")
+    output.check_beside(review, "review")
+    output.check_beside(documents_out, "documents_out")
     documents, systems = files.all(corpus, runs)
     with files.work(options, output.quiet) as chosen:
         found = karat.overlap(documents, *systems, **chosen)
@@ -53,4 +55,6 @@ def overlap(corpus: str, runs: tuple[str, ...], review: str | None, **options: A
         from karat.formats.reviews import write_review
 
         write_review(review, found.review())
+    if documents_out is not None:
+        found.save_documents(documents_out)
     output.deliver(found)

@@ -21,7 +21,6 @@ from karat.cli.shared import (
     reading_flags,
     write_out,
 )
-from karat.errors import InputError
 
 MINE_EPILOG = """\b
 Examples:
@@ -42,13 +41,6 @@ pairs_out_option = click.option(
     help="Write what each system has on each pair: .jsonl, .csv, .tsv or .parquet.",
     shell_complete=completion.new_paths,
 )
-
-
-def check_pairs_out(pairs_out: str | None, output: str | None) -> None:
-    """Says at once, before any work, when what is to be written of pairs could not be, or where -o writes."""
-    if pairs_out is not None and pairs_out == output:
-        raise InputError(f"-o and --pairs-out are both {output}: name two files")
-    check_file(pairs_out, "pairs_out")
 
 
 @click.group("pairs", commands=verbs())

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 import karat
 from karat.cli import completion
 from karat.cli.convert import corpus_group
-from karat.cli.flags import Whole, capped_jobs, flag_of, flags, verb
+from karat.cli.flags import Whole, capped_jobs, flag_of, flags, jobs_for, verb
 from karat.cli.reformulate import ENDPOINT_OPTIONS, endpoint_of, endpoint_options, limits_of, requests_progress
 from karat.cli.shared import (
     Files,
@@ -29,7 +29,7 @@ from karat.cli.shared import (
     write_out,
 )
 from karat.errors import InputError, counted
-from karat.options import document_language_option, options_from
+from karat.options import WorkOptions, document_language_option, group, options_from
 
 if TYPE_CHECKING:
     from karat.corpus import Corpus
@@ -64,7 +64,7 @@ Examples:
 FILE_WIDTH = 80  # columns of a table in a file
 MOST_REQUESTS = 256  # at a time
 FORMATS = ("table", "jsonl", "csv", "xlsx", "json", "bib", "ris", "jsonld")
-RUNS = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst", ".ndjson.gz", ".ndjson.zst")
+RUNS = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst", ".ndjson.gz", ".ndjson.zst", ".parquet")
 _BY_SUFFIX = {
     ".txt": "table",
     ".csv": "csv",
@@ -134,8 +134,8 @@ _llm_options = combine(
     "-o",
     "--output",
     metavar="RUN",
-    help="File to write: .jsonl (.gz, .zst) is a run; .csv, .xlsx, .bib, .ris and .jsonld are for catalogues, .json "
-    "and .txt for other readers.",
+    help="File to write: .jsonl (.gz, .zst) and .parquet are runs; .csv, .xlsx, .bib, .ris and .jsonld are for "
+    "catalogues, .json and .txt for other readers.",
     shell_complete=completion.new_paths,
 )
 @quiet_option
@@ -349,6 +349,7 @@ class _Counting:
     """How phrases are counted."""
 
     language: str | None = document_language_option()
+    work: WorkOptions = group(WorkOptions)
 
 
 @click.command("df", epilog=DF_EPILOG)
@@ -364,7 +365,7 @@ class _Counting:
 )
 @reading_flags
 @quiet_option
-def df(corpus: str, language: str | None, output: str, quiet: bool, **options: Any) -> None:
+def df(corpus: str, language: str | None, jobs: int | str, output: str, quiet: bool, **options: Any) -> None:
     """Count in how many documents each phrase occurs.
 
     The counts are of stemmed phrases of one to three words; `karat predict
@@ -375,9 +376,10 @@ def df(corpus: str, language: str | None, output: str, quiet: bool, **options: A
     from karat.models.extractors.frequencies import frequencies_of, save_frequencies
 
     given = _documents(corpus, output, options, quiet)
+    size = Path(corpus).stat().st_size if Path(corpus).is_file() else 0
     with progress(quiet) as done:
         tongue, said = document_language(given, language)
-        found = frequencies_of(given, language=tongue, progress=done)
+        found = frequencies_of(given, language=tongue, jobs=jobs_for(jobs, size), progress=done)
     save_frequencies(output, found)
     if not quiet:
         echo_notes(

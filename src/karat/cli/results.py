@@ -10,13 +10,15 @@ import click
 import karat
 from karat.cli import completion
 from karat.cli.flags import verb, verbs
-from karat.cli.shared import Output, output_flags, say
+from karat.cli.score import save_documents
+from karat.cli.shared import Output, documents_out_option, output_flags, say
 from karat.errors import InputError
 
 MERGE_EPILOG = """\b
 Examples:
   karat results merge part*.karat -o all.karat
   karat results merge all.karat -f latex
+  karat results merge all.karat --documents-out values.parquet
   karat results merge inspec.karat semeval.karat -o both.karat
 """
 
@@ -53,8 +55,9 @@ def results() -> None:
 
 @results.command(epilog=MERGE_EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=completion.paths)
+@documents_out_option
 @output_flags
-def merge(files: tuple[str, ...], **options: Any) -> None:
+def merge(files: tuple[str, ...], documents_out: str | None, **options: Any) -> None:
     """Merge the shards of a scoring, and results of several corpora.
 
     All shards I/N of `karat score --shard I/N -o FILE.karat` are needed; the
@@ -65,7 +68,9 @@ def merge(files: tuple[str, ...], **options: Any) -> None:
     from karat.results import load_all
 
     output = Output.of(options, saves=True)
+    output.check_beside(documents_out, "documents_out")
     found = karat.collect(each for path in files for each in load_all(path))
+    save_documents(found, documents_out, output.quiet)
     output.deliver(found.parts[0] if len(found.parts) == 1 else found)
 
 

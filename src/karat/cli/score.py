@@ -10,7 +10,17 @@ import click
 import karat
 from karat.cli import completion
 from karat.cli.flags import verb
-from karat.cli.shared import Files, Output, cite_flag, development_flags, folder_flag, output_flags, reading_flags
+from karat.cli.shared import (
+    Files,
+    Output,
+    cite_flag,
+    development_flags,
+    documents_out_option,
+    echo_notes,
+    folder_flag,
+    output_flags,
+    reading_flags,
+)
 from karat.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +35,7 @@ Examples:
   karat score test_src.txt+test_trg.txt predictions.txt --protocol ye2021
   karat score corpus.jsonl predictions.csv \\
       --fields "run:id=doc,keyphrases=preds,separator=;"
+  karat score corpus.jsonl run.jsonl --documents-out values.parquet
   karat score corpus.jsonl run.jsonl --shard 3/16 -o part3.karat
   karat score inspec.jsonl semeval.jsonl --runs runs -o both.karat
   karat score corpus.jsonl run.jsonl --protocol chan2019 --cite
@@ -43,25 +54,33 @@ of each are FOLDER/<name of the corpus>/<system>.jsonl.
 @folder_flag
 @development_flags
 @cite_flag
+@documents_out_option
 @reading_flags
 @output_flags
-def score(given: tuple[str, ...], runs: str | None, cite: bool, **options: Any) -> None:
+def score(given: tuple[str, ...], runs: str | None, cite: bool, documents_out: str | None, **options: Any) -> None:
     """Score runs against a corpus, or against several.
 
     Without -m: F1 at 5, M and O for present, absent and all phrases, in the
     protocol's own average.
     """
     output, files = Output.of(options, saves=True), Files.of(options)
+    output.check_beside(documents_out, "documents_out")
     if runs is None and len(given) < 2:
         raise click.UsageError("Missing argument 'RUN...': give a corpus and a run or more, or corpora with --runs.")
     development = files.other(options)
     what = files.given(given, runs, results=False)
     with files.work(options, output.quiet) as chosen:
-        if runs is None:
-            output.deliver(karat.score(*what, development=development, **chosen), cite)
-            return
-        found = _scored(what[0], chosen | {"development": development})
+        chosen["development"] = development
+        found = karat.score(*what, **chosen) if runs is None else _scored(what[0], chosen)
+    save_documents(found, documents_out, output.quiet)
     output.deliver(found, cite)
+
+
+def save_documents(found: Results | Collection, path: str | None, quiet: bool) -> None:
+    """Writes the values of each document where a path is given, and says which metrics have none."""
+    notes = [] if path is None else found.save_documents(path)
+    if not quiet:
+        echo_notes(notes)
 
 
 def _scored(corpora: Sequence[tuple[Corpus, list[Run]]], options: dict[str, Any]) -> Results | Collection:

@@ -15,8 +15,10 @@ import click
 import karat
 from karat.cli import completion
 from karat.cli.flags import Verb, jobs_for, verb
+from karat.engines import is_address
 from karat.errors import InputError
 from karat.inert import escaped, one_line
+from karat.libraries import library
 
 if TYPE_CHECKING:
     from karat.corpus import Corpus, Run
@@ -108,6 +110,12 @@ cite_flag = click.option(
     is_flag=True,
     help="Also print how to cite the result, a methods sentence and BibTeX: after a table, else to standard error.",
 )
+documents_out_option = click.option(
+    "--documents-out",
+    metavar="FILE",
+    help="Write the values of each document: .jsonl, .csv, .tsv or .parquet.",
+    shell_complete=completion.new_paths,
+)
 reading_flags: Callable[[F], F] = combine(from_option, fields_option)
 
 
@@ -128,6 +136,12 @@ class Output:
         found = cls(options.pop("format_"), options.pop("output"), options.pop("quiet"))
         check_output(found.format_, found.path, saves)
         return found
+
+    def check_beside(self, path: str | None, parameter: str) -> None:
+        """Says at once when a file that a parameter names beside -o could not be written, or is where -o writes."""
+        if path is not None and path == self.path:
+            raise InputError(f"-o and --{parameter.replace('_', '-')} are both {path}: name two files")
+        check_file(path, parameter)
 
     def deliver(self, result: Result, cited: bool = False) -> None:
         """Writes a result to standard output, or to a file in the format that its suffix or -f names.
@@ -313,15 +327,17 @@ def check_output(format_: str | None, output: str | None, saves: bool = True) ->
 
 def check_file(path: str | None, parameter: str = "output") -> None:
     """Says at once, before any work, when a file could not be written, and holds it for this command: see `claim`."""
-    if path is None:
+    if path is None or is_address(path):
         return
     if Path(path).is_dir():
         raise InputError(f"{path}: is a directory, not a file")
     if not Path(path).parent.is_dir():
         raise InputError(f"{Path(path).parent}: there is no such folder")
-    from karat.formats.files import check_compression
+    from karat.formats.files import check_compression, without_compression
 
     check_compression(path)
+    if without_compression(path).endswith(".parquet"):
+        library("pyarrow", "a Parquet file")
     claim(path, parameter)
 
 

@@ -9,7 +9,7 @@ import click
 import karat
 from karat.cli import completion
 from karat.cli.flags import verb
-from karat.cli.pairs import check_pairs_out, pairs_group, pairs_out_option
+from karat.cli.pairs import pairs_group, pairs_out_option
 from karat.cli.shared import Files, Output, corpus_argument, output_flags, reading_flags, runs_argument
 
 EPILOG = """\b
@@ -64,7 +64,7 @@ def tables(
     and how generic shared phrases are.
     """
     output, files = Output.of(options), Files.of(options)
-    check_pairs_out(pairs_out, output.path)
+    output.check_beside(pairs_out, "pairs_out")
     from karat.analyses.study import runs_in
 
     documents = files.corpus(corpus)

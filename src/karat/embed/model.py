@@ -102,8 +102,8 @@ def _refuse_pickles(encoder: Path) -> None:
     if any(path for pattern in PICKLES for path in encoder.glob(pattern)):
         made = "from transformers import AutoModel as M; M.from_pretrained('.').save_pretrained('.')"
         raise InputError(
-            f"{encoder}: has its weights as pickles only, which karat does not open; if you trust them, write {WEIGHTS} "
-            f'in that directory: python -c "{made}"'
+            f"{encoder}: has its weights as pickles only, which karat does not open; if you trust them, write "
+            f'{WEIGHTS} in that directory: python -c "{made}"'
         )
     raise InputError(f"{encoder}: has no weights ({WEIGHTS})")
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from karat.corpus import Corpus, Run
-from karat.engines import engine
+from karat.engines import engine, is_address
 from karat.errors import InputError, unknown
 from karat.formats import (
     ake,
@@ -54,6 +56,7 @@ _LISTED = (
     semeval.FORMAT,
     folder.FORMAT,
 )
+_PART = re.compile(r"part-.*\.(jsonl|ndjson|json|csv|tsv|parquet)(\.gz|\.zst)?")
 RESULTS = ".karat"  # what files of results end in
 FORMATS: Registry[Format] = Registry("format", lambda form: place_of(form.fits), _LISTED)
 
@@ -101,6 +104,8 @@ def _batches(path: str, role: Role, format: str | None, given: str | Sequence[st
     lacking = _lacking(head)
     if lacking is not None:
         raise no_such_file(lacking)
+    if parts := part_files(path):
+        return partial(_one_after_the_other, [_batches(part, role, format, given) for part in parts])
     if path.endswith(RESULTS):
         raise InputError(f"{path}: holds results, not a {role}; karat compare, plot and results read such files")
     chosen = fields.choose([given] if isinstance(given, str) else given, head)
@@ -111,6 +116,19 @@ def _batches(path: str, role: Role, format: str | None, given: str | Sequence[st
     if reader is None:
         raise InputError(f"{path}: the format {form.name} has no {role}")
     return reader(path)
+
+
+def part_files(path: str) -> list[str]:
+    """The files `part-...` of a folder that has no others, as Spark and others write one corpus or run; else none."""
+    if not os.path.isdir(path):
+        return []
+    names = sorted(name for name in os.listdir(path) if not name.startswith(("_", ".")))
+    return [os.path.join(path, name) for name in names] if all(map(_PART.fullmatch, names)) else []
+
+
+def _one_after_the_other(parts: Sequence[Callable[[], Iterator[Any]]]) -> Iterator[Any]:
+    for part in parts:
+        yield from part()
 
 
 def named(name: str) -> Format:
@@ -136,5 +154,10 @@ def lacking_part(argument: str) -> str | None:
 
 
 def _lacking(head: Head) -> str | None:
-    there = (part == STDIN or hub.is_dataset(part) or os.path.exists(part) for part in head.parts)
+    there = (part == STDIN or hub.is_dataset(part) or _exists(part) for part in head.parts)
     return next((part for part, found in zip(head.parts, there, strict=True) if not found), None)
+
+
+def _exists(path: str) -> bool:
+    """Whether there is something at a path; of an address that an engine reads, the engine says so."""
+    return os.path.exists(path) or (is_address(path) and engine() is not None)

@@ -8,6 +8,7 @@ import io
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,6 +34,7 @@ from karat.libraries import library
 from karat.limits import limits
 
 ROWS_AT_ONCE = 1000
+ROWS_IN_GROUP = 50_000  # of a Parquet file that is written as its rows come
 
 
 def container_at(path: str) -> str:
@@ -290,13 +292,22 @@ def container_of(path: str) -> str:
     return suffix if suffix in ("csv", "tsv", "parquet", "xlsx") else "jsonl"
 
 
-def save(path: str, records: Iterable[Any], container: str | None = None) -> None:
-    """Writes records into a container, by default the one that the file's name asks for."""
+Kinds = Mapping[str, type]  # of columns: str, int or float
+
+
+def save(path: str, records: Iterable[Any], container: str | None = None, *, kinds: Kinds | None = None) -> None:
+    """Writes records into a container, by default the one that the file's name asks for.
+
+    Where the `kinds` of all columns are given, Parquet is written as records come; else it is written in the end.
+    """
     container = container or container_of(path)
     if container == "jsonl":
         jsonl.save(path, records)
     elif container == "parquet":
-        _save_parquet(path, map(as_row, records))
+        if kinds is None:
+            _save_parquet(path, map(as_row, records))
+        else:
+            _save_groups(path, map(as_row, records), kinds)
     elif container == "xlsx":
         save_xlsx(path, ({name: cell(value) for name, value in as_row(record).items()} for record in records))
     else:
@@ -336,6 +347,17 @@ def _save_parquet(path: str, found: Iterable[Record]) -> None:
             table[name] = _arrow_column(pyarrow, column)
     with writing(path) as file:
         parquet.write_table(pyarrow.table(table), file)
+
+
+def _save_groups(path: str, found: Iterator[Record], kinds: Kinds) -> None:
+    """Writes rows in groups, of which one at a time is held."""
+    pyarrow, parquet = _parquet()
+    types = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}
+    schema = pyarrow.schema([(name, types[kind]) for name, kind in kinds.items()])
+    with writing(path) as file, parquet.ParquetWriter(file, schema) as writer:
+        while group := list(islice(found, ROWS_IN_GROUP)):
+            columns = {name: [row[name] for row in group] for name in kinds}
+            writer.write_table(pyarrow.table(columns, schema))
 
 
 def _arrow_column(pyarrow: Any, column: list[Any]) -> Any:

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Literal
 
+from karat.engines import is_address
 from karat.errors import InputError
 from karat.formats import hub
 from karat.formats.base import Record, quoted
@@ -34,7 +35,7 @@ class Head:
     @cached_property
     def parts(self) -> list[str]:
         """The paths themselves: several where they are joined by `+`."""
-        one = self.path == STDIN or hub.is_dataset(self.path) or os.path.exists(self.path)
+        one = self.path == STDIN or hub.is_dataset(self.path) or os.path.exists(self.path) or is_address(self.path)
         return [self.path] if one else self.path.split("+")
 
     @cached_property

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.corpus import Batch, Batches, Document, Prediction, text_of_id
+from karat.engines import engine
 from karat.errors import InputError
 from karat.formats.base import brief
 from karat.formats.files import Plain, as_plain, blocks, decode_utf8, line_starts, split_lines
@@ -59,7 +60,7 @@ class Block(Sequence[bytes]):
         return self._lines
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._plain is None:
+        if self._plain is None or engine() is not None:  # another machine would not find the file
             return Block, (self.content, self._count)
         return _read_again, (self._plain, self._offset, len(self.content), self._count)
 

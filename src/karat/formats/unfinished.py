@@ -8,7 +8,7 @@ that the outcome depends on, never by paths, sizes or times.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,10 +59,14 @@ class Unfinished:
         """Forgets what was done."""
         os.unlink(self.part)
 
-    def finish(self) -> None:
-        """Makes the part the file, compressed if its name says so."""
+    def finish(self, save: Callable[[str, Iterator[bytes]], None] | None = None) -> None:
+        """Makes the part the file, compressed if its name says so; with `save`, by that, which gets path and lines."""
         self._file.seek(0)
         self._file.readline()
+        if save is not None:
+            save(self.path, iter(self._file.readline, b""))
+            os.unlink(self.part)
+            return
         with writing(self.path) as file:
             while block := self._file.read(1 << 20):
                 file.write(block)

@@ -7,6 +7,7 @@ process that reads can feed several that compute.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
@@ -99,11 +100,11 @@ def chunks(corpus: Corpus, runs: Sequence[Run], join: Join, ignored: dict[str, i
     `ignored` gets the number of documents that each run has beyond the corpus, where that is no error.
     """
     cursors = [_cursor(run, matched_by(corpus, run, join.by), join) for run in runs]
-    places: dict[str, int] = {}
+    known = _Known(corpus.origin)
     has_ids = has_id(corpus)
     start = 0  # of the batch, in the corpus
     for batch in corpus.batches():
-        ids = _corpus_ids(corpus, batch, has_ids, places) if join.distinct else _any_ids(batch)
+        ids = _corpus_ids(corpus, batch, has_ids, known) if join.distinct else _any_ids(batch)
         taken = [cursor.take(ids, corpus) for cursor in cursors]
         keep = join.shard.positions(start, len(ids))
         if keep:
@@ -121,13 +122,30 @@ def chunks(corpus: Corpus, runs: Sequence[Run], join: Join, ignored: dict[str, i
             ignored[cursor.run.name] = extra
 
 
-def _corpus_ids(corpus: Corpus, batch: Batch[Document], has_ids: bool, places: dict[str, int]) -> list[str]:
+class _Known:
+    """The ids of a corpus so far, and where each stands: dict and array, as a number is a larger object in a dict."""
+
+    def __init__(self, origin: str) -> None:
+        self.origin = origin
+        self.ids: dict[str, None] = {}
+        self.places = array("q")  # in the order of the ids
+
+    def add(self, ids: list[str], places: Sequence[int]) -> None:
+        """Adds ids. Raises InputError if one is there already, with both places."""
+        fresh = dict.fromkeys(ids)
+        if len(fresh) < len(ids) or not self.ids.keys().isdisjoint(fresh):
+            _note_places(ids, places, dict(zip(self.ids, self.places, strict=True)), self.origin)
+        self.ids |= fresh
+        self.places.extend(places)
+
+
+def _corpus_ids(corpus: Corpus, batch: Batch[Document], has_ids: bool, known: _Known) -> list[str]:
     """The batch's ids, line numbers where there are none at all; an id that came before is an error."""
     if not has_ids:
         ids = list(map(str, batch.places))
     else:
         ids = _all_ids(batch, corpus.origin)
-    _note_places(ids, batch.places, places, corpus.origin)
+    known.add(ids, batch.places)
     return ids
 
 
@@ -206,7 +224,7 @@ class _ById:
             n = len(ids)
             if self.ids[:n] == ids:
                 batch = Batch(list[str | None](ids), self.raw[:n], self.at[:n], self._decoder())
-                self.taken.append((ids, self.at[:n]))
+                self.taken.append((ids, array("q", self.at[:n])))
                 del self.ids[:n], self.raw[:n], self.at[:n]
                 return batch, set()
             self._leave_order()

@@ -193,9 +193,13 @@ class Answers(Generic[T]):
     @property
     def parts(self) -> list[T]:
         """The answers. Raises the InputError of an optional look that failed."""
+        self.check()
+        return self._parts
+
+    def check(self) -> None:
+        """Raises the InputError of an optional look that failed, for answers that were taken as they came."""
         if self._error is not None:
             raise self._error
-        return self._parts
 
     def add(self, part: T | InputError) -> None:
         """Takes the answer for the next chunk."""

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -70,13 +70,16 @@ def capped(jobs: int) -> int:
     return min(jobs, MOST * cores())
 
 
-def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], jobs: int = 1) -> Iterator[Result]:
+def ordered_map(
+    function: Callable[[Item], Result], items: Iterable[Item], jobs: int = 1, files: Sequence[str] = ()
+) -> Iterator[Result]:
     """The function's results in order; `items` is read only as far as the processes keep up.
 
-    There are at most four processes for each core; with an engine in force, its workers do the work.
+    There are at most four processes for each core; with an engine in force, its workers do the work. They get `files`,
+    the files and folders that the function needs (karat.engines.received).
     """
     if (elsewhere := engine()) is not None:
-        yield from elsewhere.map(function, items)
+        yield from elsewhere.map(function, items, files)
         return
     jobs = capped(jobs)
     if jobs <= 1:

@@ -1,7 +1,8 @@
 """Which model is meant: one of karat's own, a plug-in, or a language model behind an endpoint; each with its options.
 
 A plug-in is any function that takes a list of documents and gives as many results. It is named `module:function`, or
-by the name under which an installed package offers it in the entry-point group `karat.models`.
+by the name under which an installed package offers it in the entry-point group `karat.models`. What a package offers
+there may also be the path of a trained model: its directory, or the file of a kea.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from karat.models.generators.settings import GENERATORS
 GROUP = "karat.models"
 ENDPOINT = "llm:"
 DEFAULT = "multipartiterank"
+KEA = "kea"  # the only model that is trained into a file
 
 PlugIn = Callable[..., Iterable[Any]]  # (documents, option=...) -> as many results
 
@@ -85,10 +87,23 @@ def parse_model(model: str | PlugIn, options: Mapping[str, Any] | None = None) -
         if not equals or not option:
             raise InputError(f"{model}: {setting!r} is no option; write NAME,option=value")
         given[option.strip()] = value.strip()
-    folder = os.path.expanduser(name)
-    if os.path.isdir(folder) and name not in own_models():
-        return ModelSpec(read_card(folder).model, {"model": folder} | given | dict(options or {}))
+    path = trained_at(name)
+    if path is not None:
+        kind = read_card(path).model if os.path.isdir(path) else KEA
+        return ModelSpec(kind, {"model": path} | given | dict(options or {}))
     return ModelSpec(name, given | dict(options or {}))
+
+
+def trained_at(name: str) -> str | None:
+    """Where a trained model is that is named by its directory or offered by a package; None for all other models."""
+    if name in own_models():
+        return None
+    folder = os.path.expanduser(name)
+    if os.path.isdir(folder):
+        return folder
+    points = {} if ":" in name else offered()
+    found = _load(points[name]) if name in points else None
+    return os.fspath(found) if isinstance(found, os.PathLike) else None
 
 
 def own_models() -> dict[str, Model]:
@@ -114,7 +129,7 @@ def _function_of(name: str) -> PlugIn | None:
         return None
     points = offered()
     if name in points:
-        return _loaded(points[name])
+        return _callable(name, _load(points[name]))
     raise unknown("model", name, [*MODELS, *points, f"{ENDPOINT}MODEL", "module:function"])
 
 
@@ -151,12 +166,12 @@ def _import(module: str) -> Any:
     return import_module(module)
 
 
-def _loaded(point: EntryPoint) -> PlugIn:
+def _load(point: EntryPoint) -> Any:
+    """What a package offers: a function, or the path of a trained model."""
     try:
-        found = point.load()
+        return point.load()
     except Exception as error:
         raise InputError(f"{point.name}: the plug-in {point.value} cannot be loaded: {reason(error)}") from error
-    return _callable(point.name, found)
 
 
 def _callable(name: str, found: Any) -> PlugIn:

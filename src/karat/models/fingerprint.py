@@ -22,11 +22,16 @@ from karat.text.languages import named
 from karat.text.tags import own_tagger
 
 _APART = ("frequencies", "threads", "guessed")  # the first is looked at apart, the others change nothing
-_MODELS = ("vectors:", "package:")  # before the path or the package of an embedder
 
 
-def fingerprint(spec: ModelSpec, common: CommonOptions, corpus: Corpus, vocabulary: str | None = None) -> str:
-    """The fingerprint of a model's run on a corpus.
+def fingerprint(
+    spec: ModelSpec,
+    common: CommonOptions,
+    corpus: Corpus,
+    vocabulary: str | None = None,
+    documents: str | None = None,
+) -> str:
+    """The fingerprint of a model's run on a corpus, whose documents may be hashed already.
 
     It covers the documents, the model with its options and the files that these name, the source of a plug-in, and
     the options that all models share; with a vocabulary, also the signature of that.
@@ -43,7 +48,7 @@ def fingerprint(spec: ModelSpec, common: CommonOptions, corpus: Corpus, vocabula
         counts,
         _of_tagger(common.tagger or own_tagger(named(common.language))),
         source,
-        _of_documents(corpus),
+        documents or _of_documents(corpus),
     )
     parts += () if vocabulary is None else (vocabulary,)
     return blake2b(msgspec.msgpack.encode(parts), digest_size=16).hexdigest()
@@ -61,16 +66,45 @@ def _of_value(value: Any) -> Any:
     """An option's value, or what the file or folder holds that it names."""
     if not isinstance(value, str | Path):
         return repr(value)
-    text, _, layer = str(value).partition(",layer=")
-    for before in _MODELS:
-        text = text.removeprefix(before)
+    layer = str(value).partition(",layer=")[2]
     with suppress(OSError, ValueError):
-        path = Path(package_directory(text) if str(value).startswith("package:") else text).expanduser()
+        path = Path(_named_by(str(value))).expanduser()
         if path.is_file():
             return file_hash(path), layer
         if path.is_dir():
             return folder_hash(path), layer
     return str(value)
+
+
+def _named_by(value: str) -> str:
+    """The path that an option's value may name."""
+    text = value.partition(",layer=")[0]
+    if text.startswith("package:"):
+        return str(package_directory(text.removeprefix("package:")))
+    return text.removeprefix("vectors:")
+
+
+def files_of(spec: ModelSpec) -> dict[str, str]:
+    """The files and folders that options of a model name, by option; those of installed packages are not among them."""
+    named = {
+        name: _named_by(str(value))
+        for name, value in spec.options.items()
+        if isinstance(value, str | Path) and not str(value).startswith("package:")
+    }
+    return {name: path for name, path in named.items() if _exists(path)}
+
+
+def module_of(spec: ModelSpec) -> str | None:
+    """The file of a plug-in's module where it stands in the current folder, which other machines do not have."""
+    function = spec.plug_in()
+    file = _file_of(inspect.getmodule(function)) if function is not None else None
+    return file if file is not None and Path(file).resolve().parent == Path.cwd() else None
+
+
+def _exists(path: str) -> bool:
+    with suppress(OSError, ValueError):
+        return Path(path).expanduser().exists()
+    return False
 
 
 def _of_tagger(tagger: str | None) -> str | None:

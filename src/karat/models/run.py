@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from math import inf
@@ -17,8 +16,9 @@ from typing import Any
 import msgspec
 
 from karat.corpus import Batch, Corpus, Document, Prediction, Run, text_of_id
+from karat.engines import engine
 from karat.errors import InputError, counted
-from karat.formats import catalogue
+from karat.formats import FORMATS, catalogue
 from karat.formats.base import brief, quoted
 from karat.formats.containers import whole_json
 from karat.formats.files import check_compression, first_line
@@ -31,7 +31,7 @@ from karat.llm.ask import Forecast
 from karat.matching.concepts import concepts_for, with_concepts
 from karat.matching.inputs import CorpusLike, as_corpus, as_protocols
 from karat.matching.workers import ordered_map
-from karat.models.base import CommonOptions, Counting, Model, Predict
+from karat.models.base import CommonOptions, Model
 from karat.models.documents import document_language, documents_at, shown_id
 from karat.models.extractors.frequencies import (
     DOCUMENTS,
@@ -40,8 +40,9 @@ from karat.models.extractors.frequencies import (
     frequencies_of,
     read_frequencies,
 )
-from karat.models.find import DEFAULT, ENDPOINT, ContractError, ModelSpec, PlugIn, parse_model, reason
+from karat.models.find import DEFAULT, ENDPOINT, ModelSpec, PlugIn, parse_model
 from karat.models.fingerprint import fingerprint
+from karat.models.predictor import Done, Entry, Predictor, add
 from karat.models.prompt import Asking, as_text, ask
 from karat.models.prompt import forecast as count_requests
 from karat.options import (
@@ -61,8 +62,7 @@ from karat.text.languages import named, other_language
 from karat.vocabulary import Vocabulary, VocabularyLike
 
 CHUNK = 32  # documents that are read at a time where no model says how many it wants
-SAMPLED = 200  # characters of a document by which its language is detected
-MOST_SAMPLES = 2000  # documents whose language is looked at
+PARQUET = ".parquet"
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Prediction).decode
@@ -111,22 +111,6 @@ class ExtractOptions:
 
     title: str | None = option(None, "The title of the text.")
     predicting: PredictOptions = group(PredictOptions)
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One document's prediction, with the title by which a reader knows the document."""
-
-    prediction: Prediction
-    title: str | None = None
-
-    def id_at(self, place: int) -> str:
-        """The id of the document, or its place where it has none."""
-        return str(place if self.prediction.id is None else self.prediction.id)
-
-    def head(self, place: int) -> str:
-        """The id of the document, or its place, and its title."""
-        return f"{self.id_at(place)}: {' '.join(self.title.split())}" if self.title else self.id_at(place)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -300,6 +284,8 @@ def predicted(
         return replace(found, notes=(*said, *found.notes))
     common, notes = _common_options(corpus, model, options, bool(said))
     notes = [*said, *notes]
+    if output is not None and output.endswith(PARQUET) and (there := _written(corpus, model, common, options, output)):
+        return replace(there, notes=(*notes, *there.notes))
     if output is None:
         return _gathered(corpus, model, common, options, notes)
     check_compression(output)
@@ -307,7 +293,7 @@ def predicted(
         found = _gathered(corpus, model, common, options, notes, work, shown)
         if found.failure is None:
             if finish is None:
-                work.finish()
+                work.finish(_save_parquet if output.endswith(PARQUET) else None)
             else:
                 write_beside(output, finish(found))
                 work.discard()
@@ -385,27 +371,27 @@ def _frequencies(corpus: Corpus, model: Model, options: PredictOptions) -> tuple
     if isinstance(given, Frequencies) or (given is None and "frequencies" not in model.needs):
         return given, []
     if isinstance(given, Corpus):
-        return frequencies_of(given, language=language_in(options)), []
+        return frequencies_of(given, language=language_in(options), jobs=options.work.jobs), []
     if given is not None:
-        return _frequencies_at(str(given), language_in(options)), []
+        return _frequencies_at(str(given), language_in(options), options.work.jobs), []
     if len(list(islice(_ids(corpus), 2))) < 2:
         raise InputError(
             f"{model.name} needs to know in how many documents a phrase occurs, which one document does not tell: "
             "name other documents with --df CORPUS, or a file that karat corpus df made"
         )
-    found = frequencies_of(corpus, language=language_in(options))
+    found = frequencies_of(corpus, language=language_in(options), jobs=options.work.jobs)
     return found, [
         f"document frequencies are those of the {counted(found.documents, 'document')} at hand; --df names others"
     ]
 
 
-def _frequencies_at(path: str, language: str) -> Frequencies:
+def _frequencies_at(path: str, language: str, jobs: int) -> Frequencies:
     """The frequencies in a file, also where they stand under `df` in it; else those of the documents there."""
     if os.path.isdir(path):
-        return frequencies_of(documents_at(path), language=language)
+        return frequencies_of(documents_at(path), language=language, jobs=jobs)
     found = _json_object(path) if os.path.isfile(path) else {}
     if not isinstance(found.get("df"), dict):
-        return read_frequencies(path) if DOCUMENTS in found else frequencies_at(path, language=language)
+        return read_frequencies(path) if DOCUMENTS in found else frequencies_at(path, language=language, jobs=jobs)
     counts = dict(found["df"])
     totals = counts.pop(DOCUMENTS, None), found.get(DOCUMENTS), found.get("documents")
     documents = next((number for number in totals if number is not None), None)
@@ -434,80 +420,6 @@ def _ids(corpus: Corpus) -> Iterator[str | None]:
 # ---------------------------------------------------------------------------------------------- chunks
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """What became of a chunk."""
-
-    entries: list[Entry]
-    without_text: list[str] = field(default_factory=list)  # documents
-    without_phrases: list[str] = field(default_factory=list)
-    samples: list[str] = field(default_factory=list)
-    of_model: list[str] = field(default_factory=list)  # what the model has to say
-    counts: Counter[str] = field(default_factory=Counter)  # ... of so many documents
-    failure: str | None = None
-
-
-class _Predictor:
-    """Predicts for chunks; the model is made where it is first needed, once in each process."""
-
-    def __init__(self, spec: ModelSpec, common: CommonOptions) -> None:
-        self.spec, self.common = spec, common
-        self._model: Model | None = None
-        self._predict: Predict | None = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _Predictor, (self.spec, self.common)
-
-    def __call__(self, batch: Batch[Document]) -> _Done:
-        """What the model predicts for the documents of a batch."""
-        if self._model is None or self._predict is None:
-            self._model = self.spec.find()
-            self._predict = self._model.made(self.common)
-        documents = batch.records()
-        if self.spec.foreign:
-            predictions, failure = _carefully(self._predict, documents, batch.places, self.spec.name)
-        else:
-            predictions, failure = list(self._predict(documents)), None
-        done = _entries(batch, documents, predictions)
-        counts = Counter[str](self._predict.counts(documents) if isinstance(self._predict, Counting) else {})
-        return replace(done, failure=failure, of_model=self._model.notes(self.common, documents), counts=counts)
-
-
-def _carefully(
-    predict: Predict, documents: Sequence[Document], places: Sequence[int], name: str
-) -> tuple[list[Prediction], str | None]:
-    """(predictions, None), or those before the document on which a plug-in fails and a sentence that names it."""
-    try:
-        return list(predict(documents)), None
-    except ContractError as error:
-        return [], str(error)
-    except (Exception, SystemExit) as error:
-        if len(documents) == 1:
-            return [], f"{name} fails on {shown_id(documents[0], places[0])}: {reason(error)}"
-    predictions: list[Prediction] = []
-    for document, place in zip(documents, places, strict=True):
-        found, failure = _carefully(predict, [document], [place], name)
-        if failure is not None:
-            return predictions, failure
-        predictions += found
-    return predictions, None  # it fails on all of them together only
-
-
-def _entries(batch: Batch[Document], documents: Sequence[Document], predictions: Sequence[Prediction]) -> _Done:
-    """What is predicted, with the titles of documents and what there is to say of them."""
-    done = _Done([])
-    for i, (document, prediction) in enumerate(zip(documents, predictions, strict=False)):
-        done.entries.append(Entry(msgspec.structs.replace(prediction, id=document.id), document.title))
-        text = as_text(document)
-        name = shown_id(document, batch.places[i])
-        if not text.strip():
-            done.without_text.append(name)
-        elif not prediction.keyphrases:
-            done.without_phrases.append(name)
-        done.samples.append(text[:SAMPLED])
-    return done
-
-
 def _pieces(corpus: Corpus, skip: int, window: int = CHUNK) -> Iterator[Batch[Document]]:
     """The documents after the first ones, some at a time; an id that comes twice is an error."""
     seen: set[str] = set()
@@ -521,6 +433,60 @@ def _pieces(corpus: Corpus, skip: int, window: int = CHUNK) -> Iterator[Batch[Do
         for start in range(max(0, skip - at), len(batch), window):
             yield batch.pick(range(start, min(start + window, len(batch))))
         at += len(batch)
+
+
+# ---------------------------------------------------------------------------------------------- engines
+
+
+class _Writer:
+    """Predicts for documents on a worker that writes the predictions itself; gives what else there is to say."""
+
+    def __init__(self, predictor: Predictor, options: PredictOptions) -> None:
+        self.predictor, self.options = predictor, replace(options, work=WorkOptions(), frequencies=None)
+
+    def __call__(self, batch: Batch[Document]) -> tuple[list[Prediction], Done]:
+        """(the predictions, what else is to be said). Raises InputError if the model fails."""
+        total = Done([])
+        window = self.predictor.window
+        for start in range(0, len(batch), window):
+            done = self.predictor(batch.pick(range(start, min(start + window, len(batch)))))
+            if done.failure is not None:
+                raise InputError(done.failure)
+            add(total, replace(done, entries=_mapped(done.entries, self.options)), shown=True)
+        return [entry.prediction for entry in total.entries], replace(total, entries=[], samples=total.samples[:100])
+
+
+def worker(
+    corpus: Corpus, model: ModelSpec, options: PredictOptions
+) -> tuple[Callable[[Batch[Document]], tuple[list[Prediction], Any]], list[str]]:
+    """(what predicts for documents of a corpus on any worker, the files and folders that it needs there)."""
+    language = document_language(corpus, options.language or ("english" if model.foreign else None))[0]
+    options = _with_vocabulary(replace(options, language=language))
+    predictor = Predictor(model, _common_options(corpus, model, options)[0])
+    return _Writer(predictor, options), predictor.needed()
+
+
+def _written(
+    corpus: Corpus, model: ModelSpec, common: CommonOptions, options: PredictOptions, output: str
+) -> Predicted | None:
+    """What the workers of the engine in force predict and write as Parquet; None where that is done here."""
+    elsewhere = engine()
+    documents = None if elsewhere is None else elsewhere.fingerprint(corpus)
+    if elsewhere is None or documents is None:
+        return None
+    predictor = Predictor(model, common)
+    whose = fingerprint(model, common, corpus, _signature(options), documents)
+    blocks = elsewhere.written(_Writer(predictor, options), corpus, output, whose, predictor.needed())
+    total, count, kept = Done([]), 0, 0
+    for written, remarks in blocks or ():
+        count += written
+        kept += 0 if remarks else written
+        for done in remarks:
+            add(total, done, shown=False)
+        _advance(options, written)
+    earlier = [f"went on after {counted(kept, 'document')} that were there already"] if kept else []
+    notes = [*corpus.notes, *earlier, *_notes(total, 0, None if model.foreign else common.language)]
+    return Predicted(corpus.name, model.name, count, (), tuple(notes))
 
 
 # ---------------------------------------------------------------------------------------------- gathering
@@ -537,7 +503,7 @@ def _gathered(
 ) -> Predicted:
     """Everything that is predicted, each chunk kept before the next is waited for."""
     kept = [] if work is None else _kept(work, corpus)
-    total = _Done(_entries_of(corpus, kept) if shown else [])
+    total = Done(_entries_of(corpus, kept) if shown else [])
     documents = len(kept)
     failure: str | None = None
     if kept:
@@ -547,12 +513,14 @@ def _gathered(
         notes = [*notes, f"{work.part} was of another model, other options or other documents: begun anew"]
     found = model.find()
     pieces = _pieces(corpus, len(kept), found.window)
-    for done in ordered_map(_Predictor(model, common), pieces, 1 if found.threads else options.work.jobs):
+    predictor = Predictor(model, common)
+    jobs = 1 if found.threads else options.work.jobs
+    for done in ordered_map(predictor, pieces, jobs, predictor.needed() if engine() is not None else ()):
         done = replace(done, entries=_mapped(done.entries, options))
         if work is not None:
             work.add(_encode(entry.prediction) for entry in done.entries)
         documents += len(done.entries)
-        _add(total, done, shown)
+        add(total, done, shown)
         _advance(options, len(done.entries))
         if done.failure is not None:
             failure = done.failure
@@ -583,23 +551,12 @@ def _entries_of(corpus: Corpus, kept: Sequence[Prediction]) -> list[Entry]:
     return [Entry(prediction, document.title) for prediction, document in zip(kept, documents, strict=True)]
 
 
-def _add(total: _Done, done: _Done, shown: bool) -> None:
-    if shown:
-        total.entries.extend(done.entries)
-    total.without_text.extend(done.without_text)
-    total.without_phrases.extend(done.without_phrases)
-    total.of_model.extend(note for note in done.of_model if note not in total.of_model)
-    total.counts.update(done.counts)
-    if len(total.samples) < MOST_SAMPLES:
-        total.samples.extend(done.samples)
-
-
 def _advance(options: PredictOptions, documents: int) -> None:
     if options.work.progress is not None:
         options.work.progress(documents)
 
 
-def _notes(total: _Done, empty: int, language: str | None) -> Iterator[str]:
+def _notes(total: Done, empty: int, language: str | None) -> Iterator[str]:
     """What there is to say of the documents."""
     yield from total.of_model
     yield from (said.format(counted(many, "document")) for said, many in total.counts.items() if many)
@@ -673,7 +630,7 @@ def _by_endpoint(
         for place, (document, text) in enumerate(texts.all, 1)
         if text in said.predictions and not said.predictions[text].keyphrases
     ]
-    remarks = _Done([], without_text=texts.empty, without_phrases=without)
+    remarks = Done([], without_text=texts.empty, without_phrases=without)
     notes = [*corpus.notes, *said.notes, *_notes(remarks, 0, None)]
     failure = said.complaint()
     if output is not None and finish is None and said.predictions:
@@ -687,7 +644,13 @@ def _by_endpoint(
     return made
 
 
-def _save(output: str, entries: Sequence[Entry]) -> None:
-    from karat.formats import jsonl
+def _save_parquet(output: str, lines: Iterable[bytes]) -> None:
+    save = FORMATS["parquet"].save_run
+    assert save is not None
+    save(output, map(_decode, lines))
 
-    jsonl.save(output, (entry.prediction for entry in entries))
+
+def _save(output: str, entries: Sequence[Entry]) -> None:
+    save = FORMATS["parquet" if output.endswith(PARQUET) else "karat"].save_run
+    assert save is not None
+    save(output, (entry.prediction for entry in entries))

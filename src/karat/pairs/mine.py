@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -271,7 +272,7 @@ class _Search:
 
 
 @dataclass(frozen=True, slots=True)
-class _Items:
+class Items:
     """The items of the documents of a chunk: which there are, the number of each one, and how many a document has."""
 
     distinct: list[str]
@@ -279,7 +280,7 @@ class _Items:
     counts: list[int]
 
     @classmethod
-    def of(cls, flat: Sequence[str], counts: list[int]) -> _Items:
+    def of(cls, flat: Sequence[str], counts: list[int]) -> Items:
         """The items of all documents, one after the other, and how many each has."""
         numbers = Numbers()
         item = numbers.of(flat)
@@ -287,30 +288,33 @@ class _Items:
 
 
 def _sets(
-    corpus: Corpus, options: MineOptions, look: Callable[[View], _Items], progress: Progress | None = None
+    corpus: Corpus, options: MineOptions, look: Callable[[View], Items], progress: Progress | None = None
 ) -> tuple[tuple[str, ...], Sets]:
     """The ids, and the set of each document's items, which are numbered as they are met; the empty string is none."""
     reading = Pass(corpus, [], reference_set=options.references, jobs=options.work.jobs, progress=progress)
-    answers = reading.look(look)
+    numbers, found, counts = Numbers(), [np.zeros(0, dtype=np.int64)], array("q")
+
+    def number(part: Items) -> None:
+        found.append(numbers.of(part.distinct)[part.item])
+        counts.extend(part.counts)
+
+    reading.look(look, take=number)  # the items of a chunk are many strings, of which most are known already
     reading.run()
-    numbers = Numbers()
-    found = [numbers.of(part.distinct)[part.item] for part in answers.parts]
-    item = np.concatenate([*found, np.zeros(0, dtype=np.int64)])
-    counts = [count for part in answers.parts for count in part.counts]
+    item = np.concatenate(found)
     owner = np.repeat(np.arange(len(counts)), np.array(counts, dtype=np.int64))
     real = item != numbers.get("", -1)
     return tuple(reading.ids), Sets.of(owner[real], item[real], len(counts))
 
 
-def _look_at_references(stemmer: str, view: View) -> _Items:
+def _look_at_references(stemmer: str, view: View) -> Items:
     """A look: the references of documents, lower-cased and stemmed by the options, of variants the first."""
     normal = normaliser("split", stemmer, "lower")
     normal.forget()
     given = [references_of(document, view.setup.reference_set) for document in view.given]
-    return _Items.of(normal.many([first_variant(phrase) for each in given for phrase in each]), list(map(len, given)))
+    return Items.of(normal.many([first_variant(phrase) for each in given for phrase in each]), list(map(len, given)))
 
 
-def _look_at_words(stemmer: str, compared: frozenset[int] | None, view: View) -> _Items:
+def _look_at_words(stemmer: str, compared: frozenset[int] | None, view: View) -> Items:
     """A look: the words of titles and texts, of all documents or of those with some numbers; a mark is none."""
     normal = normaliser("marks", stemmer, "lower")
     normal.forget()
@@ -319,7 +323,7 @@ def _look_at_words(stemmer: str, compared: frozenset[int] | None, view: View) ->
         for n, document in zip(view.chunk.numbers, view.given, strict=True)
     ]
     lists = [list(filter(is_word, normal(text).split(" "))) for text in texts]
-    return _Items.of(list(chain.from_iterable(lists)), list(map(len, lists)))
+    return Items.of(list(chain.from_iterable(lists)), list(map(len, lists)))
 
 
 def _look_at_texts(view: View) -> list[str]:
@@ -344,16 +348,23 @@ def text_of(document: Document) -> str:
 # ---------------------------------------------------------------------------------------------- finding
 
 
+def items_look(options: MineOptions) -> Callable[[View], Items]:
+    """The look that gives what is compared: the references of documents, or the words of their texts."""
+    if options.by == "references":
+        return partial(_look_at_references, options.stemmer)
+    return partial(_look_at_words, options.stemmer, None)
+
+
 def _by_references(corpus: Corpus, options: MineOptions) -> _Search:
     chosen_set(corpus, options.references)
-    ids, sets = _sets(corpus, options, partial(_look_at_references, options.stemmer), options.work.progress)
+    ids, sets = _sets(corpus, options, items_look(options), options.work.progress)
     if not len(sets.items):
         raise InputError(f"{corpus.origin}: no document has references; --by text goes by the texts instead")
     return _of_sets(ids, sets, options)
 
 
 def _by_text(corpus: Corpus, options: MineOptions) -> _Search:
-    ids, sets = _sets(corpus, options, partial(_look_at_words, options.stemmer, None), options.work.progress)
+    ids, sets = _sets(corpus, options, items_look(options), options.work.progress)
     if not len(sets.items):
         raise no_texts(corpus, "--by text cannot compare them")
     return _of_sets(ids, sets, options)

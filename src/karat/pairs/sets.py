@@ -16,6 +16,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.engines import engine
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Short = NDArray[np.int32]
@@ -139,6 +141,10 @@ def join(sets: Sets, least: float, measure: Measure = "jaccard", equal: bool = F
     >>> list(zip(found.a.tolist(), found.b.tolist(), found.score.round(2).tolist()))
     [(0, 1, 0.67), (1, 2, 0.67)]
     """
+    if (elsewhere := engine()) is not None:
+        ranked, alone = by_rarity(sets)
+        rare = np.bincount(ranked.owner[ranked.items < alone], minlength=len(sets.sizes))
+        return Alike(*elsewhere.alike(ranked.starts, ranked.items, rare, least, measure, equal))
     groups = _groups(sets, least)
     found = [_of_sizes(one, other, least, measure) for one, other in _size_pairs(groups, least, measure)]
     if equal:
@@ -188,17 +194,27 @@ class _Group:
 
 def _groups(sets: Sets, least: float) -> list[_Group]:
     """The sets by their size; items are ranked by how many documents have them."""
-    count = np.bincount(sets.items)
-    rank = np.empty(len(count), dtype=np.int64)
-    rank[np.argsort(count, kind="stable")] = np.arange(len(count))
-    alone = int((count < 2).sum())  # the rarest are in one document, and bring none together
-    width = max(len(count), 1)
-    ranked = Sets(sets.starts, np.sort(sets.owner * width + rank[sets.items]) % width)  # the rarest first
+    ranked, alone = by_rarity(sets)
     sizes = sets.sizes
     return [
         _group(ranked, np.flatnonzero(sizes == size), size, least, alone)
         for size in np.unique(sizes[sizes > 0]).tolist()
     ]
+
+
+def by_rarity(sets: Sets) -> tuple[Sets, int]:
+    """(the sets with the ranks of their items, the rarest first; the rank from which on items bring sets together).
+
+    >>> ranked, alone = by_rarity(Sets.of(np.array([0, 0, 1, 2, 2]), np.array([0, 1, 1, 1, 2]), 3))
+    >>> ranked.items.tolist(), alone
+    ([0, 2, 2, 1, 2], 2)
+    """
+    count = np.bincount(sets.items)
+    rank = np.empty(len(count), dtype=np.int64)
+    rank[np.argsort(count, kind="stable")] = np.arange(len(count))
+    width = max(len(count), 1)
+    ranked = Sets(sets.starts, np.sort(sets.owner * width + rank[sets.items]) % width)
+    return ranked, int((count < 2).sum())
 
 
 def _group(ranked: Sets, documents: Ints, size: int, least: float, alone: int) -> _Group:

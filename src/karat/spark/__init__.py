@@ -9,8 +9,10 @@ from typing import Any
 from karat.corpus import Corpus, Document, Prediction, Run
 from karat.engines import in_force
 from karat.libraries import library
-from karat.spark.engine import SparkEngine
-from karat.spark.records import Records, of_frame, with_ids
+from karat.spark.engine import SparkEngine, explained
+from karat.spark.frames import pairs as pairs
+from karat.spark.frames import predict as predict
+from karat.spark.frames import records_of
 from karat.spark.session import session as session
 
 
@@ -23,7 +25,7 @@ def engine(master: str | None = None) -> Iterator[Any]:
     own = library("pyspark.sql", "the engine spark").SparkSession.getActiveSession() is None
     spark = session(master)
     try:
-        with in_force(SparkEngine(spark)):
+        with in_force(SparkEngine(spark)), explained():
             yield spark
     finally:
         if own:
@@ -32,9 +34,9 @@ def engine(master: str | None = None) -> Iterator[Any]:
 
 def corpus(frame: Any, name: str = "corpus") -> Corpus:
     """A corpus of the rows of a data frame, whose columns are the fields of documents."""
-    return Corpus(name, Records(with_ids(of_frame(frame), name, Document), Document, name), name)
+    return Corpus(name, records_of(frame, Document, name), name)
 
 
 def run(frame: Any, name: str = "run") -> Run:
     """A run of the rows of a data frame, whose columns are the fields of predictions."""
-    return Run(name, Records(with_ids(of_frame(frame), name, Prediction), Prediction, name), name)
+    return Run(name, records_of(frame, Prediction, name), name)

@@ -1,9 +1,11 @@
-"""Passes on Spark: records joined by Spark, chunks made and looked at by its workers, answers brought back in order."""
+"""karat's engine on Spark: records joined by Spark, chunks looked at by its workers, answers brought back in order."""
 
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -11,13 +13,16 @@ from typing import Any
 from karat.corpus import Batch, Batches, Corpus, Run
 from karat.engines import Answers
 from karat.errors import InputError, KaratError
-from karat.formats import jsonl
-from karat.limits import Limits, limits, set_limits
-from karat.matching.join import Chunk, Decode, Join, matched_by
-from karat.spark.records import Records, decoding, of_path
-from karat.spark.workers import failing, raise_first
+from karat.libraries import library
+from karat.matching.join import Chunk, Join, has_id, matched_by
+from karat.spark.alike import alike, distinct_sets, of_arrays
+from karat.spark.files import sent_files
+from karat.spark.records import Records, of_path, on_disk
+from karat.spark.workers import ANSWERS, Sent, answer_of, chunk_answers, mapped, packed, raise_first
+from karat.spark.writing import Writing
 
-ANSWERS = "first bigint, answers binary, error binary"
+_UNREADABLE = re.compile(r"\[(?:FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER)\S*\].*? file:? ?(\S+?)\.?(?:\s|$)")
+
 CHUNK = 2000  # documents that are looked at together
 MOST_ITEMS = 64  # items that are sent to a worker at a time
 
@@ -43,21 +48,69 @@ class SparkEngine:
         """What the function gives for every chunk, in corpus order, if all records are data frames."""
         sources = _frames(corpus, runs)
         by_id = all(matched_by(corpus, run, join.by) == "id" for run in runs)
-        if sources and by_id and join.distinct and join.shard.count == 1:
+        if sources and by_id and (join.distinct or not runs) and join.shard.count == 1:
             return self._joined(function, sources, corpus, runs, join, ignored)
         return None
 
-    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any], files: Sequence[str] = ()) -> Iterator[Any]:
         """What the function gives for every item, in their order; items are sent to the workers some at a time."""
-        work = partial(_mapped, function, limits())
         workers = self.spark.sparkContext.defaultParallelism
         coming = iter(items)
         wave = workers  # grows, so that the first answers come soon and later ones cost little
-        while held := [(n, bytearray(pickle.dumps(item))) for n, item in enumerate(islice(coming, wave))]:
-            frame = self.spark.createDataFrame(held, "number bigint, item binary")
-            parts = frame.repartitionByRange(min(len(held), 2 * workers), "number").sortWithinPartitions("number")
-            yield from self._collected(parts.mapInArrow(work, ANSWERS))
-            wave = min(2 * wave, MOST_ITEMS * workers)
+        with self._sent(function, files) as sent:
+            while held := [(n, bytearray(pickle.dumps(item))) for n, item in enumerate(islice(coming, wave))]:
+                frame = self.spark.createDataFrame(held, "number bigint, item binary")
+                parts = frame.repartitionByRange(min(len(held), 2 * workers), "number").sortWithinPartitions("number")
+                yield from self._collected(parts.mapInArrow(partial(mapped, sent), ANSWERS))
+                wave = min(2 * wave, MOST_ITEMS * workers)
+
+    def written(
+        self,
+        function: Callable[[Batch[Any]], tuple[list[Any], Any]],
+        corpus: Corpus,
+        output: str,
+        whose: str,
+        files: Sequence[str] = (),
+    ) -> Iterator[tuple[int, list[Any]]] | None:
+        """Writes predictions as Parquet, (how many, remarks) block by block, if the documents are a data frame."""
+        if not isinstance(corpus.source, Records):
+            return None
+        return self._written(Writing(self.spark, corpus.source, output, whose), function, files)
+
+    def fingerprint(self, corpus: Corpus) -> str | None:
+        """A hash of the documents of a data frame, with their places."""
+        if not isinstance(corpus.source, Records):
+            return None
+        row = corpus.source.frame.selectExpr("sum(cast(xxhash64(place, raw) as decimal(38)))", "count(*)").first()
+        return f"{row[0]}-{row[1]}"
+
+    def alike(self, starts: Any, items: Any, rare: Any, least: float, measure: str, equal: bool) -> tuple[Any, ...]:
+        """(a, b, score) of every two sets that are alike, in their order."""
+        import numpy as np
+
+        distinct = distinct_sets(of_arrays(self.spark, starts, items, rare)).persist(_storage())
+        found = alike(distinct, least, measure, equal)
+        ordered = found.repartitionByRange("a").sortWithinPartitions("a", "b")
+        parts = list(self._collected(ordered.mapInArrow(packed, ANSWERS)))
+        distinct.unpersist()
+        empty = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+        return tuple(np.concatenate([none, *(part[n] for part in parts)]) for n, none in enumerate(empty))
+
+    def _written(
+        self, writing: Writing, function: Callable[..., Any], files: Sequence[str]
+    ) -> Iterator[tuple[int, list[Any]]]:
+        with self._sent(function, files) as sent:
+            yield from writing.blocks(sent)
+
+    @contextmanager
+    def _sent(self, function: Callable[..., Any], files: Sequence[str] = ()) -> Iterator[Any]:
+        """A function as workers get it: once each, however many tasks they do."""
+        places = sent_files(self.spark, files)
+        broadcast = self.spark.sparkContext.broadcast(Sent(function, places))
+        try:
+            yield broadcast
+        finally:
+            broadcast.unpersist()
 
     def _joined(
         self,
@@ -70,36 +123,35 @@ class SparkEngine:
     ) -> Iterator[Answers]:
         from pyspark.sql import functions as f
 
-        frames = [source.frame.persist(_storage()) for source in sources]
+        frames = [source.frame.persist(on_disk()) for source in sources]
         try:
             for frame in frames:
                 _raise_errors(frame)
-            _check(frames, corpus, runs, join, ignored)
-            joined = frames[0].select("place", "id", "raw")
+            if not has_id(corpus):
+                frames[0] = frames[0].withColumn("id", f.col("place").cast("string"))
+            if join.distinct:
+                _check(frames, corpus, runs, join, ignored)
+            own = f.coalesce("id", f.col("place").cast("string")).alias("id")
+            joined = frames[0].select("place", own, "raw")
             for n, frame in enumerate(frames[1:]):
                 other = frame.select("id", f.col("raw").alias(f"raw_{n}"), f.col("place").alias(f"place_{n}"))
                 joined = joined.join(other, "id", "left")
             kinds = [(source.origin, source.kind) for source in sources]
-            work = partial(_chunk_answers, function, kinds, limits())
             parts = max(self.spark.sparkContext.defaultParallelism, frames[0].count() // CHUNK + 1)
             ordered = joined.repartitionByRange(parts, "place").sortWithinPartitions("place")
-            yield from self._collected(ordered.mapInArrow(work, ANSWERS))
+            with self._sent(function) as sent:
+                yield from self._collected(ordered.mapInArrow(partial(chunk_answers, sent, kinds), ANSWERS))
         finally:
             for frame in frames:
                 frame.unpersist()
 
     def _collected(self, frame: Any) -> Iterator[Any]:
         """The answers of all workers in the order of their chunks: computed at once, brought here part by part."""
-        from pyspark.errors import PySparkException
-
         kept = frame.persist(_storage())
         try:
             kept.count()
             for row in kept.toLocalIterator(prefetchPartitions=True):
-                raise_first(row)
-                yield pickle.loads(bytes(row.answers))  # from a worker of this session, not a file
-        except PySparkException as error:
-            raise _explained(error) from None
+                yield answer_of(row)
         finally:
             kept.unpersist()
 
@@ -155,70 +207,30 @@ def _check(frames: list[Any], corpus: Corpus, runs: Sequence[Run], join: Join, i
             ignored[run.name] = count
 
 
-def _chunk_answers(
-    function: Callable[[Chunk], Answers], sources: list[Any], most: Limits, batches: Iterable[Any]
-) -> Iterator[Any]:
-    set_limits(most)
-    for batch in batches:
-        columns = {name: batch.column(name).to_pylist() for name in batch.schema.names}
-        if columns["id"]:
-            yield _answered(columns["place"][0], partial(_looked, function, sources, columns))
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turns what Spark raises into a sentence."""
+    py4j = library("py4j.protocol", "the engine spark")
+    from pyspark.errors import PySparkException
 
-
-def _looked(function: Callable[[Chunk], Answers], sources: list[Any], columns: dict[str, list[Any]]) -> Answers:
-    return function(_chunk(columns, sources))
-
-
-def _mapped(function: Callable[[Any], Any], most: Limits, batches: Iterable[Any]) -> Iterator[Any]:
-    set_limits(most)
-    for batch in batches:
-        for number, item in zip(batch.column("number").to_pylist(), batch.column("item").to_pylist(), strict=True):
-            yield _answered(number, partial(_of_sent, function, item))
-
-
-def _of_sent(function: Callable[[Any], Any], item: bytes) -> Any:
-    return function(pickle.loads(item))  # from the driver of this session, not a file
-
-
-def _answered(first: int, look: Callable[[], Any]) -> Any:
-    """A row: where a chunk begins, and its answers, or the error of karat that they ended with."""
-    import pyarrow as pa
-
-    answers: bytes | None = None
-    error: bytes | None = None
     try:
-        answers = pickle.dumps(look(), protocol=5)
-    except KaratError as failed:
-        error = failing(failed)
-    columns = [pa.array([first], pa.int64()), pa.array([answers], pa.binary()), pa.array([error], pa.binary())]
-    return pa.RecordBatch.from_arrays(columns, ["first", "answers", "error"])
+        yield
+    except (PySparkException, py4j.Py4JError) as error:
+        raise _explained(str(error)) from None
 
 
-def _chunk(columns: dict[str, list[Any]], sources: list[Any]) -> Chunk:
-    """The chunk of some joined rows."""
-    ids, (origin, kind) = columns["id"], sources[0]
-    documents = Batch(list[str | None](ids), _block(columns["raw"]), columns["place"], decoding(origin, kind))
-    predictions, missing = [], []
-    for n, (origin, kind) in enumerate(sources[1:]):
-        raw, places = columns[f"raw_{n}"], [place or 0 for place in columns[f"place_{n}"]]
-        lacking = [i for i, each in enumerate(raw) if each is None]
-        held = raw if lacking else _block(raw)
-        predictions.append(Batch(list[str | None](ids), held, places, Decode(decoding(origin, kind))))
-        missing.append(lacking)
-    return Chunk(ids, documents, predictions, missing, [place - 1 for place in columns["place"]])
-
-
-def _block(raw: list[bytes]) -> jsonl.Block:
-    return jsonl.Block(b"\n".join(raw) + b"\n", len(raw))
-
-
-def _explained(error: Any) -> KaratError:
+def _explained(said: str) -> KaratError:
     """What went wrong on workers, in a sentence."""
-    said = str(error)
     if "No module named 'karat'" in said:
         return KaratError(
             "the workers' Python has no karat: install it there, or ship an environment "
             "(conda-pack or venv-pack, and spark.archives; docs/scale.md)"
         )
+    if "PYTHON_VERSION_MISMATCH" in said:
+        return KaratError("the workers' Python is of another version: PYSPARK_PYTHON names the one they are to use")
+    unreadable = _UNREADABLE.search(said)
+    if unreadable is not None:
+        return InputError(f"{unreadable[1].removeprefix('file://')}: the file is damaged or cut off")
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return KaratError(f"Spark: {lines[-1] if lines else type(error).__name__}")
+    causes = [line for line in lines if line.startswith(("Caused by:", ": "))] or lines[:1] or ["failed without a word"]
+    return KaratError(f"Spark: {causes[-1].removeprefix('Caused by').removeprefix(':').strip()}")

@@ -8,6 +8,7 @@ it. Text that was tokenised before (`a net . it learns .`) is cut as it is.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
 from karat.text.segments import segmented
@@ -49,21 +50,24 @@ def sentences_of(text: str, language: str = "english") -> list[list[str]]:
     >>> sentences_of("we train nets . nets learn 3.5 % of it ."), sentences_of(" ")
     ([['we', 'train', 'nets', '.'], ['nets', 'learn', '3.5', '%', 'of', 'it', '.']], [])
     """
-    found: list[list[str]] = []
+    return list(each_sentence(text, language))
+
+
+def each_sentence(text: str, language: str = "english") -> Iterator[list[str]]:
+    """The sentences of a text one after the other; what stands behind one is not read before it is asked for."""
     sentence: list[str] = []
     ended = False
     text = segmented(text, language)
     for match in _tokens(language).finditer(text):
         token = match.group()
         if ended and token not in _CLOSING:
-            found.append(sentence)
+            yield sentence
             sentence, ended = [], False
         sentence.append(token)
         if token[0] in _ENDS and not ended:
             ended = _ends(text, match.start(), match.end(), sentence)
     if sentence:
-        found.append(sentence)
-    return found
+        yield sentence
 
 
 def _ends(text: str, start: int, end: int, sentence: list[str]) -> bool:

@@ -19,11 +19,13 @@ from typing import Any
 from karat.errors import InputError
 from karat.libraries import library
 from karat.text.segments import SEGMENTERS, tagged_words
-from karat.text.sentences import sentences_of
+from karat.text.sentences import each_sentence
 
 Tags = tuple[str, ...]
-Sentences = list[list[tuple[str, str]]]  # words with their tags
+Sentence = list[tuple[str, str]]  # words with their tags
+Sentences = list[Sentence]
 Tagger = Callable[[str], Sentences]  # of a text
+SentenceTagger = Callable[[str], Iterator[Sentence]]  # which tags a sentence when it is asked for
 
 TAGGERS = {"english": "textblob", **SEGMENTERS}  # of the languages that have one without a model of spaCy
 # Models of spaCy, of which a language's is its tagger where it is installed.
@@ -114,6 +116,17 @@ def tagger(name: str) -> Tagger:
     >>> tagger("textblob")("Nets learn.")
     [[('Nets', 'NNS'), ('learn', 'VB'), ('.', '.')]]
     """
+    tag = sentence_tagger(name)
+    return lambda text: list(tag(text))
+
+
+@cache
+def sentence_tagger(name: str) -> SentenceTagger:
+    """A function from a text to its sentences one after the other, for whoever may need the first ones only.
+
+    textblob, whose tags depend on nothing outside a sentence, tags it when it is asked for. spaCy, whose tags may
+    depend on the sentences around, tags all of the part of a text that a sentence stands in.
+    """
     if name == "textblob":
         return _by_textblob
     if name in SEGMENTERS.values():
@@ -127,42 +140,40 @@ def tagger(name: str) -> Tagger:
     raise InputError(f"unknown tagger {name!r}; write {expected}")
 
 
-def _by_textblob(text: str) -> Sentences:
+def _by_textblob(text: str) -> Iterator[Sentence]:
     find = _tagger()
-    return [[(word, tag) for word, tag in find(sentence)] for sentence in sentences_of(text)]
+    for sentence in each_sentence(text):
+        yield [(word, tag) for word, tag in find(sentence)]
 
 
-def _by_segmenter(name: str) -> Tagger:
+def _by_segmenter(name: str) -> SentenceTagger:
     """The tagger that a dictionary of words without spaces is; words of other scripts are nouns, marks nothing."""
     language = next(language for language, own in SEGMENTERS.items() if own == name)
 
-    def tag(text: str) -> Sentences:
+    def tag(text: str) -> Iterator[Sentence]:
         pairs = tagged_words(text, name)
         ahead = next(pairs, ("", ""))
-        found: Sentences = []
-        for sentence in sentences_of(text, language):
-            found.append([])
+        for sentence in each_sentence(text, language):
+            found: Sentence = []
             for word in sentence:
                 if word == ahead[0]:
-                    found[-1].append(ahead)
+                    found.append(ahead)
                     ahead = next(pairs, ("", ""))
                 else:
-                    found[-1].append((word, "NOUN" if word.isalpha() else "X"))
-        return found
+                    found.append((word, "NOUN" if word.isalpha() else "X"))
+            yield found
 
     return tag
 
 
-def _by_spacy(model: str) -> Tagger:
+def _by_spacy(model: str) -> SentenceTagger:
     """The tagger of an installed model of spaCy, with universal tags."""
     read = _loaded(model)
 
-    def tag(text: str) -> Sentences:
-        found: Sentences = []
+    def tag(text: str) -> Iterator[Sentence]:
         for part in _parts(text):
             sentences = ([(word.text, word.pos_) for word in each if not word.is_space] for each in read(part).sents)
-            found += [sentence for sentence in sentences if sentence]
-        return found
+            yield from filter(None, sentences)
 
     return tag
 

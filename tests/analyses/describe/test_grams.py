@@ -21,8 +21,10 @@ phrases = st.lists(st.lists(words, min_size=1, max_size=6).map(" ".join), min_si
 def test_a_phrase_is_in_the_texts_exactly_when_its_words_follow_each_other_in_one(
     texts: list[str], phrases: list[str], most: int
 ) -> None:
-    found = Vocabulary.of(phrases).in_texts(grams for _, grams in in_slices(texts, most))
-    assert found.tolist() == [any(f" {phrase} " in text for text in texts) for phrase in phrases]
+    vocabulary = Vocabulary.of(phrases)
+    met = set(vocabulary.numbers[vocabulary.met_in(grams for _, grams in in_slices(texts, most))].tolist())
+    found = [number in met for number in numbers_of(phrases).tolist()]
+    assert found == [any(f" {phrase} " in text for text in texts) for phrase in phrases]
 
 
 @settings(max_examples=40, deadline=None)

@@ -24,6 +24,7 @@ DEMO = ROOT / "src" / "karat" / "demo" / "corpus.jsonl"
 TABLES = (
     "What was trained",
     "All systems on acm-cr",
+    "All systems on acm-cr and Inspec",
     "Homogeneity: Inspec and its reformulations (Table 2)",
     "Homogeneity: documents that share a quarter of their keyphrases or more (Table 3)",
     "Homogeneity: documents that share half of their keyphrases or more (Table 3)",
@@ -91,7 +92,8 @@ def test_the_study_goes_on_after_a_signal_and_makes_all_tables(data: Path, tmp_p
     drawn = {path.stem for path in (out / "figures").iterdir()}
     assert {"training", "kpp", "tokens", "reliability", "positions"} <= {name.rstrip("-123456789") for name in drawn}
     runs = [path.stem for path in sorted((out / "runs" / "acm-cr").iterdir())]
-    assert runs == ["copyrnn", "multipartiterank", "tfidf"]
+    assert runs == ["copyrnn", "kea", "multipartiterank", "tfidf"]
+    assert "\\toprule" in (out / "results" / "table.tex").read_text()
     trained = json.loads((out / "models" / "copyrnn" / "model.json").read_text())
     assert trained["steps"] == 4
     assert trained["documents"] in (40 + 16, 40 + 8)  # all 40, and the first batch of the next epoch
@@ -101,9 +103,15 @@ def test_what_is_missing_or_unknown_is_named(data: Path, tmp_path: Path) -> None
     process = started(tmp_path, tmp_path / "out")
     assert "acm-cr.train.jsonl.gz" in process.communicate()[0]
     assert process.returncode == 2
-    process = started(data, tmp_path / "out", "--systems", "copyrn")
-    assert "--systems copyrn: there are copyrnn, transformer" in process.communicate()[0]
-    assert process.returncode == 2
+    for options, said in (
+        (("--systems", "copyrn"), "--systems copyrn: there are copyrnn, transformer"),
+        (("--weights", "bert=nowhere"), "'bert' begins with no pretrained weights: bart, t5, unikp, tagger do"),
+        (("--weights", "bart=nowhere"), "bart=nowhere: there is no such directory"),
+        (("--test", "0"), "'0' is no number of documents"),
+    ):
+        process = started(data, tmp_path / "out", *options)
+        assert said in process.communicate()[0]
+        assert process.returncode == 2
 
 
 def test_a_step_that_fails_is_named_with_its_last_lines(data: Path, tmp_path: Path) -> None:

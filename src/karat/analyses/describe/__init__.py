@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import compress
 
 import numpy as np
 
 from karat import __version__
-from karat.analyses.describe.counts import Counts, Phrases, Portrait, count, portrait, predictions, references
+from karat.analyses.describe.counts import (
+    Counts,
+    GrowingForms,
+    Phrases,
+    Portrait,
+    count,
+    portrait,
+    predictions,
+    references,
+)
 from karat.analyses.describe.duplicates import Prints
 from karat.analyses.describe.grams import Grams, Vocabulary, in_slices
 from karat.analyses.describe.leaks import Own, Training, duplicates_and_leaks, read_training
@@ -104,13 +112,15 @@ def in_pass(reading: Pass, options: DescribeOptions) -> Callable[[], Description
     _check(corpus, systems, surveyed)
     vocabulary = surveyed.vocabulary() if surveyed.texts else Vocabulary.of([])
     plan = _Plan(own, as_given, _sets(surveyed, references), bool(surveyed.texts), vocabulary)
-    answers, hashes = reading.look(partial(_look, plan)), reading.look(hash_look)
+    whole = _Whole(plan, len(systems))
+    answers, hashes = reading.look(partial(_look, plan), take=whole.add), reading.look(hash_look)
 
     def finish() -> Description:
+        answers.check()
         training = None
         if options.train is not None:
             training = read_training(as_corpus(options.train), as_given.matching, reading.jobs)
-        read = _Read(corpus, systems, surveyed, plan, answers.parts, training)
+        read = _Read(corpus, systems, surveyed, plan, whole, training)
         found = _together(read, reading.ids, hash_text(sum(hashes.parts)), options)
         return replace(found, remarks=(*found.remarks, *reading.notes()))
 
@@ -160,7 +170,7 @@ class _Part:
     there: Bools  # [runs, documents]: whether a document counts for a run
     words: Ints  # of each document
     prints: Prints
-    met: Bools  # of the vocabulary: whether it stands in a text
+    met: Ints  # of the vocabulary, what stands in a text
 
 
 def _look(plan: _Plan, view: View) -> _Part:
@@ -184,7 +194,7 @@ def _look(plan: _Plan, view: View) -> _Part:
         there,
         _words(first, grams),
         Prints.of(first.titles, first.bodies, grams),
-        plan.vocabulary.in_texts(each for _, each in grams),
+        plan.vocabulary.met_in(each for _, each in grams),
     )
 
 
@@ -221,6 +231,26 @@ def _scored(plan: _Plan, view: View, prepared: Prepared, given: Phrases) -> tupl
 # ---------------------------------------------------------------------------------------------- all chunks
 
 
+NONE_MET = np.zeros(0, dtype=np.int64)
+
+
+class _Whole:
+    """All chunks so far: what is counted of distinct phrases, and of the rest the parts."""
+
+    def __init__(self, plan: _Plan, systems: int) -> None:
+        self.parts: list[_Part] = []
+        self.sets = [GrowingForms() for _ in plan.sets]
+        self.runs = [GrowingForms() for _ in range(systems)]
+        self.met = np.zeros(len(plan.vocabulary), dtype=bool)
+
+    def add(self, part: _Part) -> None:
+        """Takes what the next chunk gives; what is added up of it is not kept."""
+        self.met[part.met] = True
+        sets = [forms.add(each) for forms, each in zip(self.sets, part.sets, strict=True)]
+        runs = [forms.add(each) for forms, each in zip(self.runs, part.runs, strict=True)]
+        self.parts.append(replace(part, sets=sets, runs=runs, met=NONE_MET))
+
+
 @dataclass(frozen=True, slots=True)
 class _Read:
     """All that was read."""
@@ -229,19 +259,25 @@ class _Read:
     systems: list[Run]
     surveyed: Survey
     plan: _Plan
-    parts: list[_Part]
+    whole: _Whole
     training: Training | None
+
+    @property
+    def parts(self) -> list[_Part]:
+        """What each chunk gave."""
+        return self.whole.parts
 
     def sides(self) -> Iterator[Side]:
         """Each reference set that has a phrase, then each system."""
         everywhere = np.ones(sum(part.documents for part in self.parts), dtype=bool)
         for n, name in enumerate(self.plan.sets):
-            found = portrait([part.sets[n] for part in self.parts], everywhere)
+            found = portrait([part.sets[n] for part in self.parts], everywhere, self.whole.sets[n].whole())
             if found.total:
                 yield self._references(name or KEYPHRASES, found, first=n == 0)
         for s, run in enumerate(self.systems):
             counted = np.concatenate([part.there[s] for part in self.parts])
-            yield self._system(run.name, s, portrait([part.runs[s] for part in self.parts], counted))
+            found = portrait([part.runs[s] for part in self.parts], counted, self.whole.runs[s].whole())
+            yield self._system(run.name, s, found)
 
     def _references(self, name: str, found: Portrait, first: bool) -> Side:
         absent = int(found.forms.absent.sum())
@@ -251,8 +287,7 @@ class _Read:
         side = replace(side, absent_present=int(found.forms.absent[found.forms.present_df > 0].sum()) / absent)
         if not first:  # the vocabulary that was looked for is that of the first set
             return side
-        met = set(compress(self.surveyed.forms, np.any([part.met for part in self.parts], axis=0)))
-        where = np.fromiter((form in met for form in found.forms.names), dtype=bool, count=len(found.forms.names))
+        where = np.isin(found.forms.numbers, self.plan.vocabulary.numbers[self.whole.met])
         return replace(side, absent_in_texts=int(found.forms.absent[where].sum()) / absent)
 
     def _system(self, name: str, number: int, found: Portrait) -> Side:
@@ -268,7 +303,7 @@ class _Read:
         """The share of phrases that are references of the training corpus."""
         if self.training is None or not found.total:
             return None
-        known = self.training.known(found.forms.names)
+        known = self.training.known(found.forms.numbers)
         return int(found.forms.occurrences[known].sum()) / int(found.forms.occurrences.sum())
 
     def texts(self) -> Texts:

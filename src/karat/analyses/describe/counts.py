@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from karat.analyses.describe.grams import Numbers64, numbers_of
 from karat.matching.align import repeated
 from karat.matching.columns import (
     PRMU,
@@ -15,7 +17,6 @@ from karat.matching.columns import (
     Bools,
     Floats,
     Ints,
-    Numbers,
     Prepared,
     first_offsets,
     parts_of,
@@ -91,7 +92,9 @@ def _classes(whole: Bools, seen: Ints, stems: Ints) -> Ints:
 class Counts:
     """What was counted of the phrases of one side in some documents."""
 
-    each: Ints  # [documents, 6]: all, present, P, R, M, U; of present and classes none where there is no text
+    each: NDArray[
+        np.int32
+    ]  # [documents, 6]: all, present, P, R, M, U; of present and classes none where there is no text
     has_text: Bools  # whether the document has a text to tell these by
     curve: Ints  # [CURVE] of present phrases, by the part that they are first met in
     places: Ints  # present in the title alone, in the text alone, in both
@@ -100,12 +103,7 @@ class Counts:
     unseen: int  # of these, those that the document does not have
     given: int  # phrases before repeats are dropped
     repeats: int
-    forms: list[str]  # distinct, each with the following columns
-    df: Ints  # documents that have it
-    occurrences: Ints
-    present_df: Ints  # documents that have it as a present phrase
-    absent: Ints  # how often it is absent
-    form_words: Ints
+    forms: Forms
 
 
 def count(phrases: Phrases, prepared: Prepared, position: str, keep_repeats: bool) -> Counts:
@@ -118,7 +116,7 @@ def count(phrases: Phrases, prepared: Prepared, position: str, keep_repeats: boo
     parts = parts_of(kept.offset, text_lengths(prepared, position)[kept.document], CURVE)
     stems, seen = kept.stems[with_text], kept.seen[with_text]
     return Counts(
-        np.stack([np.bincount(kept.document, minlength=len(prepared)), *each], axis=1),
+        np.stack([np.bincount(kept.document, minlength=len(prepared)), *each], axis=1).astype(np.int32),
         has_text,
         np.bincount(parts[parts >= 0], minlength=CURVE),
         _places(prepared, kept),
@@ -127,7 +125,7 @@ def count(phrases: Phrases, prepared: Prepared, position: str, keep_repeats: boo
         int((stems - seen).sum()),
         len(phrases.repeat),
         int(phrases.repeat.sum()),
-        *_forms(prepared, kept),
+        _forms(prepared, kept),
     )
 
 
@@ -145,7 +143,7 @@ def _places(prepared: Prepared, kept: Phrases) -> Ints:
     return np.array([len(titled) - both, int(met.sum()) - len(titled), both])
 
 
-def _forms(prepared: Prepared, kept: Phrases) -> tuple[list[str], Ints, Ints, Ints, Ints, Ints]:
+def _forms(prepared: Prepared, kept: Phrases) -> Forms:
     """The distinct phrases: documents of each, how often it is there, documents where present, how often absent."""
     width = max(len(prepared.table), 1)
     phrase, present = kept.phrase, kept.present
@@ -158,7 +156,8 @@ def _forms(prepared: Prepared, kept: Phrases) -> tuple[list[str], Ints, Ints, In
     words[phrase[::-1]] = kept.words[::-1]  # of the first one that has these stems
     found = np.flatnonzero(df)
     forms = list(prepared.table)
-    return [forms[i] for i in found.tolist()], df[found], often[found], df_present[found], absent[found], words[found]
+    numbers = numbers_of([forms[i] for i in found.tolist()])
+    return Forms(numbers, df[found], often[found], df_present[found], absent[found], words[found])
 
 
 # ---------------------------------------------------------------------------------------------- portraits
@@ -219,37 +218,46 @@ class Portrait:
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """The distinct phrases of a side, in the whole corpus."""
+    """The distinct phrases of a side, in some documents or in the whole corpus."""
 
-    names: list[str]
-    df: Ints
+    numbers: Numbers64  # as `grams.numbers_of` gives them, rising
+    df: Ints  # documents that have it
     occurrences: Ints
-    present_df: Ints
-    absent: Ints
-    words: Ints
+    present_df: Ints  # documents that have it as a present phrase
+    absent: Ints  # how often it is absent
+    words: Ints  # of the first one that has these stems
 
 
-def all_forms(parts: Sequence[Counts]) -> Forms:
-    """The distinct phrases of all chunks."""
-    numbers = Numbers()
-    which = _joined([numbers.of(part.forms) for part in parts])
-
-    def tally(name: str) -> Ints:
-        weights = _joined([getattr(part, name) for part in parts])
-        return np.bincount(which, weights=weights, minlength=len(numbers)).astype(np.int64)
-
-    words = np.zeros(len(numbers), dtype=np.int64)
-    words[which[::-1]] = _joined([part.form_words for part in parts])[::-1]
-    return Forms(list(numbers), tally("df"), tally("occurrences"), tally("present_df"), tally("absent"), words)
+_NONE = np.zeros(0, dtype=np.int64)
+NO_FORMS = Forms(np.zeros(0, dtype=np.uint64), _NONE, _NONE, _NONE, _NONE, _NONE)
 
 
-def _joined(columns: Sequence[Ints]) -> Ints:
-    return np.concatenate([np.zeros(0, dtype=np.int64), *columns])
+class GrowingForms:
+    """The distinct phrases of one chunk after the other, what is counted of each added up."""
+
+    def __init__(self) -> None:
+        self._forms = NO_FORMS
+        self._later: list[Forms] = []  # of chunks, not added up yet
+
+    def add(self, part: Counts) -> Counts:
+        """Adds the phrases of a chunk; what comes back is the rest of it."""
+        self._later.append(part.forms)
+        if sum(len(each.numbers) for each in self._later) > len(self._forms.numbers):
+            self.whole()
+        return replace(part, forms=NO_FORMS)
+
+    def whole(self) -> Forms:
+        """All phrases so far, each once."""
+        parts = [self._forms, *self._later]
+        numbers, *columns = (np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Forms))
+        rising, first, which = np.unique(numbers, return_index=True, return_inverse=True)
+        df, often, present_df, absent = (np.bincount(which, each, len(rising)).astype(np.int64) for each in columns[:4])
+        self._forms, self._later = Forms(rising, df, often, present_df, absent, columns[4][first]), []
+        return self._forms
 
 
-def portrait(parts: Sequence[Counts], counted: Bools) -> Portrait:
+def portrait(parts: Sequence[Counts], counted: Bools, forms: Forms) -> Portrait:
     """The portrait of one side, over the documents that are counted."""
-    forms = all_forms(parts)
     each = np.concatenate([part.each for part in parts])[counted]
     has_text = np.concatenate([part.has_text for part in parts])[counted]
     total, documents = int(each[:, 0].sum()), len(each)
@@ -276,10 +284,10 @@ def portrait(parts: Sequence[Counts], counted: Bools) -> Portrait:
         classes_corpus=tuple(_ratio(int(n), int(classes.sum())) for n in classes.sum(axis=0)),
         unseen_words=_ratio(sums["unseen"], sums["stems"]),
         repeats=_ratio(sums["repeats"], sums["given"]),
-        types=len(forms.names),
-        df=_ratio(int(forms.df.sum()), len(forms.names)),
+        types=len(forms.numbers),
+        df=_ratio(int(forms.df.sum()), len(forms.numbers)),
         df_occurrences=_ratio(int((forms.df * forms.occurrences).sum()), occurrences),
-        words_types=_ratio(int(forms.words.sum()), len(forms.names)),
+        words_types=_ratio(int(forms.words.sum()), len(forms.numbers)),
         positions=tuple(positions.tolist()) if texts else None,
         curve=tuple(curve.tolist()) if texts else None,
         places=tuple(_ratio(int(n), int(places.sum())) for n in places) if texts else None,

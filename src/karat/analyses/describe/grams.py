@@ -8,7 +8,7 @@ number about once in 2^64 times.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
@@ -24,7 +24,8 @@ _SPREAD = np.uint64(0xD6E8FEB86659FD93)
 _SPACE = ord(" ")
 _MARKS = np.array([byte < 128 and not chr(byte).isalnum() for byte in range(256)])
 FULL = 3  # runs of up to so many words are numbered everywhere, longer ones where their beginning is known
-TABLE_BITS = 18
+TABLE_BITS, MOST_BITS = 18, 26  # of the numbers by which phrases are looked up
+SPARSE_BITS = 3  # a table has eight places for each phrase or more
 SLICE = 1 << 19
 
 
@@ -150,13 +151,12 @@ def spread(numbers: Numbers64) -> Numbers64:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Some distinct phrases, made to be looked for in texts; it remembers which were found."""
+    """Some distinct phrases, made to be looked for in texts."""
 
     numbers: Numbers64  # rising
-    which: Ints  # the phrase of each number
     words: Ints  # the length of each phrase
     heads: Numbers64  # of a phrase with more than FULL words, the number of the first FULL; else its own
-    found: Bools  # what was found needs no looking for again, and most common phrases soon are
+    _tables: dict[int, _Table] = field(default_factory=dict)  # by length, made where they are first needed
 
     @classmethod
     def of(cls, phrases: Sequence[str]) -> Vocabulary:
@@ -165,37 +165,70 @@ class Vocabulary:
         numbers = numbers_of(phrases)
         heads, long = numbers.copy(), np.flatnonzero(words > FULL)
         heads[long] = numbers_of([" ".join(phrases[i].split(" ")[:FULL]) for i in long.tolist()])
-        order = np.argsort(numbers, kind="stable")
-        return cls(numbers[order], order, words[order], heads[order], np.zeros(len(phrases), dtype=bool))
+        return cls._of(numbers, words, heads)
 
-    def in_texts(self, slices: Iterable[Grams]) -> Bools:
-        """Whether each phrase stands in any of the texts, or in any that were looked at before.
+    @classmethod
+    def joined(cls, parts: Sequence[Vocabulary]) -> Vocabulary:
+        """The vocabulary of all phrases of several.
+
+        >>> parts = [Vocabulary.of(["deep nets", "bees"]), Vocabulary.of(["bees", "ants"])]
+        >>> len(Vocabulary.joined(parts)), len(Vocabulary.joined([]))
+        (3, 0)
+        """
+        numbers = np.concatenate([np.zeros(0, dtype=np.uint64), *(part.numbers for part in parts)])
+        words = np.concatenate([np.zeros(0, dtype=np.int64), *(part.words for part in parts)])
+        return cls._of(numbers, words, np.concatenate([numbers[:0], *(part.heads for part in parts)]))
+
+    @classmethod
+    def _of(cls, numbers: Numbers64, words: Ints, heads: Numbers64) -> Vocabulary:
+        rising, first = np.unique(numbers, return_index=True)
+        return cls(rising, words[first], heads[first])
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def met_in(self, slices: Iterable[Grams]) -> Ints:
+        """The phrases that stand in any of the texts, by the places of their numbers.
 
         >>> words = Vocabulary.of(["neural nets", "nets of deep neural things", "deep nets", "nets of deep neural"])
-        >>> words.in_texts([Grams.of([" deep neural nets ", " nets of deep neural things "])]).tolist()
-        [True, True, False, True]
+        >>> met = words.met_in([Grams.of([" deep neural nets ", " nets of deep neural things "])])
+        >>> set(words.numbers[met].tolist()) == set(numbers_of(["neural nets", "nets of deep neural things",
+        ...     "nets of deep neural"]).tolist())
+        True
         """
-        for grams in slices:
-            left = np.flatnonzero(~self.found)
-            for words in np.unique(self.words[left]).tolist():
-                self.found[self._in(grams, left[self.words[left] == words], words)] = True
-        given = np.zeros(len(self.found), dtype=bool)
-        given[self.which] = self.found
-        return given
+        if not self._tables:
+            self._tables.update({words: self._table(words) for words in np.unique(self.words).tolist()})
+        found = [table.met_in(grams, words) for grams in slices for words, table in self._tables.items()]
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *found]))
 
-    def _in(self, grams: Grams, phrases: Ints, words: int) -> Ints:
-        """Those of some phrases of so many words that stand in the texts; what they begin with is looked for first."""
-        marked = np.zeros(1 << TABLE_BITS, dtype=bool)
-        marked[_low(self.heads[phrases])] = True
+    def _table(self, words: int) -> _Table:
+        """The phrases of so many words."""
+        own = np.flatnonzero(self.words == words)
+        bits = min(max(TABLE_BITS, len(own).bit_length() + SPARSE_BITS), MOST_BITS)
+        marked = np.zeros(1 << bits, dtype=bool)
+        marked[_high(self.heads[own], bits)] = True
+        return _Table(own, self.numbers[own], marked, bits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Phrases of one length, to be looked up by their numbers."""
+
+    phrases: Ints  # by their places in the vocabulary
+    numbers: Numbers64  # of each, rising
+    marked: Bools  # by the high bits of what phrases begin with, whether one does
+    bits: int
+
+    def met_in(self, grams: Grams, words: int) -> Ints:
+        """Those of the phrases that stand in the texts; what they begin with is looked for first."""
         numbers = grams.runs(min(words, FULL))
-        some = np.flatnonzero(marked[_low(numbers)])
-        numbers = numbers[some] if words <= FULL else grams.runs_at(words, some)
-        own = self.numbers[phrases]
-        place = np.minimum(np.searchsorted(own, numbers), len(own) - 1)
-        found: Ints = phrases[np.unique(place[own[place] == numbers])]
-        return found
+        some = np.flatnonzero(self.marked[_high(numbers, self.bits)])
+        numbers = np.unique(numbers[some] if words <= FULL else grams.runs_at(words, some))
+        place = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
+        met: Ints = self.phrases[place[self.numbers[place] == numbers]]
+        return met
 
 
-def _low(numbers: Numbers64) -> Ints:
-    low: Ints = ((numbers * _SPREAD) >> np.uint64(64 - TABLE_BITS)).view(np.int64)
-    return low
+def _high(numbers: Numbers64, bits: int) -> Ints:
+    high: Ints = ((numbers * _SPREAD) >> np.uint64(64 - bits)).view(np.int64)
+    return high

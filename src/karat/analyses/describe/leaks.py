@@ -10,7 +10,7 @@ import numpy as np
 
 from karat.analyses.describe.counts import Portrait
 from karat.analyses.describe.duplicates import Prints, candidates, equal_groups, near_pairs
-from karat.analyses.describe.grams import Numbers64, in_slices
+from karat.analyses.describe.grams import Numbers64, in_slices, numbers_of
 from karat.analyses.describe.result import Duplicates, Leaks
 from karat.corpus import Corpus
 from karat.errors import InputError
@@ -27,11 +27,11 @@ class Training:
     corpus: Corpus
     ids: list[str]
     prints: Prints
-    references: frozenset[str]  # the stems of its references
+    references: Numbers64  # of the stems of its references
 
-    def known(self, forms: Sequence[str]) -> Bools:
-        """Which phrases are references there."""
-        return np.fromiter((form in self.references for form in forms), dtype=bool, count=len(forms))
+    def known(self, forms: Numbers64) -> Bools:
+        """Which phrases, given by their numbers, are references there."""
+        return np.isin(forms, self.references)
 
 
 def read_training(corpus: Corpus, matching: Matching, jobs: int = 1) -> Training:
@@ -42,14 +42,15 @@ def read_training(corpus: Corpus, matching: Matching, jobs: int = 1) -> Training
     if not reading.ids:
         raise InputError(f"{corpus.origin}: the training corpus holds no document")
     prints = Prints.joined([part for part, _ in answers.parts])
-    forms = frozenset(form for _, part in answers.parts for form in part)
+    forms = np.unique(np.concatenate([part for _, part in answers.parts]))
     return Training(corpus, reading.ids, prints, forms)
 
 
-def _look_at_training(matching: Matching, view: View) -> tuple[Prints, list[str]]:
-    """A look: the fingerprints of documents, and the stems of their references."""
+def _look_at_training(matching: Matching, view: View) -> tuple[Prints, Numbers64]:
+    """A look: the fingerprints of documents, and the numbers of the stems of their references."""
     prepared = view.prepared(matching)
-    return Prints.of(prepared.titles, prepared.bodies, list(in_slices(prepared.texts))), list(prepared.table)
+    prints = Prints.of(prepared.titles, prepared.bodies, list(in_slices(prepared.texts)))
+    return prints, numbers_of(list(prepared.table))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def _leaks(own: Own, training: Training, near: Sequence[tuple[int, int]], refere
     seen: Bools = np.zeros(0, dtype=bool)
     occurrences: Ints = np.zeros(0, dtype=np.int64)
     if references is not None:
-        seen, occurrences = training.known(references.forms.names), references.forms.occurrences
+        seen, occurrences = training.known(references.forms.numbers), references.forms.occurrences
     total = int(occurrences.sum())
 
     def named(pairs: Sequence[tuple[int, int]]) -> tuple[tuple[str, str], ...]:

@@ -38,7 +38,7 @@ class Survey:
     words: int = 0  # of references of sampled documents, where a word has its stem in the text
     unchanged: int = 0  # of these, those that stemming leaves as they are
     only_stems: int = 0  # of these, those that are the stem of a word of the text and no word of it
-    forms: dict[str, None] = field(default_factory=dict)  # of all references, of variants the first
+    forms: list[grams.Vocabulary] = field(default_factory=list)  # of all references, of variants the first
 
     def stemmed(self) -> bool:
         """Whether the references look stemmed already: hardly any would change, and many are no words of the text.
@@ -50,7 +50,7 @@ class Survey:
 
     def vocabulary(self) -> grams.Vocabulary:
         """The distinct references, to be looked for in all texts."""
-        return grams.Vocabulary.of(list(self.forms))
+        return grams.Vocabulary.joined(self.forms)
 
 
 def survey(
@@ -64,14 +64,8 @@ def survey(
     found = Survey()
     _look_at_sample(found, corpus, reference_set)
     reading = Pass(corpus, [], reference_set=reference_set, vocabulary=vocabulary, jobs=jobs)
-    answers = reading.look(partial(_look_at_all, matching))
+    reading.look(partial(_look_at_all, matching), take=partial(_add, found))
     reading.run()
-    sets: dict[str, None] = {}
-    for part in answers.parts:
-        _add(found, part)
-        sets.update(dict.fromkeys(part.sets))
-    found.forms.pop("", None)
-    found.sets = list(sets)
     return found
 
 
@@ -99,7 +93,8 @@ def _look_at_all(matching: Matching, view: View) -> Survey:
     phrases = dict.fromkeys(filter(None, chain.from_iterable(given)))
     _note_separators(found, phrases)
     concepts = None if view.setup.vocabulary is None else concepts_for(view.setup.vocabulary, matching)
-    found.forms = dict.fromkeys(reference_stems(list(phrases), matching, view.setup.semeval, concepts))
+    forms = dict.fromkeys(filter(None, reference_stems(list(phrases), matching, view.setup.semeval, concepts)))
+    found.forms = [grams.Vocabulary.of(list(forms))]
     return found
 
 
@@ -109,7 +104,10 @@ def _add(found: Survey, part: Survey) -> None:
         setattr(found, name, getattr(found, name) + getattr(part, name))
     for mark, phrases in part.separators.items():
         found.separators.setdefault(mark, []).extend(phrases)
-    found.forms.update(part.forms)
+    found.forms += part.forms
+    if sum(map(len, found.forms[1:])) > len(found.forms[0]):  # each phrase is then joined a few times, and held once
+        found.forms = [grams.Vocabulary.joined(found.forms)]
+    found.sets = list(dict.fromkeys([*found.sets, *part.sets]))
 
 
 def _first_variants(given: list[list[Reference]]) -> list[list[str]]:

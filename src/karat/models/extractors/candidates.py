@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal, get_args
 
 from karat.corpus import Document
@@ -26,7 +26,7 @@ from karat.text.segments import SEGMENTERS, close
 from karat.text.sentences import sentences_of
 from karat.text.stems import stemmer
 from karat.text.stoplists import stop_words
-from karat.text.tags import Sentences, own_tagger, tagger
+from karat.text.tags import Sentences, own_tagger, sentence_tagger, tagger
 
 Kind = Literal["sequences", "nbar", "nbar-pp", "ngrams"]
 Span = tuple[int, int]  # of the first word, and of the first one behind
@@ -240,6 +240,30 @@ def sequences(text: Text, filtered: bool = True) -> Candidates:
     """The longest sequences of nouns, proper nouns and adjectives."""
     found = gathered(text, _matches(_SEQUENCE, text))
     return _kept(found) if filtered else found
+
+
+def first_sequences(document: Document, common: CommonOptions) -> Iterator[tuple[str, str, int]]:
+    """(phrase, joined stems, place) of each unfiltered sequence of a document without tags, in the order of the text.
+
+    A sentence is tagged when its turn comes, so that whoever wants some sequences has only their sentences tagged.
+
+    >>> document = Document(title="Deep nets", text="A deep net learns. Nets grow.")
+    >>> list(first_sequences(document, CommonOptions()))
+    [('deep nets', 'deep net', 0), ('nets', 'net', 7)]
+    """
+    language = named(common.language)
+    name = common.tagger or own_tagger(language)
+    if name is None:
+        return
+    seen: set[str] = set()
+    begin = 0
+    for sentence in chain.from_iterable(map(sentence_tagger(name), (document.title or "", document.text or ""))):
+        found = sequences(_text([sentence], language, 0), filtered=False)
+        for index, form in enumerate(found.forms):
+            if form not in seen:
+                seen.add(form)
+                yield found.surface(index), form, begin + found.starts[index][0]
+        begin += len(sentence)
 
 
 def phrases(text: Text, longest: int) -> Candidates:

@@ -16,11 +16,13 @@ def chosen(ranked: Iterable[tuple[str, str, float]], common: CommonOptions) -> l
     """
     found: list[tuple[str, float]] = []
     better: list[str] = []
+    if common.n < 1:
+        return found
     for phrase, form, score in ranked:
-        if len(found) >= common.n:
-            break
         if common.redundancy and any(f" {form} " in other for other in better):
             continue
         better.append(f" {form} ")
         found.append((form if common.stem else phrase, score))
+        if len(found) == common.n:
+            break  # without a look at what comes next, which may be costly
     return found

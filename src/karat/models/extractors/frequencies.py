@@ -9,24 +9,27 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import log
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from karat.corpus import Document
+from karat.corpus import Corpus, Document
 from karat.errors import InputError
 from karat.formats import read
 from karat.formats.base import brief, quoted
 from karat.formats.files import FIRST_BYTES, decode_utf8, open_bytes, read_whole, without_compression
 from karat.formats.load import MOST_COUNT, decoded_json
 from karat.formats.output import writing
+from karat.matching.join import Join
+from karat.matching.passes import Pass, View
+from karat.options import Progress
 
 DOCUMENTS = "--NB_DOC--"  # the key under which the number of documents stands
-_EVERY = 100  # documents between two calls of progress
 _COUNTED = re.compile(rb"[^\t\n]+\t\d+\r?(?:\n|$)")
 
 
@@ -52,32 +55,42 @@ def frequencies_of(
     *,
     language: str = "english",
     n: int = 3,
-    progress: Callable[[int], object] | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Frequencies:
     """In how many of the documents each 1- to n-gram occurs, by stem; n-grams as TF-IDF selects them.
+
+    A corpus is counted on several processes, or on the engine in force.
 
     >>> found = frequencies_of([Document(text="Deep nets."), Document(text="A net learns.")])
     >>> found.documents, found.counts
     (2, {'deep': 1, 'deep net': 1, 'net': 2, 'net learn': 1, 'learn': 1})
     """
+    corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
+    reading = Pass(corpus, [], Join(distinct=False), jobs=jobs, progress=progress)
+    counts: Counter[str] = Counter()
+    reading.look(partial(_look_at_ngrams, language, n), take=counts.update)
+    reading.run()
+    return Frequencies(len(reading.ids), dict(counts))
+
+
+def _look_at_ngrams(language: str, n: int, view: View) -> Counter[str]:
+    """A look: in how many documents of a chunk each n-gram occurs."""
     from karat.models.base import CommonOptions
     from karat.models.extractors.candidates import ngrams, text_of
 
-    common, count = CommonOptions(language=language), 0
+    common = CommonOptions(language=language)
     counts: Counter[str] = Counter()
-    for document in documents:
+    for document in view.given:
         counts.update(ngrams(text_of(document, common, tagged=False), n).forms)
-        count += 1
-        if progress is not None and not count % _EVERY:
-            progress(_EVERY)
-    if progress is not None:
-        progress(count % _EVERY)
-    return Frequencies(count, dict(counts))
+    return counts
 
 
-def frequencies_at(path: str | Path, *, language: str = "english") -> Frequencies:
+def frequencies_at(path: str | Path, *, language: str = "english", jobs: int = 1) -> Frequencies:
     """The frequencies in a file of them, or those of the documents of a corpus, whichever is at the path."""
-    return read_frequencies(path) if _holds_frequencies(str(path)) else frequencies_of(read(path), language=language)
+    if _holds_frequencies(str(path)):
+        return read_frequencies(path)
+    return frequencies_of(read(path), language=language, jobs=jobs)
 
 
 def _holds_frequencies(path: str) -> bool:

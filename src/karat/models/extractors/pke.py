@@ -19,6 +19,7 @@ from karat.models.extractors.candidates import (
     Candidates,
     Kind,
     Text,
+    first_sequences,
     ngrams,
     phrases,
     runs,
@@ -64,7 +65,10 @@ def _best(document: Document, common: CommonOptions, found: Scored) -> Predictio
     scores, candidates, which = found.scores, found.candidates, found.which
     ranked = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
     ranking = ((candidates.surface(which[i]), candidates.forms[which[i]], float(scores[i])) for i in ranked)
-    best = chosen(ranking, common)
+    return _prediction(document, chosen(ranking, common))
+
+
+def _prediction(document: Document, best: Sequence[tuple[str, float]]) -> Prediction:
     return Prediction(id=document.id, keyphrases=[each for each, _ in best], scores=[score for _, score in best])
 
 
@@ -109,7 +113,18 @@ def firstphrases(common: CommonOptions, *, candidates: Kind = "sequences") -> Pr
         found = select(text)
         return _all(found, [-float(min(starts)) for starts in found.starts])
 
-    return predicting(common, score)
+    whole = predicting(common, score)
+
+    def predict(documents: Sequence[Document]) -> Iterator[Prediction]:
+        for document in documents:
+            best = []
+            if candidates == "sequences" and document.sentences is None:
+                found = first_sequences(document, common)
+                best = chosen(((phrase, form, -float(place)) for phrase, form, place in found), common)
+            # Other candidates depend on the whole text, and so does whether any word of it has a tag.
+            yield _prediction(document, best) if best else next(iter(whole([document])))
+
+    return predict
 
 
 @model("tfidf", needs=("frequencies",), notes=notes_on_stop_words)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from karat.embed.model import INDEX, WEIGHTS
 from karat.embed.network import _offline_and_quiet, _sentence
@@ -19,7 +19,9 @@ from karat.errors import InputError
 from karat.formats.load import load_json
 from karat.libraries import library
 from karat.models.generators.memory import memory_here
-from karat.models.generators.seq2seq.beams import Marks, Search
+
+if TYPE_CHECKING:
+    from karat.models.generators.seq2seq.beams import Marks, Search
 
 HUB = "hf:"
 CONFIG, TOKENIZER = "config.json", "tokenizer.json"
@@ -65,6 +67,8 @@ class Pretrained:
 
     def marks(self) -> Marks:
         """The tokens that it begins, ends and has to write."""
+        from karat.models.generators.seq2seq.beams import Marks
+
         told = self.network.generation_config
         start = told.bos_token_id if told.decoder_start_token_id is None else told.decoder_start_token_id
         ends = told.eos_token_id
@@ -75,6 +79,8 @@ class Pretrained:
 
     def search(self, beam: int, longest: int, penalty: float | None) -> Search:
         """A search with what the directory says of `generate`, where no option says else."""
+        from karat.models.generators.seq2seq.beams import Search
+
         told = self.network.generation_config
         penalty = penalty if penalty is not None else told.length_penalty
         early = told.early_stopping
