@@ -19,7 +19,6 @@ EXTRAS = {
     "tokenizers": "neural",
     "sentencepiece": "neural",
     "safetensors": "neural",
-    "huggingface_hub": "neural",
     "httpx": "llm",
     "spacy": "spacy",
     "jieba": "chinese",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,14 +110,16 @@ def directory_of(name: str) -> Path:
 
 def _fetched(name: str) -> Path:
     """The directory of a model of a hub; `NAME@REVISION` names one of its versions."""
-    hub = library("huggingface_hub", f"{HUB}{name}")
+    library("transformers", f"{HUB}{name}")  # which brings the library of the hub
+    hub = import_module("huggingface_hub")
     name, _, revision = name.partition("@")
     how: dict[str, Any] = {"revision": revision or None, "allow_patterns": list(FETCHED)}
     try:
         return Path(hub.snapshot_download(name, etag_timeout=SECONDS, **how))
     except Exception as error:  # of the hub, of the network, of a name that is none
+        first = str(error).strip().partition("\n")[0][:160]
         raise InputError(
-            f"{HUB}{name}: could not be fetched from a hub ({_sentence(error)[:160]}); give the directory of a model"
+            f"{HUB}{name}: could not be fetched from a hub ({type(error).__name__}: {first}); give the directory of a model"
         ) from None
 
 
