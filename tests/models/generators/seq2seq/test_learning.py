@@ -34,7 +34,7 @@ SHORT = Document(
     id="d7", title=DOCUMENTS[7].title, text=DOCUMENTS[7].text, keyphrases=(DOCUMENTS[7].keyphrases or [])[:2]
 )
 FEW = Corpus.of([*DOCUMENTS[:7], SHORT], "few")
-STEPS = {"bart": 150, "t5": 320}
+STEPS = {"bart": 150, "t5": 600}
 RATES = {"bart": "rate=.003", "t5": "rate=.1,warmup=20"}
 CPU = torch.device("cpu")
 
