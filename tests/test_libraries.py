@@ -21,7 +21,6 @@ from karat.errors import InputError, MissingExtraError
 from karat.libraries import EXTRAS, library
 from karat.llm.client import Chat, Endpoint
 from karat.models.find import parse_model
-from karat.models.generators.seq2seq.directory import directory_of
 from karat.models.generators.unikp.pieces import tokenizer_in
 from karat.models.run import PredictOptions, predicted
 from karat.output.workbook import workbook
@@ -149,7 +148,6 @@ CASES: dict[str, tuple[str, tuple[str, ...], Callable[[Path], Any]]] = {
         (),
         lambda folder: tokenizer_in(folder / "tokenizer.json"),
     ),
-    "huggingface_hub": ("hf:some/model", (), lambda folder: directory_of("hf:some/model")),
     "pyspark": (
         "the engine spark",
         (*SCORE, "--engine", "spark"),

@@ -117,9 +117,9 @@ def _fetched(name: str) -> Path:
     try:
         return Path(hub.snapshot_download(name, etag_timeout=SECONDS, **how))
     except Exception as error:  # of the hub, of the network, of a name that is none
-        first = str(error).strip().partition("\n")[0][:160]
+        first = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:160]}"
         raise InputError(
-            f"{HUB}{name}: could not be fetched from a hub ({type(error).__name__}: {first}); give the directory of a model"
+            f"{HUB}{name}: could not be fetched from a hub ({first}); give the directory of a model"
         ) from None
 
 
