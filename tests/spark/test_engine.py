@@ -40,7 +40,6 @@ VERBS = {
         "keep",
         "--stem",
     ],
-    "pairs by text": ["pairs", "mine", "CORPUS", "--by", "text", "--min", ".25", "--nearest", "3"],
 }
 
 

@@ -65,9 +65,9 @@ def test_no_sets_have_no_pairs(spark: Any) -> None:
 @pytest.mark.parametrize("by", ["references", "text"])
 def test_data_frames_become_pairs(by: Any, files: Files, tmp_path: Path, spark: Any) -> None:
     some = tmp_path / "some.jsonl"
-    some.write_text("".join(files[0].read_text(encoding="utf-8").splitlines(keepends=True)[:1500]), encoding="utf-8")
-    options: dict[str, Any] = {"by": by, "min": 0.25, "identical": "keep"}
+    some.write_text("".join(files[0].read_text(encoding="utf-8").splitlines(keepends=True)[:120]), encoding="utf-8")
+    options: dict[str, Any] = {"by": by, "min": 0.12, "identical": "keep"}
     found = karat.spark.pairs(spark.read.json(str(some)), **options).collect()
     here = {(row["a"], row["b"]): row["jaccard"] for row in karat.mine_pairs(some, **options)}
     assert {(row.a, row.b): row.jaccard for row in found} == here
-    assert len(here) > 10
+    assert len(here) > 3
