@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import karat
-from karat.analyses.compare import sample_of
+from karat.analyses.compare.families import sample_of
 from karat.models.all import MODELS
 from karat.stats.resampling import estimate, interval_of
 

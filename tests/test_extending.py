@@ -10,7 +10,8 @@ import pytest
 import karat
 from karat.matching.columns import Aligned, Cutoff, Floats, Subset
 from karat.metrics.base import METRICS, Fit, Rows, metric, ratio_rows, rows
-from karat.results import encode, load, merge
+from karat.results.files import encode, load
+from karat.results.merge import merge
 
 CORPUS = karat.Corpus.of(
     [

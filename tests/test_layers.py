@@ -15,7 +15,7 @@ LAYERS = [
     ],
     ["formats", "text"],
     ["matching", "embed", "similarity", "stats"],
-    ["metrics", "results", "per_document", "llm"],
+    ["metrics", "results", "llm"],
     ["models", "pairs"],
     ["analyses", "spark"],
     ["output", "annotation"],

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import karat
-from karat.results import collect, encode, load, load_all, merge
+from karat.results.files import encode, load, load_all
+from karat.results.merge import collect, merge
 
 CORPUS = karat.Corpus.of(
     [

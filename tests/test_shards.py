@@ -10,7 +10,8 @@ import pytest
 
 import karat
 from benchmarks.made_corpus import write_corpus
-from karat.results import encode, load, merge
+from karat.results.files import encode, load
+from karat.results.merge import merge
 from tests.forked import command
 
 N = 16

@@ -12,9 +12,9 @@ from karat.analyses.check import Check as Check
 from karat.analyses.check import check as check
 from karat.analyses.cite import Citation as Citation
 from karat.analyses.cite import cite as cite
-from karat.analyses.compare import Comparison as Comparison
 from karat.analyses.compare import compare as compare
 from karat.analyses.compare import compare_corpora as compare_corpora  # deprecated
+from karat.analyses.compare.result import Comparison as Comparison
 from karat.analyses.concepts import ConceptScores as ConceptScores
 from karat.analyses.concepts import concepts as concepts
 from karat.analyses.confidence import confidence as confidence
@@ -98,9 +98,9 @@ from karat.protocol import Protocol as Protocol
 from karat.protocol import parse_protocol as parse_protocol
 from karat.results import Collection as Collection
 from karat.results import Results as Results
-from karat.results import collect as collect
-from karat.results import load as load
-from karat.results import merge as merge
+from karat.results.files import load as load
+from karat.results.merge import collect as collect
+from karat.results.merge import merge as merge
 from karat.vocabulary import Concept as Concept
 from karat.vocabulary import Label as Label
 from karat.vocabulary import Vocabulary as Vocabulary

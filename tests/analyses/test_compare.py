@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import karat
-from karat.analyses.compare import Comparison, compare, letters, sample_of
-from karat.analyses.compare_tables import stars as stars_of
+from karat.analyses.compare import compare
+from karat.analyses.compare.families import sample_of
+from karat.analyses.compare.letters import letters
+from karat.analyses.compare.result import Comparison
+from karat.analyses.compare.tables import stars as stars_of
 from karat.stats.corrections import adjusted
 from karat.stats.seeds import seeds_of, two_level
 from karat.stats.tests import Alternative

@@ -18,11 +18,11 @@ import msgspec
 
 import karat
 import karat.models.all  # before any model by itself: models are listed in the order of their registration
-from karat import results as saved
 from karat.embed.cache import Cache
 from karat.llm.client import Answer, Usage
 from karat.llm.store import Question, Store
 from karat.models.train import train
+from karat.results import files as saved
 from karat.similarity.placed import Weights
 from tests.folders import docx_of, html_of
 from tests.formats.samples import gzipped, json_lines, json_list, parquet_table, zstandardised

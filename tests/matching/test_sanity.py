@@ -14,7 +14,8 @@ import karat
 from karat.errors import InputError
 from karat.matching.inputs import as_protocols
 from karat.matching.sanity import has_texts, sanity_warnings
-from karat.results import encode, merge
+from karat.results.files import encode
+from karat.results.merge import merge
 
 Record = dict[str, Any]
 

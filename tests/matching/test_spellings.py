@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import karat
 from karat.protocol import PRESETS
-from karat.results import encode, load, merge
+from karat.results.files import encode, load
+from karat.results.merge import merge
 from tests.examples import examples
 
 METRICS = [

@@ -14,7 +14,7 @@ from karat.llm.ask import Forecast
 from karat.llm.client import Usage
 from karat.models.predictor import Entry
 from karat.models.run import Predicted
-from karat.results import Result
+from karat.results.displayed import Result
 from tests.output.nasty import BEE, IMAGE, SCRIPT
 
 TYPST = '#panic("read") [x](y) *b* _i_ `c` $m$ @who <tag> ~ \\n // -- = 1. \'q\' "q" {z}'

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from pypdf import PdfReader
 
 import karat
-from karat.analyses.compare import Ranking
+from karat.analyses.compare.result import Ranking
 from karat.analyses.confidence.result import Confidence
 from karat.analyses.describe.result import Description
 from karat.errors import InputError

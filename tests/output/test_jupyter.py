@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 import karat
 from karat.output.markup import Grid, Heading, Items, Marked, Part, bold, code, html, markdown
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from tests.output.every import CORPUS, DOCUMENTS, NAMES, ONE, TWO, TYPST, every, run
 
 PLAIN = {"div", "p", "strong", "code", "del", "sup", "u", "h3", "h4", "ul", "li"}

@@ -45,7 +45,8 @@ from karat.options import (
     public,
 )
 from karat.protocol import Counting, Matching, Protocol, change, option_fields, published
-from karat.results import Displayed, Results
+from karat.results import Results
+from karat.results.displayed import Displayed
 from karat.tabular import NUMBER, SIGNED, Column, Group, Row, Table, number, signed
 from karat.text.normalise import normaliser_of
 from karat.vocabulary import VocabularyLike

@@ -13,8 +13,11 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Literal
 
-from karat.analyses.compare import NAMES, RESAMPLED, TESTS, CompareOptions, Pair, Test, compare_results, without_seed
-from karat.analyses.compare_tables import CORRECTION_NAMES, by_tests
+from karat.analyses.compare import compare_results
+from karat.analyses.compare.families import without_seed
+from karat.analyses.compare.options import NAMES, RESAMPLED, TESTS, CompareOptions, Test
+from karat.analyses.compare.result import Pair
+from karat.analyses.compare.tables import CORRECTION_NAMES, by_tests
 from karat.errors import InputError, counted, unknown
 from karat.metrics.base import Request, parse_request
 from karat.options import (
@@ -29,7 +32,9 @@ from karat.options import (
     seed_option,
 )
 from karat.protocol import parse_protocol
-from karat.results import Displayed, Results, Score, load
+from karat.results import Results, Score
+from karat.results.displayed import Displayed
+from karat.results.files import load
 from karat.stats.corrections import adjusted, bounded
 from karat.stats.tests import enough_resamples, too_few
 from karat.tabular import BOUND, FIGURE, P_BOUND, SIGNED, Column, Group, Row, Table

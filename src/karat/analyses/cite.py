@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from karat import __version__
-from karat.analyses.compare import CompareOptions, Comparison, Pair
-from karat.analyses.compare_tables import by_tests
+from karat.analyses.compare.options import CompareOptions
+from karat.analyses.compare.result import Comparison, Pair
+from karat.analyses.compare.tables import by_tests
 from karat.analyses.table.result import PaperTable
 from karat.citations import PAPERS, Paper, entries, papers_of, program, script_of, short_signature
 from karat.errors import InputError, counted

@@ -33,7 +33,7 @@ from karat.options import (
     public,
 )
 from karat.protocol import Protocol
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.tabular import COUNT, Column, Table, rows_of
 from karat.vocabulary import Vocabulary, VocabularyLike
 

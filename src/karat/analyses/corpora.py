@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from karat.analyses.compare import by_corpus
+from karat.analyses.compare.families import by_corpus
 from karat.errors import InputError
 from karat.results import Collection, Results
 

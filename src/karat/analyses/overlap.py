@@ -42,9 +42,10 @@ from karat.options import (
     protocol_option,
     public,
 )
-from karat.per_document import rows_of_documents
 from karat.protocol import Protocol
-from karat.results import Displayed, Results, Score
+from karat.results import Results, Score
+from karat.results.displayed import Displayed
+from karat.results.documents import rows_of_documents
 from karat.tabular import COUNT, FIXED2, Column, Kind, Table, rows_of
 from karat.vocabulary import VocabularyLike
 

@@ -15,7 +15,7 @@ from math import exp, fsum, isnan, lgamma, nan, sqrt
 from pathlib import Path
 from typing import Any, Literal
 
-from karat.analyses.compare import sample_of
+from karat.analyses.compare.families import sample_of
 from karat.analyses.score import ScoreOptions, Value, reading_of, values_in_pass
 from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Corpus, Run
@@ -57,7 +57,8 @@ from karat.options import (
     seed_option,
 )
 from karat.protocol import KARAT, Counting, Matching, Protocol, change, published
-from karat.results import Displayed, Results, Score
+from karat.results import Results, Score
+from karat.results.displayed import Displayed
 from karat.stats.resampling import estimate, interval_of
 from karat.tabular import FIGURE, FIXED2, INTERVAL, NONE, Column, Group, Kind, Row, Table, number, rows_of
 from karat.text.normalise import normaliser_of

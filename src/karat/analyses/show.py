@@ -32,7 +32,7 @@ from karat.options import (
     required,
 )
 from karat.protocol import Protocol
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.tabular import NONE, TEXT, Cell, Column, Group, Marked, Row, Table
 from karat.text.places import Span, occurrences, stems_at
 

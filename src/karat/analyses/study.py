@@ -54,7 +54,7 @@ from karat.options import (
 from karat.pairs.filter import ALL, LENGTH, Filtered, filter_reformulations
 from karat.pairs.mine import Pairs, mine_pairs
 from karat.pairs.sets import Measure
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.tabular import Table
 
 Identical = Literal["keep", "drop"]

@@ -17,7 +17,9 @@ from karat.errors import InputError, unknown
 from karat.metrics.base import METRICS, Request, parse_request
 from karat.options import option, public
 from karat.protocol import parse_protocol
-from karat.results import Collection, Displayed, Results, Score, load_all, signatures_of, signed
+from karat.results import Collection, Results, Score, signatures_of, signed
+from karat.results.displayed import Displayed
+from karat.results.files import load_all
 from karat.tabular import Cell as Shown
 from karat.tabular import Column, Kind, Row, Table, number
 from karat.tabular import Group as Rows

@@ -19,7 +19,7 @@ from karat.formats.output import write_beside
 from karat.formats.reviews import write_review
 from karat.matching.columns import Floats
 from karat.options import option, options_from, public
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.stats.correlation import combined, krippendorff
 from karat.tabular import COUNT, PERCENT, TEXT, Cell, Column, Kind, Table, fixed, number, rows_of
 

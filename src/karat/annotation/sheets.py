@@ -36,7 +36,7 @@ from karat.options import (
     public,
     required,
 )
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.tabular import COUNT, Column, Table, rows_of
 
 Format = Literal["html", "label-studio"]

@@ -20,7 +20,8 @@ from karat.options import JoinOptions, WorkOptions, group, metrics_option, path_
 
 if TYPE_CHECKING:
     from karat.output.charts import Kind
-    from karat.results import Result, Results
+    from karat.results import Results
+    from karat.results.displayed import Result
 
 EPILOG = """\b
 Examples:

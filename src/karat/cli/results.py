@@ -65,7 +65,7 @@ def merge(files: tuple[str, ...], documents_out: str | None, **options: Any) -> 
     different corpora go beside each other into one file, which `karat table`
     and `karat compare` read. One whole file is shown as it is.
     """
-    from karat.results import load_all
+    from karat.results.files import load_all
 
     output = Output.of(options, saves=True)
     output.check_beside(documents_out, "documents_out")

@@ -22,7 +22,7 @@ from karat.libraries import library
 
 if TYPE_CHECKING:
     from karat.corpus import Corpus, Run
-    from karat.results import Result
+    from karat.results.displayed import Result
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -380,7 +380,7 @@ def deliver(results: Result, format_: str | None, output: str | None, quiet: boo
     from karat.formats.output import write_beside
     from karat.output import render
     from karat.output.terminal import WIDTH
-    from karat.results import Saveable
+    from karat.results.displayed import Saveable
 
     chosen = format_ or _BY_SUFFIX.get(Path(output or "").suffix, "table")
     if output is None:

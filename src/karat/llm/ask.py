@@ -16,7 +16,7 @@ import msgspec
 from karat.errors import InputError
 from karat.llm.client import AnswerError, Chat, Endpoint, EndpointError, StoppedError, Usage, estimate
 from karat.llm.store import Limits, Question, Spent, Store
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.tabular import Table
 
 METHODS = ("paraphrase", "back-translation")

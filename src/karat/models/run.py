@@ -56,7 +56,7 @@ from karat.options import (
     path_option,
     public,
 )
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.tabular import TEXT, Column, Group, Row, Table
 from karat.text.languages import named, other_language
 from karat.vocabulary import Vocabulary, VocabularyLike

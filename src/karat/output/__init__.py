@@ -14,7 +14,7 @@ from karat.inert import encodable, escaped, guarded, inert
 from karat.output.markup import html, markdown, parts_of
 from karat.output.papers import latex, pieces_of, typst
 from karat.output.terminal import terminal
-from karat.results import Result
+from karat.results.displayed import Result
 
 Formats = Mapping[str, Callable[[Any], str]]
 

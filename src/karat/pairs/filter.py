@@ -42,7 +42,7 @@ from karat.matching.passes import Pass, View, hash_look
 from karat.options import Progress, WorkOptions, group, language_option, option, options_from, protocol_option, public
 from karat.pairs.reformulate import Reformulation
 from karat.protocol import Protocol, change
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.tabular import COUNT, NUMBER, PERCENT, Cell, Column, Table, rows_of, short
 from karat.text.tokens import tokenizer
 

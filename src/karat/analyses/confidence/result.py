@@ -23,7 +23,7 @@ from karat.options import (
     seed_option,
 )
 from karat.protocol import MOST
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.stats.resampling import Method
 from karat.tabular import Table
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from karat.matching.inputs import CorpusLike
 from karat.options import language_option, option, path_option
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.tabular import Table
 from karat.vocabulary import VocabularyLike
 

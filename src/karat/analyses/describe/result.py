@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from karat.analyses.describe.counts import Portrait
 from karat.analyses.describe.systems import Looks
-from karat.results import Displayed, signed
+from karat.results import signed
+from karat.results.displayed import Displayed
 from karat.tabular import Table
 
 

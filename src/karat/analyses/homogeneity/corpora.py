@@ -14,7 +14,7 @@ import msgspec
 from karat.analyses.homogeneity.result import CORRELATIONS, Homogeneity
 from karat.errors import InputError, unknown
 from karat.formats.load import load_json
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.tabular import COUNT, Cell, Column, Group, Kind, Row, Table, number, with_ends
 
 

@@ -35,7 +35,7 @@ from karat.options import (
     seed_option,
 )
 from karat.pairs.sets import Ints, Measure
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.tabular import COUNT, PERCENT, Cell, Column, Table, rows_of
 from karat.tabular import Row as Line
 

@@ -44,7 +44,7 @@ from karat.options import (
 )
 from karat.pairs.sets import Floats, Measure, Sets, shares
 from karat.protocol import whole_number
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.stats.resampling import estimate, interval_of
 from karat.tabular import COUNT, PERCENT, Cell, Column, Group, Table
 from karat.tabular import Row as Line

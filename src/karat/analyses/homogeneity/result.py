@@ -34,7 +34,7 @@ from karat.options import (
 )
 from karat.pairs.sets import Measure
 from karat.protocol import whole_number
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.tabular import Table
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from karat.analyses.human.items import HumanOptions
 from karat.analyses.human.learn import Learned
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.similarity.placed import Weights
 from karat.stats.base import ALIKE
 from karat.stats.correlation import COEFFICIENTS, Scale

@@ -11,7 +11,7 @@ from karat.errors import unknown
 from karat.matching.columns import SUBSETS, Subset
 from karat.matching.inputs import ProtocolsLike
 from karat.options import MatchOptions, WorkOptions, cutoff_option, group, option, protocol_option
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.similarity.classes import CLASSES, Classes
 from karat.tabular import Table
 

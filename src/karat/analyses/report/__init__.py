@@ -10,16 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from karat.analyses.compare import (
-    CompareOptions,
-    Comparison,
-    Standing,
-    all_results,
-    compare_results,
-    is_results,
-    sample_of,
-    without_seed,
-)
+from karat.analyses.compare import all_results, compare_results, is_results
+from karat.analyses.compare.families import sample_of, without_seed
+from karat.analyses.compare.options import CompareOptions
+from karat.analyses.compare.result import Comparison, Standing
 from karat.analyses.nearmiss import NearMissOptions
 from karat.analyses.report import mistakes
 from karat.analyses.report.agreement import Agreement

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from karat.analyses.compare import Comparison
+from karat.analyses.compare.result import Comparison
 from karat.formats.output import write_beside
 from karat.metrics.base import Request
-from karat.results import Result, Results, rendered
+from karat.results import Results
+from karat.results.displayed import Result, rendered
 
 State = Literal["found", "near", "missed"]  # of a reference, by one system
 Fate = Literal["found", "near", "other", "dropped"]  # of a prediction

@@ -23,7 +23,7 @@ from karat.formats.pairs import PairsLike
 from karat.matching.inputs import CorpusLike, as_corpus, as_protocols
 from karat.matching.passes import Pass
 from karat.pairs.mine import MineOptions, Pairs, alike_texts
-from karat.results import Result
+from karat.results.displayed import Result
 
 if TYPE_CHECKING:
     from karat.analyses.report import ReportOptions

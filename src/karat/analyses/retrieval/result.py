@@ -30,7 +30,7 @@ from karat.options import (
     protocol_option,
     seed_option,
 )
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.tabular import Table
 
 Kind = Literal["text", "references", "system", "ranking"]

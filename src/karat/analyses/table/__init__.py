@@ -11,7 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from karat.analyses.check import is_of, known_metrics
-from karat.analyses.compare import all_results, families_of, is_results, measure
+from karat.analyses.compare import all_results, is_results
+from karat.analyses.compare.families import families_of
+from karat.analyses.compare.measure import measure
 from karat.analyses.score import ScoreOptions, score_with
 from karat.analyses.table.columns import Tests, mean_ranks, values_of
 from karat.analyses.table.names import by_name, names_of

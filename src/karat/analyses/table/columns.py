@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from karat.analyses.compare import CompareOptions, Family, Measured, Pair
+from karat.analyses.compare.families import Family
+from karat.analyses.compare.measure import Measured
+from karat.analyses.compare.options import CompareOptions
+from karat.analyses.compare.result import Pair
 from karat.analyses.table.options import TableOptions
 from karat.analyses.table.result import MeanRanks, Names, Value
 from karat.metrics.base import Request

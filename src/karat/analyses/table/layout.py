@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 from typing import Any
 
-from karat.analyses.compare import without_seed
-from karat.analyses.compare_tables import CORRECTION_NAMES, SIDES, by_tests, intervals_by
+from karat.analyses.compare.families import without_seed
+from karat.analyses.compare.tables import CORRECTION_NAMES, SIDES, by_tests, intervals_by
 from karat.analyses.table.columns import APART, WORSE
 from karat.analyses.table.result import MeanRanks, PaperTable, Value
 from karat.citations import short_signatures

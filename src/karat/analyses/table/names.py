@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from karat.analyses.compare import Family
+from karat.analyses.compare.families import Family
 from karat.analyses.table.options import GroupsLike, NamesLike, TableOptions
 from karat.analyses.table.result import Names
 from karat.errors import InputError, unknown

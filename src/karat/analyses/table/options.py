@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from karat.analyses.compare import CompareOptions
+from karat.analyses.compare.options import CompareOptions
 from karat.matching.inputs import MetricsLike, ProtocolsLike
 from karat.options import (
     Correction,

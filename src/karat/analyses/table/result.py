@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from karat.analyses.compare import Measured
+from karat.analyses.compare.measure import Measured
 from karat.analyses.table.options import TableOptions
 from karat.metrics.base import Request
-from karat.results import Displayed, signed
+from karat.results import signed
+from karat.results.displayed import Displayed
 from karat.tabular import Table
 
 

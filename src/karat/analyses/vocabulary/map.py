@@ -14,7 +14,7 @@ from karat.matching.concepts import HOW, NOTHING, Concepts, Found, concepts_for,
 from karat.matching.inputs import OneRun, as_protocols, as_runs
 from karat.options import language_option, option, options_from, public, required
 from karat.protocol import Matching
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.tabular import COUNT, NUMBER, TEXT, Cell, Column, Table, rows_of
 from karat.text.normalise import normaliser_of
 from karat.text.unicode import key_of

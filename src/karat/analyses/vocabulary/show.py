@@ -11,7 +11,7 @@ from karat.errors import counted
 from karat.formats.vocabulary import as_vocabulary
 from karat.matching.concepts import Shared, shared_labels, vocabulary_notes
 from karat.options import option, options_from, public
-from karat.results import Displayed
+from karat.results.displayed import Displayed
 from karat.tabular import COUNT, TEXT, Column, Table, rows_of
 from karat.vocabulary import KINDS, Vocabulary, VocabularyLike
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from karat.analyses.audit import Audit
-from karat.analyses.compare import Comparison
+from karat.analyses.compare.result import Comparison
 from karat.analyses.confidence.result import Confidence
 from karat.analyses.describe.result import Description
 from karat.analyses.homogeneity.result import Homogeneity

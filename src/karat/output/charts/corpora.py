@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from karat.analyses.compare import Comparison, sample_of
+from karat.analyses.compare.families import sample_of
+from karat.analyses.compare.result import Comparison
 from karat.metrics.base import Request
 from karat.output.charts.base import (
     AT_ONCE,

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from karat.analyses.audit import Audit
-from karat.analyses.compare import Comparison, Ranking, Standing, sample_of
+from karat.analyses.compare.families import sample_of
+from karat.analyses.compare.result import Comparison, Ranking, Standing
 from karat.errors import counted
 from karat.matching.columns import Floats
 from karat.metrics.base import Request, parse_request

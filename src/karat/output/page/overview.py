@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from karat.analyses.compare import Comparison, Ranking, Standing
+from karat.analyses.compare.result import Comparison, Ranking, Standing
 from karat.analyses.report.agreement import Agreement
 from karat.analyses.report.result import Outcome, Page, Part
 from karat.errors import counted

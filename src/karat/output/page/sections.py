@@ -8,8 +8,8 @@ from math import isfinite
 from typing import Any
 
 from karat.analyses.audit import Audit
-from karat.analyses.compare import Comparison, Ranking
-from karat.analyses.compare_tables import intervals_by, p_legend, with_seeds
+from karat.analyses.compare.result import Comparison, Ranking
+from karat.analyses.compare.tables import intervals_by, p_legend, with_seeds
 from karat.analyses.confidence.result import Confidence
 from karat.analyses.consistency import BY, Consistency
 from karat.analyses.describe.result import Description
@@ -38,7 +38,7 @@ from karat.output.page.tables import (
     table,
 )
 from karat.output.page.words import PRMU, headline, listed, percent, said, sentence
-from karat.results import Result
+from karat.results.displayed import Result
 from karat.stats.rank_sums import SAMPLES
 from karat.tabular import number, p_value
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from karat.analyses.compare import Comparison, Pair, Standing
+from karat.analyses.compare.result import Comparison, Pair, Standing
 from karat.errors import counted
 from karat.metrics.base import Request
 from karat.output.page.words import interval_words, metric_of, pair_of, percent, ranked

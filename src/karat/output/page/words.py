@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from unicodedata import bidirectional
 
-from karat.analyses.compare import NAMES, RESAMPLED, Comparison, Pair, Standing
-from karat.analyses.compare_tables import CORRECTION_NAMES, reach
+from karat.analyses.compare.options import NAMES, RESAMPLED
+from karat.analyses.compare.result import Comparison, Pair, Standing
+from karat.analyses.compare.tables import CORRECTION_NAMES, reach
 from karat.analyses.consistency import Consistency
 from karat.analyses.describe.result import Description
 from karat.analyses.homogeneity.result import Homogeneity
@@ -17,7 +18,7 @@ from karat.analyses.report.result import Page, Part
 from karat.errors import counted
 from karat.inert import inert
 from karat.metrics.base import Request
-from karat.results import Result
+from karat.results.displayed import Result
 from karat.stats.tests import too_few
 from karat.tabular import number, p_value, short
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from math import inf, isnan
 from typing import Any, Literal
 
-from karat.analyses.compare import NAMES, OVER_SEEDS, Comparison, Measured, Pair, Ranking, Standing
+from karat.analyses.compare.measure import Measured
+from karat.analyses.compare.options import NAMES, OVER_SEEDS
+from karat.analyses.compare.result import Comparison, Pair, Ranking, Standing
 from karat.errors import counted
 from karat.metrics.base import Request
 from karat.stats.effects import POWER

@@ -1,0 +1,149 @@
+"""Systems compared: which is better, by how much, and how sure that is.
+
+The number that is printed is the number that is tested: rows of documents are swapped or drawn again, and the
+statistic is finished anew, whether it is a mean of F1 or F1 of means. All systems of a corpus see the same resamples.
+P-values are adjusted over all comparisons that are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from karat.analyses.compare.families import families_of, found_beside
+from karat.analyses.compare.letters import lettered
+from karat.analyses.compare.measure import measure
+from karat.analyses.compare.notes import equal_systems
+from karat.analyses.compare.options import CompareOptions, Test
+from karat.analyses.compare.ranks import rankings
+from karat.analyses.compare.result import Comparison
+from karat.analyses.score import ScoreOptions, metrics_to_compute, score_with
+from karat.corpus import Corpus, Run
+from karat.errors import InputError, unknown
+from karat.matching.inputs import (
+    CorporaLike,
+    CorpusLike,
+    Development,
+    MetricsLike,
+    ProtocolsLike,
+    RunLike,
+    as_corpora,
+    as_metrics,
+)
+from karat.options import By, Correction, Extra, Interval, Missing, Progress, options_from, public, renamed
+from karat.results import Collection, Results, corpus_of, notes_of, signatures_of
+from karat.results.files import load_all
+from karat.stats.tests import Alternative
+from karat.vocabulary import VocabularyLike
+
+
+@public(CompareOptions)
+def compare(
+    corpus: CorpusLike | CorporaLike | Results | Collection,
+    *runs: RunLike | Results | Collection,
+    protocol: ProtocolsLike = "karat",
+    metrics: MetricsLike | None = None,
+    baseline: str | None = None,
+    test: Test = "randomisation",
+    alternative: Alternative = "two-sided",
+    alpha: float = 0.05,
+    correction: Correction = "holm",
+    resamples: int | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+    interval: Interval = "bca",
+    stars: bool = False,
+    all_pairs: bool = False,
+    references: str | None = None,
+    language: str | None = None,
+    by: By | None = None,
+    missing: Missing = "error",
+    extra: Extra = "error",
+    vocabulary: VocabularyLike | None = None,
+    development: Development | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Two or more systems compared on a corpus, each with each or all with a baseline.
+
+    Instead of a corpus and runs, results can be given: objects or `.karat` files; or several corpora as a dict or a
+    list of pairs, each with its runs: systems are then compared on each of them, and by their ranks over all. Runs
+    whose names end in `#1`, `#2`... are seeds of one system. Raises InputError if there are fewer than two systems, or
+    if results are not of the same documents.
+    """
+    options = options_from(CompareOptions, locals())
+    if all_pairs and baseline is not None:
+        raise InputError("--all-pairs shows each system with each, --baseline all with one: leave one of the two out")
+    if is_results(corpus):
+        if metrics:
+            raise InputError("-m chooses nothing in .karat files: score with the metric, or leave it out")
+        return compare_results(all_results((corpus, *runs)), options)
+    given = as_corpora(corpus, runs)  # type: ignore[arg-type]
+    if development is not None and len(given) > 1:
+        raise InputError("a development corpus is of one corpus: leave it out with several")
+    return compare_results([_scored(documents, systems, options) for documents, systems in given], options)
+
+
+compare_corpora = renamed(compare, "compare_corpora")
+
+
+def all_results(given: Iterable[Any]) -> list[Results]:
+    """Results that are given as such or by their paths; those of several corpora one by one."""
+    found: list[Results] = []
+    for each in given:
+        if isinstance(each, Collection):
+            found += each.parts
+        else:
+            found += [each] if isinstance(each, Results) else load_all(str(each))
+    return found
+
+
+def is_results(given: Any) -> bool:
+    """Whether something is results, or the path of a file of them."""
+    return isinstance(given, Results | Collection) or (isinstance(given, str | Path) and str(given).endswith(".karat"))
+
+
+def _scored(corpus: Corpus, runs: Sequence[Run], options: CompareOptions) -> Results:
+    """The results of the metrics, and of the references found wherever McNemar's test goes with one of them."""
+    if len(runs) < 2:
+        raise InputError(f"two runs or more can be compared, not {len(runs)}")
+    requested, remarks = metrics_to_compute(corpus, as_metrics(options.metrics), runs)
+    beside = filter(None, map(found_beside, requested))
+    scoring = ScoreOptions(
+        protocol=options.protocol,
+        metrics=[*dict.fromkeys([*requested, *beside])],
+        join=options.join,
+        development=options.development,
+        work=options.work,
+    )
+    found = score_with(corpus, runs, scoring)
+    return replace(found, remarks=(*remarks, *found.remarks))
+
+
+def compare_results(results: Sequence[Results], options: CompareOptions) -> Comparison:
+    """The systems of results compared; results of one corpus must be of the same documents and signatures."""
+    families = families_of(results)
+    if not families:
+        raise InputError("there is no metric on which two systems could be compared")
+    for family in families:
+        if options.baseline is not None and options.baseline not in family.systems:
+            raise unknown("baseline", options.baseline, family.systems)
+    measured = measure(families, options)
+    standings, pairs, chosen = measured.standings, measured.pairs, measured.options
+    ranked, of_ranks = rankings(standings, results, chosen)
+    return Comparison(
+        tuple(lettered(standings, pairs, chosen)),
+        tuple(pairs),
+        tuple(ranked),
+        {corpus_of(each): len(each.ids) for each in results},
+        signatures_of(results),
+        chosen,
+        (
+            *notes_of(results),
+            *equal_systems(pairs, several=len(set(map(corpus_of, results))) > 1),
+            *measured.notes(),
+            *dict.fromkeys(of_ranks),
+        ),
+    )

@@ -1,0 +1,90 @@
+"""What a reader of a comparison should know beside its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from karat.analyses.compare.options import OVER_SEEDS, RESAMPLED, CompareOptions
+from karat.analyses.compare.result import Pair, Standing
+from karat.metrics.base import Request
+from karat.stats.tests import too_few
+
+LARGE = 2.0  # seeds vary much where they make an interval so many times as wide as documents alone do
+
+
+def equal_systems(pairs: Sequence[Pair], several: bool) -> Iterator[str]:
+    """Which systems are equal on every document, and on which metrics; on which of several corpora."""
+    alike: dict[tuple[str, tuple[str, ...]], list[Request]] = {}
+    for (corpus, request), own in _equal_pairs(pairs).items():
+        for systems in _joined(own):
+            alike.setdefault((corpus, tuple(systems)), []).append(request)
+    for (corpus, names), requests in alike.items():
+        where = f" of {corpus}" if several else ""
+        metrics = ", ".join(dict.fromkeys(map(label, requests)))
+        listed = f"{', '.join(names[:-1])} and {names[-1]}"
+        yield f"{listed} are equal on every document{where} ({metrics}): p is 1"
+
+
+def _equal_pairs(pairs: Sequence[Pair]) -> dict[tuple[str, Request], list[tuple[str, str]]]:
+    """By corpus and metric the pairs of systems that are equal on every document."""
+    found: dict[tuple[str, Request], list[tuple[str, str]]] = {}
+    for pair in pairs:
+        if pair.effect.get("wins") == 0 and pair.effect.get("losses") == 0 and pair.difference == 0:
+            found.setdefault((pair.corpus, pair.request), []).append((pair.a, pair.b))
+    return found
+
+
+def _joined(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """The names that are in pairs with one another, directly or over others.
+
+    >>> _joined([("a", "b"), ("c", "d"), ("b", "e")])
+    [['a', 'b', 'e'], ['c', 'd']]
+    """
+    groups: list[dict[str, None]] = []
+    for pair in pairs:
+        first, *others = [group for group in groups if not group.keys().isdisjoint(pair)] or [{}]
+        groups = [group for group in groups if group not in others] + ([first] if not first else [])
+        first.update(dict.fromkeys(name for group in (*others, pair) for name in group))
+    return [list(group) for group in groups]
+
+
+def notes_of_tests(pairs: Sequence[Pair], options: CompareOptions) -> Iterator[str]:
+    """What a reader of the p-values should know: too few resamples, and which way is better."""
+    few = too_few(options.drawn, options.alpha, len(pairs) if options.correction == "holm" else 1)
+    if few and any(pair.used(options.test) in RESAMPLED for pair in pairs):
+        yield few
+    lower = dict.fromkeys(label(pair.request) for pair in pairs if pair.request.spec.better == "lower")
+    if lower and options.alternative != "two-sided":
+        way = "worse" if options.alternative == "greater" else "better"
+        yield f"{', '.join(lower)}: lower is better, so the tests ask whether a, the first of two systems, is {way}"
+
+
+def notes_of_seeds(pairs: Sequence[Pair], standings: Sequence[Standing], options: CompareOptions) -> Iterator[str]:
+    """What is taken for granted where systems have several seeds, and where two of these are too few."""
+    over = [pair for pair in pairs if OVER_SEEDS in pair.tests]
+    seeds = {(each.corpus, each.system): each.seeds for each in standings}
+    for name in dict.fromkeys(name for pair in over for name in (pair.a, pair.b) if seeds[pair.corpus, name] == 1):
+        yield (
+            f"{name} has one run, others several seeds: what is found of {name} against these holds for this very run, "
+            "not for other seeds of it"
+        )
+    two = [pair for pair in over if 2 in (seeds[pair.corpus, pair.a], seeds[pair.corpus, pair.b])]
+    open_ = [pair for pair in two if pair.adjusted[OVER_SEEDS] > options.alpha and _seeds_vary_much(pair)]
+    if open_:
+        said = [
+            f"{p.a} − {p.b} on {label(p.request)} (significant from {p.effect['critical_difference']:.4f} on)"
+            for p in open_
+        ]
+        yield f"nothing can be concluded from two seeds that differ so much: {', '.join(said)}; take three or more"
+
+
+def _seeds_vary_much(pair: Pair) -> bool:
+    """Whether seeds make the interval of a difference much wider than documents alone do."""
+    whole, on_documents = (pair.effect[name] for name in ("critical_difference", "critical_difference_on_documents"))
+    return whole is not None and on_documents is not None and whole > LARGE * on_documents
+
+
+def label(request: Request) -> str:
+    """A metric with its subset and options."""
+    options = "".join(f",{name}={value}" for name, value in request.options)
+    return f"{request.label}:{request.subset}{options}"

@@ -1,0 +1,78 @@
+"""Systems ranked over several corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from karat.analyses.compare.families import without_seed
+from karat.analyses.compare.notes import label
+from karat.analyses.compare.options import CompareOptions
+from karat.analyses.compare.result import Ranking, Standing
+from karat.metrics.base import Request
+from karat.results import Results
+from karat.stats.base import Floats
+from karat.stats.ranks import cliques, friedman
+
+
+def rankings(
+    standings: Sequence[Standing], results: Sequence[Results], options: CompareOptions
+) -> tuple[list[Ranking], list[str]]:
+    """(the systems ranked over the corpora, on each metric that every corpus has, for those that all have; notes)."""
+    corpora = list(dict.fromkeys(each.corpus for each in standings))
+    found, notes = [], list(_lacking(results, corpora))
+    metrics = dict.fromkeys((each.protocol, each.request) for each in standings) if len(corpora) > 1 else {}
+    for protocol, request in metrics:
+        own = {(e.corpus, e.system): e.value for e in standings if (e.protocol, e.request) == (protocol, request)}
+        names = dict.fromkeys(system for _, system in own)
+        without = [corpus for corpus in corpora if not any((corpus, name) in own for name in names)]
+        if without:
+            notes.append(f"{label(request)}: not ranked, since it is not compared on {', '.join(without)}")
+        systems = tuple(name for name in names if all((corpus, name) in own for corpus in corpora))
+        if len(systems) < 2:
+            continue
+        values = np.array([[own[corpus, name] for name in systems] for corpus in corpora])
+        undefined = [corpus for corpus, row in zip(corpora, values, strict=True) if np.isnan(row).any()]
+        if undefined:
+            notes.append(f"{label(request)}: undefined on {', '.join(undefined)}, which its ranks leave out")
+        if len(corpora) - len(undefined) > 1:
+            found.append(_ranking(protocol, request, systems, values, options))
+    return found, [*notes, *(note for ranking in found for note in _hopeless(ranking, options.alpha))]
+
+
+def _lacking(results: Sequence[Results], corpora: Sequence[str]) -> Iterator[str]:
+    """Which corpora nothing is compared on, and which systems have no run on some that are, so that both are left out.
+
+    `corpora` are those on which systems are compared.
+    """
+    runs: dict[str, dict[str, None]] = {}
+    for each in (one for part in results for one in part.scores):
+        runs.setdefault(each.corpus, {})[without_seed(each.system)] = None
+    for corpus, systems in runs.items():
+        if corpus not in corpora and len(systems) == 1:
+            yield f"on {corpus} there is {', '.join(systems)} alone, so that nothing is compared"
+    for system in dict.fromkeys(system for corpus in corpora for system in runs[corpus]):
+        without = [corpus for corpus in corpora if system not in runs[corpus]]
+        if without:
+            yield f"{system} has no run on {', '.join(without)}, so it is left out of the ranks over all corpora"
+
+
+def _hopeless(ranking: Ranking, alpha: float) -> Iterator[str]:
+    """That no ranks at all could tell two systems apart."""
+    found = ranking.friedman
+    if found.smallest_p > alpha:
+        tied = " with so many ties" if found.tied else ""
+        yield (
+            f"ranks of {len(ranking.systems)} systems on {found.corpora} corpora{tied} cannot tell any two apart, "
+            f"whatever they are: p is {found.smallest_p:.4g} at the least"
+        )
+
+
+def _ranking(
+    protocol: str, request: Request, systems: tuple[str, ...], values: Floats, options: CompareOptions
+) -> Ranking:
+    ranked = friedman(values, request.spec.better or "higher", options.seed)
+    critical = ranked.critical(options.alpha)
+    groups = tuple(tuple(systems[i] for i in clique) for clique in cliques(ranked.ranks, critical))
+    return Ranking(protocol, request, systems, ranked, critical, groups)

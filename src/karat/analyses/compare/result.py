@@ -1,0 +1,199 @@
+"""What came of comparing systems: each by itself, in pairs, and in ranks over corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from karat.analyses.compare.options import OVER_SEEDS, CompareOptions
+from karat.metrics.base import Request
+from karat.results import signed
+from karat.results.displayed import Displayed
+from karat.stats.ranks import Friedman
+from karat.tabular import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One system's value of one metric: with its interval, over its seeds, and who is as good."""
+
+    corpus: str
+    protocol: str
+    request: Request
+    system: str
+    value: float
+    interval: tuple[float, float]
+    seeds: int = 1
+    sd: float = np.nan  # over the seeds
+    best: bool = False
+    letters: str = ""  # systems without a letter in common differ significantly
+    interval_by: str = "bca"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two systems compared on one metric."""
+
+    corpus: str
+    protocol: str
+    request: Request
+    a: str
+    b: str
+    value_a: float
+    value_b: float
+    interval: tuple[float, float]
+    tests: Mapping[str, float]
+    effect: Mapping[str, float | int | bool | None]
+    n: int
+    adjusted: Mapping[str, float] = field(default_factory=dict)
+    at_floor: frozenset[str] = frozenset()  # tests whose p is the smallest that the resamples can give
+    adjusted_at_floor: frozenset[str] = frozenset()  # those whose adjusted p comes from such a p
+    interval_by: str = "bca"
+
+    @property
+    def difference(self) -> float:
+        """By how much a is higher."""
+        return self.value_a - self.value_b
+
+    def used(self, test: str) -> str:
+        """The test that p and letters go by: the one of the options, or what stands in where it does not apply."""
+        return next(name for name in (test, OVER_SEEDS, "bootstrap") if name in self.tests)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row of the JSON output."""
+        request = self.request
+        return {
+            "corpus": self.corpus,
+            "protocol": self.protocol,
+            "a": self.a,
+            "b": self.b,
+            "metric": request.label,
+            "options": dict(request.options),
+            "subset": request.subset,
+            "average": request.average,
+            "value_a": _or_none(self.value_a),
+            "value_b": _or_none(self.value_b),
+            "difference": _or_none(self.difference),
+            "ci": [_or_none(end) for end in self.interval],
+            "ci_by": self.interval_by,
+            "tests": {name: _or_none(p) for name, p in self.tests.items()},
+            "adjusted": {name: _or_none(p) for name, p in self.adjusted.items()},
+            "at_floor": {
+                "tests": [name for name in self.tests if name in self.at_floor],
+                "adjusted": [name for name in self.adjusted if name in self.adjusted_at_floor],
+            },
+            "effect": {name: _or_none(value) for name, value in self.effect.items()},
+            "n": self.n,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Systems over several corpora on one metric: mean ranks, Friedman's test, and which two of them differ.
+
+    `critical` is how far apart two mean ranks must be at least, infinite where no ranks could be; systems of a clique
+    do not differ.
+    """
+
+    protocol: str
+    request: Request
+    systems: tuple[str, ...]
+    friedman: Friedman
+    critical: float
+    cliques: tuple[tuple[str, ...], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row of the JSON output."""
+        p = self.friedman.pairwise()
+        return {
+            "protocol": self.protocol,
+            "metric": self.request.label,
+            "options": dict(self.request.options),
+            "subset": self.request.subset,
+            "average": self.request.average,
+            "corpora": self.friedman.corpora,
+            "ranks": dict(zip(self.systems, self.friedman.ranks.tolist(), strict=True)),
+            "chi2": self.friedman.chi2,
+            "p": self.friedman.p,
+            "f": _or_none(self.friedman.f),
+            "f_p": _or_none(self.friedman.f_p),
+            "permutation_p": _or_none(self.friedman.permutation_p),
+            "method": self.friedman.how,
+            "p_used": _or_none(self.friedman.used_p),
+            "p_at_floor": self.friedman.at_floor,
+            "critical_difference": _or_none(self.critical),
+            "smallest_p": self.friedman.smallest_p,
+            "cliques": [list(clique) for clique in self.cliques],
+            "pairs": [
+                {"a": a, "b": b, "p": float(p[i, j])} for (i, a), (j, b) in combinations(enumerate(self.systems), 2)
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(Displayed):
+    """What came of comparing systems."""
+
+    standings: tuple[Standing, ...]
+    pairs: tuple[Pair, ...]
+    rankings: tuple[Ranking, ...]
+    documents: Mapping[str, int]  # by corpus
+    signatures: Mapping[str, str]
+    options: CompareOptions
+    notes: tuple[str, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each pair of systems and metric, as in the JSON output."""
+        return [pair.as_dict() for pair in self.pairs]
+
+    def systems(self) -> list[dict[str, Any]]:
+        """One dict for each system and metric."""
+        return [
+            {
+                "corpus": each.corpus,
+                "protocol": each.protocol,
+                "system": each.system,
+                "metric": each.request.label,
+                "options": dict(each.request.options),
+                "subset": each.request.subset,
+                "average": each.request.average,
+                "value": _or_none(each.value),
+                "ci": [_or_none(end) for end in each.interval],
+                "ci_by": each.interval_by,
+                "seeds": each.seeds,
+                "sd": _or_none(each.sd),
+                "best": each.best,
+                "letters": each.letters,
+            }
+            for each in self.standings
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole JSON output."""
+        return {
+            **signed(self.signatures),
+            "rows": self.rows(),
+            "systems": self.systems(),
+            "rankings": [ranking.as_dict() for ranking in self.rankings],
+            "notes": list(self.notes),
+        }
+
+    def flat_rows(self) -> list[dict[str, Any]]:
+        """One dict of plain values for each pair of systems and metric, of the test that is used."""
+        from karat.analyses.compare.tables import flat_row
+
+        return [flat_row(self, pair) for pair in self.pairs]
+
+    def tables(self) -> Iterator[Table]:
+        """For each corpus and protocol the systems and their differences, then the ranks, then what it all means."""
+        from karat.analyses.compare.tables import tables_of
+
+        return tables_of(self)
+
+
+def _or_none(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value
