@@ -16,7 +16,7 @@ CI = (ROOT / ".ci" / "run").read_text()
 
 def tried(part: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """pytest on the tests of one file that need a part, with variables of the environment."""
-    file = {"latex": "tests/output/test_latex.py", "wordnet": "tests/similarity/test_meteor.py"}[part]
+    file = {"latex": "tests/output/test_latex.py", "wordnet": "tests/similarity/test_properties.py"}[part]
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", "-m", part, file],
         cwd=ROOT,

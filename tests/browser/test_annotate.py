@@ -82,7 +82,7 @@ class Browser:
         path = self.downloads / name
         path.unlink(missing_ok=True)
         press(self.driver, "s")
-        wait(path.exists, f"{name} is saved")
+        wait(lambda: path.exists() and path.stat().st_size > 0, f"{name} is saved")  # it is put over an empty one
         return path
 
 
