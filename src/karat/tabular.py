@@ -104,12 +104,12 @@ def short(name: str, width: int) -> str:
 def number(value: float | None, digits: int = 4) -> str:
     """A score with four decimals, without the zero before the point; – where it is undefined.
 
-    >>> number(0.34173), number(1.0), number(3.2), number(float("nan")), number(-0.5), number(None), number(0.34173, 2)
-    ('.3417', '1.0000', '3.2000', '–', '-.5000', '–', '.34')
+    >>> number(0.34173), number(1.0), number(3.2), number(float("nan")), number(-0.5), number(None), number(-0.0, 2)
+    ('.3417', '1.0000', '3.2000', '–', '-.5000', '–', '.00')
     """
     if value is None or isnan(value):
         return NONE
-    text = f"{value:.{digits}f}"
+    text = f"{value + 0.0:.{digits}f}"  # which has no sign of a zero
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
@@ -149,8 +149,7 @@ def interval(ends: tuple[float, float], digits: int = 4) -> str:
     """
     if any(map(isnan, ends)):
         return NONE
-    texts = (f"{end:.{digits}f}" for end in ends)
-    return f"[{', '.join(text.replace('0.', '.', 1) if text.lstrip('-').startswith('0.') else text for text in texts)}]"
+    return f"[{', '.join(number(end, digits) for end in ends)}]"
 
 
 def with_ends(ends: tuple[float, float]) -> str:
