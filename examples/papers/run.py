@@ -77,13 +77,13 @@ class Study:
         self.data.write_first()
         self.write_beginnings()
         if self.scores:
-            self.runner.run([self.train(self.generators[0], "acm-cr", self.length)])
+            self.time_first([])
             self.runner.run([*self.trainings(), *self.predictions()])
             self.runner.run([*self.comparison(), self.page()])
             self.write_results(self.tables_of_scores())
             return
         write_alike(self.data, self.made)
-        self.runner.run([self.train(self.generators[0], "acm-cr", self.length), *self.reformulate()])
+        self.time_first(self.reformulate())
         both = self.made / "inspec.both.jsonl"
         if not both.is_file():
             write_both(self.data.other("inspec"), self.made / "inspec.kept.jsonl", both)
@@ -91,6 +91,11 @@ class Study:
         self.runner.run([*self.trainings(), other, *self.predictions(), *self.decodings(), *self.transfers()])
         self.runner.run(self.results())
         self.write_results(self.tables_of_scores() | self.other_tables())
+
+    def time_first(self, beside: Iterable[Step]) -> None:
+        """Runs these steps; and the first training, too, where that is what tells how long the others are."""
+        first = [self.first()] if self.length[0] == "--minutes" else []
+        self.runner.run([*first, *beside])
 
     def corpora(self) -> dict[str, str]:
         """The corpora that all systems predict for."""
@@ -118,14 +123,21 @@ class Study:
         after = (f"train-{system.start}",) if system.start else ()
         return Step(f"train-{name}", ("train", system.spec, *files, "-o", self.model(name), *options), after)
 
+    def first(self) -> Step:
+        """The training of the generator that is compared with."""
+        return self.train(self.generators[0], "acm-cr", self.length)
+
     def trainings(self) -> Iterator[Step]:
-        """The trainings after the first, each as long as that one was; those that take longest come first."""
+        """The first training and all others, each as long as that one; those that take longest come first."""
+        yield self.first()
         for system in sorted(self.generators[1:], key=lambda each: -each.cost):
             yield self.train(system, "acm-cr", ("--steps", str(max(1, round(int(self.steps()) * system.share)))))
         yield Step("train-kea", ("train", "kea", str(self.fewer), "-o", self.model("kea.json")))
 
     def steps(self) -> str:
-        """The steps of the first training."""
+        """The steps of the first training: those that were asked for, or that fitted into its minutes."""
+        if self.length[0] == "--steps":
+            return self.length[1]
         card = json.loads((self.out / "models" / FIRST / "model.json").read_text(encoding="utf-8"))
         return str(card["steps"])
 
