@@ -19,10 +19,10 @@ import msgspec
 import karat
 from karat.errors import InputError
 from karat.formats.files import read_whole
-from karat.formats.output import write_beside
+from karat.formats.output import write_beside, writing_errors
 from karat.models.find import KEA, own_models
 from karat.models.generators import checkpoint
-from karat.models.generators.checkpoint import read_card, read_tensors, write_card, write_tensors
+from karat.models.generators.checkpoint import Card, read_card, read_tensors, write_card, write_tensors
 from karat.models.generators.settings import GENERATORS, torch_or_error
 
 ADDRESSES = {  # where the text of a licence is, which may then be named in place of the text
@@ -104,7 +104,8 @@ def build(model: str | Path, release: Release, output: str | Path) -> Path:
         (root / "README.md").write_text(_readme(release, trained), encoding="utf-8")
         (root / "pyproject.toml").write_text(_project(release, trained), encoding="utf-8")
         wheel = _wheel(root)
-        Path(output).mkdir(parents=True, exist_ok=True)
+        with writing_errors(Path(output) / wheel.name, Path(output)):
+            Path(output).mkdir(parents=True, exist_ok=True)
         write_beside(Path(output) / wheel.name, wheel.read_bytes())
         return Path(output) / wheel.name
 
@@ -142,17 +143,24 @@ def _copy_generator(folder: Path, target: Path, precision: str) -> Trained:
     if pickled:
         raise InputError(f"{folder}: {pickled[0]} may be a pickle, which runs code when it is read; remove it first")
     checkpoint.load(folder)  # says what is wrong with its files
-    start = card.settings.get("start")
-    settings = card.settings | (
-        {"start": Path(start).name} if start else {}
-    )  # whose folder it was is nobody's business
-    write_card(target, msgspec.structs.replace(card, settings=settings))
+    write_card(target, _without_folders(card))
     for name in sorted(material_of(card.model).files):
         if (folder / name).is_file():
             (target / name).write_bytes((folder / name).read_bytes())
     if precision == "bf16":
         _halve(target / GENERATORS[card.model].weights, card.model)
     return Trained(card.model, card.language, card.documents)
+
+
+def _without_folders(card: Card) -> Card:
+    """A card on which what a training began with has its name alone: whose folder it was is nobody's business."""
+    given = ({**card.settings}, {**card.options})
+    for told, key in zip(given, ("start", "model"), strict=True):
+        text = told.get(key)
+        if isinstance(text, str) and text and not text.startswith(("hf:", "package:")):
+            told[key] = Path(text).name
+    settings, options = given
+    return msgspec.structs.replace(card, settings=settings, options=options)
 
 
 def _halve(path: Path, kind: str) -> None:

@@ -170,6 +170,22 @@ def test_what_the_phrases_depend_on_begins_the_work_anew(begun: Path, change: st
     assert notes(begun, "corpus.jsonl", *more) == said
 
 
+@pytest.mark.parametrize(
+    "refused", [("yake,window=0",), ("mine:first_words,colour=red",), ("kea,model=corpus.jsonl",), ("nobody:knows",)]
+)
+def test_a_command_that_is_refused_leaves_the_work_of_others_and_none_of_its_own(
+    begun: Path, refused: tuple[str, ...]
+) -> None:
+    part = begun / "run2.jsonl.part"
+    kept = part.read_bytes()
+    done = command(begun, "predict", *refused, "corpus.jsonl", "-o", "run2.jsonl")
+    assert (done.returncode, part.read_bytes()) == (2, kept), done.stderr
+    assert notes(begun) == WENT_ON
+    done = command(begun, "predict", *refused, "corpus.jsonl", "-o", "other.jsonl")
+    assert done.returncode == 2
+    assert not (begun / "other.jsonl.part").exists()
+
+
 def test_a_model_that_was_trained_again_begins_anew(folder: Path) -> None:
     train = ("train", "kea", "corpus.jsonl", "-o", "kea.json")
     assert command(folder, *train).returncode == 0

@@ -503,3 +503,9 @@ def test_a_file_that_changes_while_it_is_read_is_said(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="was changed while it was read"):
         plain.read(2, 2)
+
+
+def test_a_link_that_leads_nowhere_is_called_one(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").symlink_to("gone.jsonl")
+    with pytest.raises(InputError, match=r"corpus\.jsonl: is a link to a file that is not there"):
+        read(tmp_path / "corpus.jsonl")

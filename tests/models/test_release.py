@@ -107,7 +107,7 @@ def test_what_is_no_trained_model_is_refused_and_nothing_is_written(kea: Path, t
     (tmp_path / "empty").mkdir()
     (tmp_path / "pickled.json").write_bytes(b"\x80\x04\x95\x00.")
     for model, said in {
-        "empty": "has no model.json, so that it is no trained model",
+        "empty": "has no model.json, so that it is no model that karat trained",
         "pickled.json": "no trained model of kea",
         "nothing.json": "nothing.json",
     }.items():
@@ -125,3 +125,11 @@ def test_the_script_says_in_a_sentence_what_is_wrong(tmp_path: Path) -> None:
     found = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
     assert (found.returncode, found.stdout) == (2, "")
     assert found.stderr.startswith(f"build.py: {tmp_path}: has no model.json")
+
+
+def test_a_wheel_is_not_written_below_a_file(kea: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("keep me")
+    for output in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(InputError, match="could not be written"):
+            build(kea, Release(**GIVEN), output)
+    assert (tmp_path / "file").read_text() == "keep me"

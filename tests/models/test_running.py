@@ -109,7 +109,7 @@ def test_empty_documents_and_those_without_phrases_are_counted(tmp_path: Path) -
     assert [note.replace(str(tmp_path), "") for note in found.notes] == [
         "skipped 1 file that cannot be read, locked.pdf: this PDF is encrypted; save it without a password first",
         "1 document has no text, so that nothing is predicted (first document 'void')",
-        "1 document has a text, but no phrase in it, so that nothing is predicted (first document 'none')",
+        "1 document has a text, but the model found no phrase, so that nothing is predicted (first document 'none')",
     ]
 
 

@@ -22,7 +22,7 @@ from karat.engines import is_address
 from karat.errors import InputError
 
 _WITHIN = re.compile(r"(?:^|[,=])(?:(file:|vectors:|placed:)|model=(?!vectors:)|baseline=(?=.*[./]))([^,]+)")
-_NO_PATHS = re.compile(r"hash|package:.*|hf:.*")
+_NO_PATHS = re.compile(r"hash|random|package:.*|hf:.*")
 
 
 def files_first(body: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,7 +43,10 @@ def files_first(body: Callable[..., Any]) -> Callable[..., Any]:
 
 def check_inputs(context: click.Context) -> None:
     """Raises InputError for the first file that an argument or a flag of a command names and that is not there."""
+    goes_on = bool(context.params.get("resume"))  # what a training began with is in its directory then
     for parameter in context.command.get_params(context):
+        if goes_on and parameter.name == "model":
+            continue
         for text in _texts(context.params.get(parameter.name or "")):
             for path in _paths(parameter, text):
                 _check(path, folder=parameter.metavar == "FOLDER")

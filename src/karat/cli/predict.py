@@ -143,10 +143,11 @@ _llm_options = combine(
 def predict(model: str, corpus: str, format_: str | None, output: str | None, quiet: bool, **options: Any) -> None:
     """Predict keyphrases for documents.
 
-    MODEL is a name that `karat list models` shows, module:function for a
-    function of your own, or llm:NAME for a language model. CORPUS is a corpus
-    in any format, a text, a PDF, a folder of these, or - for standard input.
-    With -o RUN and -f, the run is written and -f is shown.
+    MODEL is a name that `karat list models` shows, a directory that `karat
+    train` wrote, module:function for a function of your own, or llm:NAME for a
+    language model. CORPUS is a corpus in any format, a text, a PDF, a folder of
+    these, or - for standard input. With -o RUN and -f, the run is written and
+    -f is shown.
     """
     from karat.models.find import parse_model
     from karat.models.run import predicted

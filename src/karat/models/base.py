@@ -43,7 +43,7 @@ class Counting(Protocol):
     """A model, as it is called, that says something of some documents, as that they were cut."""
 
     def counts(self, documents: Sequence[Document]) -> Mapping[str, int]:
-        """Sentences with {} for a number of documents, and of how many of these documents they hold."""
+        """Sentences, {} for a number of documents and {were} for its verb, and of how many documents each holds."""
 
 
 Notes = Callable[["CommonOptions", Sequence[Document]], list[str]]  # what is to be said of predicting some documents

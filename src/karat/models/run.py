@@ -298,8 +298,8 @@ def predicted(
                 write_beside(output, finish(found))
                 work.discard()
             return found
-    kept = f"what is predicted so far is in {work.part}; the same command goes on from there"
-    return replace(found, failure=f"{found.failure}; {kept}")
+    kept = f"; what is predicted so far is in {work.part}; the same command goes on from there" if work.begun else ""
+    return replace(found, failure=f"{found.failure}{kept}")
 
 
 # ---------------------------------------------------------------------------------------------- concepts
@@ -559,8 +559,13 @@ def _advance(options: PredictOptions, documents: int) -> None:
 def _notes(total: Done, empty: int, language: str | None) -> Iterator[str]:
     """What there is to say of the documents."""
     yield from total.of_model
-    yield from (said.format(counted(many, "document")) for said, many in total.counts.items() if many)
-    for found, what in ((total.without_text, "no text"), (total.without_phrases, "a text, but no phrase in it")):
+    for said, count in total.counts.items():
+        if count:
+            yield said.format(counted(count, "document"), were="was" if count == 1 else "were")
+    for found, what in (
+        (total.without_text, "no text"),
+        (total.without_phrases, "a text, but the model found no phrase"),
+    ):
         if found:
             many = f"{len(found):,} documents have" if len(found) > 1 else "1 document has"
             yield f"{many} {what}, so that nothing is predicted (first {found[0]})"

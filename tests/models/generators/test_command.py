@@ -24,6 +24,7 @@ from karat import Corpus  # noqa: E402
 from karat.corpus import Document  # noqa: E402
 from tests.forked import program  # noqa: E402
 from tests.models.generators.made import DOCUMENTS  # noqa: E402
+from tests.models.generators.seq2seq.made import directory_of  # noqa: E402
 
 TINY = "copyrnn,attention=general,embedding=8,hidden=8,read=60,written=30"
 TEXT = "On graph list structures\n\nWe look at tree-graph methods, and at own0 of it."
@@ -55,6 +56,29 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.stdout.startswith("copyrnn, learned from 640 documents: model")
     assert "Next: karat predict model CORPUS" in done.stdout
     return place
+
+
+def test_a_directory_that_has_the_name_of_a_model_is_told_apart_from_it(folder: Path) -> None:
+    done = ran(folder, "train", TINY, "corpus.jsonl", "-o", "copyrnn", "--steps", "1")
+    assert "Next: karat predict ./copyrnn CORPUS" in done.stdout
+    done = ran(folder, "predict", "./copyrnn", "corpus.jsonl", "-o", "named.jsonl")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_tagger_begins_with_new_weights(folder: Path) -> None:
+    small = "tagger,model=random,size=32,layers=2,heads=2,inner=64,vocabulary=400,longest=100"
+    done = ran(folder, "train", small, "corpus.jsonl", "-o", "tagger-new", "--steps", "1")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_training_goes_on_where_what_it_began_with_is_gone(folder: Path) -> None:
+    begun = directory_of("bart", folder / "begun")
+    words = ("train", "bart,model=begun", "corpus.jsonl", "-o", "learned", "--steps")
+    assert ran(folder, *words, "1").returncode == 0
+    begun.rename(folder / "elsewhere")
+    assert ran(folder, *words, "2").returncode == 2
+    done = ran(folder, *words, "1", "--resume")
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_text_a_pdf_and_standard_input_are_predicted_for(folder: Path) -> None:

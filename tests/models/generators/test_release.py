@@ -18,6 +18,7 @@ from karat.corpus import Corpus  # noqa: E402
 from karat.errors import InputError  # noqa: E402
 from karat.models.generators.checkpoint import read_tensors  # noqa: E402
 from tests.models.generators.made import DOCUMENTS  # noqa: E402
+from tests.models.generators.seq2seq.made import directory_of  # noqa: E402
 from tests.models.test_release import installed, run_karat  # noqa: E402
 
 GIVEN = {"name": "made-en", "licence": "CC0-1.0", "attribution": "Documents that are made up"}
@@ -43,6 +44,16 @@ def test_an_installed_generator_predicts_as_its_directory_does(trained: Path, tm
     assert (tmp_path / "installed.jsonl").read_bytes() == (tmp_path / "directory.jsonl").read_bytes()
     assert any(json.loads(line)["keyphrases"] for line in (tmp_path / "directory.jsonl").read_text().splitlines())
     assert "copyrnn, trained: 640 documents" in " ".join(run_karat(environment, "list", "models", "made-en").split())
+
+
+def test_a_wheel_does_not_tell_whose_folders_a_training_began_in(tmp_path: Path) -> None:
+    folder = directory_of("bart", tmp_path / "home" / "somebody" / "begun")
+    karat.train(Corpus.of(DOCUMENTS), f"bart,model={folder}", output=tmp_path / "model", steps=1)
+    wheel = build(tmp_path / "model", Release(**GIVEN), tmp_path / "dist")
+    with zipfile.ZipFile(wheel) as file:
+        told = [file.read(name) for name in file.namelist() if name.endswith((".json", ".txt", ".md"))]
+    assert json.loads(next(each for each in told if b'"options"' in each))["options"]["model"] == "begun"
+    assert not any(b"somebody" in each for each in told)
 
 
 def test_weights_of_16_bits_are_those_of_32_rounded_and_can_be_read(trained: Path, tmp_path: Path) -> None:

@@ -436,7 +436,7 @@ def test_all_layers_can_be_frozen(tmp_path: Path) -> None:
 def test_documents_that_are_too_long_are_counted(tmp_path: Path) -> None:
     many = [Document(id="long", text="graph list. " * 100, keyphrases=["graph"]), *DOCUMENTS]
     found = karat.train(Corpus.of(many), f"tagger,{RANDOM}", output=tmp_path / "m", steps=1)
-    assert found.notes == ("1 document is longer than the model takes: its end was not learned from",)
+    assert found.notes == ("1 document is longer than what is read: what comes after was not learned from",)
 
 
 def test_a_long_document_is_read_in_windows(trained: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:

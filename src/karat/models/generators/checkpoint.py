@@ -68,9 +68,9 @@ def read_card(folder: str | Path) -> Card:
     if not Path(folder).is_dir():
         raise InputError(f"{folder}: there is no such directory; karat train copyrnn CORPUS -o DIR makes one")
     if not path.is_file():
-        raise InputError(
-            f"{folder}: has no {MODEL}, so that it is no trained model; karat train copyrnn CORPUS -o DIR makes one"
-        )
+        pretrained = (Path(folder) / "config.json").is_file()
+        instead = f"write seq2seq,model={folder}" if pretrained else "karat train copyrnn CORPUS -o DIR makes one"
+        raise InputError(f"{folder}: has no {MODEL}, so that it is no model that karat trained; {instead}")
     complaint = "does not say what the model is"
     head = load_json(path, Any, complaint)
     if isinstance(head, dict) and head.get("format", FORMAT) != FORMAT:

@@ -85,6 +85,7 @@ class Counts:
     absent: int = 0
     shared: int = 0  # that are also among the documents to compare with
     cut: int = 0  # that are longer than what is learned from
+    shortened: int = 0  # whose references are longer than what is learned of them
 
 
 def content_of(document: Document) -> bytes:

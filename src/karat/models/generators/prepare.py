@@ -16,7 +16,7 @@ import msgspec
 
 from karat import __version__
 from karat.corpus import Corpus, Document
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.formats.output import LOCK, NEW, writing_errors
 from karat.models.generators import checkpoint
 from karat.models.generators.checkpoint import (
@@ -162,15 +162,21 @@ def _notes_on(counts: Counts) -> Iterator[str]:
     if counts.shared:
         yield f"{counts.shared:,} of the training documents are also validation documents: validation looks too good"
     if counts.empty:
-        yield f"{counts.empty:,} documents without text or references were left out"
+        yield f"{_documents(counts.empty, 'was', 'were')} left out: without text or references"
     if counts.unwritable:
-        yield f"{counts.unwritable:,} documents were left out: their references can neither be written nor copied"
+        yield f"{_documents(counts.unwritable, 'was', 'were')} left out: no reference can be written or copied"
     if counts.cut:
-        many = "1 document is longer than the model takes: its end was"
-        some = f"{counts.cut:,} documents are longer than the model takes: their ends were"
-        yield f"{many if counts.cut == 1 else some} not learned from"
+        yield f"{_documents(counts.cut, 'is', 'are')} longer than what is read: what comes after was not learned from"
+    if counts.shortened:
+        has = _documents(counts.shortened, "has", "have")
+        yield f"{has} more references than are written at once (length=): the last ones were not learned"
     if not counts.present:
         yield "all references are absent from their documents: nothing can be learned of copying"
+
+
+def _documents(count: int, one: str, several: str) -> str:
+    """How many documents, with a verb."""
+    return f"{counted(count, 'document')} {one if count == 1 else several}"
 
 
 def _check_same(task: Task, card: Card, folder: Path) -> None:

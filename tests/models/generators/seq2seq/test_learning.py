@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer  # noqa: E402
 import karat  # noqa: E402
 from karat import Corpus  # noqa: E402
 from karat.corpus import Document  # noqa: E402
+from karat.errors import InputError  # noqa: E402
 from karat.models.generators import checkpoint  # noqa: E402
 from karat.models.generators.examples import Examples  # noqa: E402
 from karat.models.generators.seq2seq.material import MATERIAL  # noqa: E402
@@ -211,6 +213,31 @@ def test_documents_without_text_or_references_are_left_out_and_long_ones_cut(beg
         Document(id="long", text="graph " * 400, keyphrases=["graph"]),
     ]
     found = karat.train(Corpus.of(some), f"seq2seq,model={begun},longest=100", output=tmp_path / "m", steps=1)
-    assert "2 documents without text or references were left out" in found.notes
-    assert any("1 document is longer than the model takes" in note for note in found.notes)
+    assert "2 documents were left out: without text or references" in found.notes
+    assert any("1 document is longer than what is read" in note for note in found.notes)
     assert len(Examples(tmp_path / "m" / "examples.i32", 1000)) == 4
+
+
+def test_of_too_many_references_whole_ones_are_learned_and_a_note_counts_the_documents(
+    begun: Path, tmp_path: Path
+) -> None:
+    words = [each for each in dict.fromkeys((DOCUMENTS[0].text or "").lower().split()) if each.isalpha()][:8]
+    many = [f"{one} {other}" for one, other in permutations(words, 2)]
+    documents = Corpus.of([DOCUMENTS[0], Document(id="many", text="graph", keyphrases=[*many])])
+    spec = f"seq2seq,model={begun},separator=;,order=given,length=64"
+    found = karat.train(documents, spec, output=tmp_path / "m", steps=1)
+    said = "1 document has more references than are written at once (length=): the last ones were not learned"
+    assert said in found.notes
+    examples = Examples(tmp_path / "m" / "examples.i32", 1000)
+    tokenizer = AutoTokenizer.from_pretrained(begun)
+    learned = [tokenizer.decode(examples.example(row).target, skip_special_tokens=True) for row in range(2)]
+    phrases = [each.strip() for each in next(text for text in learned if many[1] in text).split(";")]
+    assert phrases == many[: len(phrases)]
+    assert 1 < len(phrases) < len(many)
+
+
+def test_what_a_directory_says_of_generate_is_not_passed_over_where_it_is_damaged(kind: str, tmp_path: Path) -> None:
+    folder = directory_of(kind, tmp_path / kind)
+    (folder / "generation_config.json").write_text('{"num_beams": "x"')
+    with pytest.raises(InputError, match=r"generation_config.json: is not JSON"):
+        karat.train(FEW, f"seq2seq,model={folder}", output=tmp_path / "m", steps=1)

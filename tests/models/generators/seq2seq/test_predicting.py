@@ -110,7 +110,7 @@ def test_what_is_longer_than_the_model_takes_is_cut_counted_and_said(tmp_path: P
         ],
     )
     assert found.exit_code == 0, found.output
-    said = "3 documents were longer than the model takes, and were cut to their first 256 tokens"
+    said = "3 documents were longer than what is read, and were cut to the first 256 tokens"
     assert said in " ".join(found.stderr.split())
     assert "generation_config.json asks for repetition_penalty, which karat does not do" in found.stderr
 
@@ -127,7 +127,7 @@ def writer(kind: str, separator: str, **shape: Any) -> Writer:
 def test_sequences_are_cut_at_separators_and_each_token_counts_for_its_phrase(kind: str, separator: str) -> None:
     made = writer(kind, separator)
     phrases = ["a b", "(x)", "nets"]
-    ids = made.language.target(phrases)
+    ids, _ = made.language.target(phrases)
     logs = [-0.01 * at for at in range(len(ids))]
     parts = list(made._parts(Sequence(ids, logs, 0.0)))
     assert [text for text, _ in parts] == phrases
@@ -151,7 +151,7 @@ def test_a_token_with_a_separator_and_letters_counts_for_their_phrase() -> None:
 def test_numbers_come_from_the_document_where_texts_are_tokens() -> None:
     made = writer("t5", " <sep> ", text="tokens")
     made.language.tokenizer.add_tokens(["<digit>"])
-    ids = made.language.target(["net <digit>", "nets", "c <digit>"])
+    ids, _ = made.language.target(["net <digit>", "nets", "c <digit>"])
     document = Document(text="Net 7 and Nets.")
     found = made._prediction(document, [Sequence(ids, [-0.1] * len(ids), 0.0)], Stems("english"))
     assert found.keyphrases == ["Net 7", "Nets"]  # which number the last one has, nobody knows

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from karat.models.generators.seq2seq.beams import Marks, Search
 
 HUB = "hf:"
-CONFIG, TOKENIZER = "config.json", "tokenizer.json"
+CONFIG, TOKENIZER, GENERATION = "config.json", "tokenizer.json", "generation_config.json"
 FETCHED = ("*.json", "*.safetensors", "*.model", "*.txt")
 SECONDS = 5  # that a hub has to answer
 # What `generate` can be told in a directory that changes nothing here, or that is taken over.
@@ -128,6 +128,7 @@ def check(root: Path) -> None:
     if not (root / CONFIG).is_file():
         raise InputError(f"{root}: is not the directory of a pretrained model: it has no {CONFIG}")
     config = load_json(root / CONFIG, dict[str, Any], "is not JSON")
+    _optional(root / GENERATION)  # which transformers passes over where it is damaged
     for told in (config, _optional(root / "tokenizer_config.json")):
         if told.get("auto_map"):
             raise InputError(f"{root}: asks for code of its own (auto_map), which karat does not run")
@@ -223,12 +224,25 @@ def load(root: Path, *, added: str = "", weights: bool = True, numbers: int = 1)
     return found
 
 
+def unlearned(root: Path) -> Any:
+    """The network of a directory with new weights, whose place those of a state take. Raises InputError as `load`."""
+    torch, transformers = (library(name, f"{root}: a pretrained model") for name in ("torch", "transformers"))
+    path = str(root.resolve())
+    with _offline_and_quiet(transformers):
+        try:
+            config = transformers.AutoConfig.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+            network = transformers.AutoModelForSeq2SeqLM.from_config(config, dtype=torch.float32)
+            network.generation_config = _told(transformers, path, network.generation_config)
+        except Exception as error:  # whatever the libraries make of a damaged directory
+            raise InputError(f"{root}: its training cannot go on ({_sentence(error)})") from None
+    return network
+
+
 def _told(transformers: Any, path: str, otherwise: Any) -> Any:
     """What a directory says of `generate`."""
-    try:
-        return transformers.GenerationConfig.from_pretrained(path, local_files_only=True)
-    except OSError:
+    if not (Path(path) / GENERATION).is_file():
         return otherwise
+    return transformers.GenerationConfig.from_pretrained(path, local_files_only=True)
 
 
 def _check_whole(root: Path, told: Mapping[str, Any]) -> None:

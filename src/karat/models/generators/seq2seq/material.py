@@ -82,7 +82,7 @@ class Material:
     ) -> Counts:
         """Writes the examples of documents to a file, tokens of sources and targets."""
         stems = Stems(task.language)
-        made = empty = shared = there = missing = cut = place = 0
+        made = empty = shared = there = missing = cut = shortened = place = 0
         taken = iter(documents)
         with writing_examples(path, alone=True) as add:
             while some := list(islice(taken, AT_ONCE)):
@@ -95,10 +95,12 @@ class Material:
                 cut, place = cut + many, place + len(some)
                 for (at, _, references), source in zip(kept, sources, strict=True):
                     if source:
-                        add(at, source, [], [words.target(references.texts)])
+                        target, whole = words.target(references.texts)
+                        add(at, source, [], [target])
+                        shortened += not whole
                         made, there, missing = made + 1, there + references.present, missing + references.absent
                 empty += len(some) - sum(map(bool, sources))
-        return Counts(made, empty, 0, there, missing, shared, cut)
+        return Counts(made, empty, 0, there, missing, shared, cut, shortened)
 
     def read_words(self, folder: Path) -> Language:
         """The language of a training."""
@@ -128,13 +130,7 @@ class Material:
         """The pretrained network; where a state is to be read, one whose weights do not matter."""
         shape, _ = parted(card.model, card.options)
         if (folder / STATE).is_file():
-            transformers = library("transformers", f"{folder}: a {card.model}")
-            with _offline_and_quiet(transformers):
-                config = transformers.AutoConfig.from_pretrained(str(folder.resolve()), local_files_only=True)
-                found = transformers.AutoModelForSeq2SeqLM.from_config(config, dtype=torch.float32)
-                told = transformers.GenerationConfig.from_pretrained(str(folder.resolve()), local_files_only=True)
-                found.generation_config = told
-            return Seq2Seq(found)
+            return Seq2Seq(directory.unlearned(folder))
         root = directory.directory_of(shape.model)
         directory.check(root)
         return Seq2Seq(directory.load(root, added=shape.added).network)

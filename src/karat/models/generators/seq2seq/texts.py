@@ -86,8 +86,12 @@ class Language:
         cut = sum(bool(each.overflowing) for each in found.encodings)
         return [ids if text else [] for ids, text in zip(found["input_ids"], texts, strict=True)], cut
 
-    def target(self, phrases: Sequence[str]) -> list[int]:
-        """The tokens of keyphrases, at most so many."""
-        text = self.shape.separator.join(phrases)
-        found: list[int] = self.tokenizer(text_target=text, truncation=True, max_length=self.length)["input_ids"]
-        return found
+    def target(self, phrases: Sequence[str]) -> tuple[list[int], bool]:
+        """(the tokens of as many whole keyphrases as fit, or of the beginning of the first; whether all fit)."""
+        for kept in range(len(phrases), 0, -1):
+            text = self.shape.separator.join(phrases[:kept])
+            found = self.tokenizer(text_target=text, truncation=True, max_length=self.length)
+            fits = not found.encodings[0].overflowing
+            if fits or kept == 1:
+                return found["input_ids"], fits and kept == len(phrases)
+        return [], True

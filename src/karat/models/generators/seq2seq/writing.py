@@ -51,9 +51,9 @@ class Writer:
         self._silent = frozenset(special - apart - {self._unknown})
 
     def counts(self, documents: Sequence[Document]) -> dict[str, int]:
-        """What is to be said of so many of these documents; braces are where their number goes."""
+        """What is to be said of so many of these documents; the braces are where their number and its verb go."""
         longest = self.language.longest
-        said = f"{{}} were longer than the model takes, and were cut to their first {longest:,} tokens"
+        said = f"{{}} {{were}} longer than what is read, and {{were}} cut to the first {longest:,} tokens"
         found = {said: self.language.sources(documents)[1]}
         if unused := self.found.unused():
             found[f"generation_config.json asks for {', '.join(unused)}, which karat does not do"] = len(documents)

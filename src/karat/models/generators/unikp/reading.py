@@ -53,7 +53,7 @@ class Reader:
     def __init__(self, loaded: Loaded, n: int, longest: int = 6, least: float = 0.0) -> None:
         self.loaded, self.n, self.longest, self.least = loaded, n, longest, least
         if longest < 1 or not 0 <= least <= 1:
-            raise InputError("longest is 1 word or more, and least a probability from 0 to 1")
+            raise InputError("words is 1 or more, and least a probability from 0 to 1")
         self.matching = matching_of(loaded.card.language)
         self.size = min(loaded.words.shape.longest - AROUND, WINDOW)
 
@@ -62,9 +62,11 @@ class Reader:
         return self.predict(documents)
 
     def counts(self, documents: Sequence[Document]) -> dict[str, int]:
-        """What is to be said of so many of these documents; the braces are where their number goes."""
+        """What is to be said of so many of these documents; the braces are where their number and its verb go."""
         long = sum(len(each.ids) > self.size for each in self.texts(documents))
-        return {f"{{}} were longer than the model takes, and were read in windows of {self.size:,} pieces": long}
+        return {
+            f"{{}} {{were}} longer than the model takes, and {{were}} read in windows of {self.size:,} pieces": long
+        }
 
     def predict(self, documents: Sequence[Document]) -> list[Prediction]:
         """A prediction for each document, in order."""
@@ -134,7 +136,7 @@ class BothReader(Reader):
     def counts(self, documents: Sequence[Document]) -> dict[str, int]:
         """What is to be said of so many of these documents."""
         long = sum(len(each.ids) > self.most for each in self.texts(documents))
-        said = f"{{}} were longer than the model takes: absent phrases are of the first {self.most:,} pieces"
+        said = f"{{}} {{were}} longer than the model takes: absent phrases are of the first {self.most:,} pieces"
         return {**super().counts(documents), said: long}
 
     def predict(self, documents: Sequence[Document]) -> list[Prediction]:
