@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -64,16 +65,30 @@ def _bytes(texts: Iterable[str]) -> Any:
 
 
 def _pieces(texts: Iterable[str]) -> Any:
-    """A tokenizer of T5's kind: pieces of words with a mark for spaces, and </s> behind them."""
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+    """A tokenizer of T5's kind: pieces of words with a mark for spaces, and </s> behind them.
+
+    They are learned by sentencepiece, as T5's were: the same documents give the same pieces.
+    """
+    from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    made = Tokenizer(models.Unigram())
+    written = BytesIO()
+    marks = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
+    SentencePieceTrainer.train(
+        sentence_iterator=(each.lower() for each in texts),
+        model_writer=written,
+        vocab_size=PIECES,
+        hard_vocab_limit=False,
+        num_threads=1,
+        minloglevel=2,
+        **marks,
+    )
+    learned = SentencePieceProcessor(model_proto=written.getvalue())
+    pieces = [(learned.id_to_piece(at), learned.get_score(at)) for at in range(learned.get_piece_size())]
+    made = Tokenizer(models.Unigram(pieces, unk_id=marks["unk_id"]))
     made.normalizer = normalizers.NFKC()
     made.pre_tokenizer, made.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-    special = ["<pad>", "</s>", "<unk>"]
-    learned = trainers.UnigramTrainer(vocab_size=PIECES, special_tokens=special, unk_token="<unk>", show_progress=False)
-    made.train_from_iterator((each.lower() for each in texts), learned)
     made.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     return PreTrainedTokenizerFast(tokenizer_object=made, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
 

@@ -172,6 +172,9 @@ def test_new_weights_are_trained_and_predicted_with(papers: Any, tmp_path: Path,
     before = (tmp_path / "new" / "model.safetensors").stat().st_mtime_ns
     papers.weights.write_weights(kind, str(DEMO), tmp_path / "new")
     assert (tmp_path / "new" / "model.safetensors").stat().st_mtime_ns == before
+    papers.weights.write_weights(kind, str(DEMO), tmp_path / "again")
+    for name in ("model.safetensors", "tokenizer.json"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "new" / name).read_bytes()
     some = Corpus.of(list(karat.read(DEMO))[:4])
     karat.train(some, f"{kind},model={tmp_path / 'new'},longest=32", output=tmp_path / "trained", steps=1, batch=2)
     run = karat.predict(some, f"{tmp_path / 'trained'},beam=1,longest=4")

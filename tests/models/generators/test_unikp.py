@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +51,17 @@ def encoder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return made_encoder(tmp_path_factory.mktemp("encoder") / request.param, request.param)
 
 
+def word_pieces(texts: list[str], marks: list[str]) -> dict[str, int]:
+    """Frequent words and single letters. `tokenizers` would learn others each time."""
+    words = Counter(word for text in texts for word in re.findall(r"[a-z]+|[^a-z\s]", text.lower()))
+    letters = sorted({letter for word in words for letter in word})
+    frequent = sorted(word for word, count in words.items() if count > 2 and len(word) > 1)
+    return {piece: at for at, piece in enumerate([*marks, *letters, *(f"##{each}" for each in letters), *frequent])}
+
+
 def made_encoder(folder: Path, kind: str = "bert") -> Path:
     import transformers
-    from tokenizers import ByteLevelBPETokenizer, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+    from tokenizers import ByteLevelBPETokenizer, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
     texts = [f"{each.title} {each.text} {each.keyphrases}" for each in DOCUMENTS]
     marks = ["<s>", "<pad>", "</s>", "<unk>"] if kind == "roberta" else ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
@@ -61,10 +71,9 @@ def made_encoder(folder: Path, kind: str = "bert") -> Path:
         tokenizer = Tokenizer.from_str(made.to_str())
         named = {"cls_token": "<s>", "sep_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
     else:
-        tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+        tokenizer = Tokenizer(models.WordPiece(vocab=word_pieces(texts, marks), unk_token="[UNK]"))
         tokenizer.normalizer, tokenizer.decoder = normalizers.BertNormalizer(), decoders.WordPiece()
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        tokenizer.train_from_iterator(texts, trainers.WordPieceTrainer(vocab_size=220, special_tokens=marks))
         named = {"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "unk_token": "[UNK]"}
     transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **named).save_pretrained(folder)
     config = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
