@@ -74,7 +74,6 @@ def _pieces(texts: Iterable[str]) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     written = BytesIO()
-    marks = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
     SentencePieceTrainer.train(
         sentence_iterator=(each.lower() for each in texts),
         model_writer=written,
@@ -82,11 +81,14 @@ def _pieces(texts: Iterable[str]) -> Any:
         hard_vocab_limit=False,
         num_threads=1,
         minloglevel=2,
-        **marks,
+        pad_id=0,
+        eos_id=1,
+        unk_id=2,
+        bos_id=-1,
     )
     learned = SentencePieceProcessor(model_proto=written.getvalue())
     pieces = [(learned.id_to_piece(at), learned.get_score(at)) for at in range(learned.get_piece_size())]
-    made = Tokenizer(models.Unigram(pieces, unk_id=marks["unk_id"]))
+    made = Tokenizer(models.Unigram(pieces, unk_id=2))
     made.normalizer = normalizers.NFKC()
     made.pre_tokenizer, made.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
     made.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])

@@ -22,7 +22,7 @@ from karat.errors import InputError
 from karat.formats import files, read, read_run, split_name
 from karat.formats.containers import container_at
 from karat.formats.files import blocks, first_line, line_starts, lines, open_bytes, stem
-from karat.formats.output import write_beside
+from karat.formats.output import write_beside, writing_errors
 
 untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -430,6 +430,11 @@ def test_a_directory_is_not_written_over(tmp_path: Path) -> None:
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere: there is no such folder"):
         write_beside(tmp_path / "nowhere" / "out.json", b"new")
+
+
+def test_a_folder_that_is_there_is_not_called_missing(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"out\.json: no file can be made there"), writing_errors("out.json", tmp_path):
+        raise FileNotFoundError  # as in /proc
 
 
 def test_a_file_in_the_place_of_a_folder_is_named(tmp_path: Path) -> None:

@@ -229,6 +229,7 @@ _NEEDS = {
     "frequencies": "document frequencies (--df; else those of the corpus)",
     "embedder": "an embedder (model=...)",
     "training": "training (karat train)",
+    "pretrained": "a directory that karat train or another program wrote (model=DIR)",
     "endpoint": "a chat endpoint (--base-url, extra llm)",
 }
 

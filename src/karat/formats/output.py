@@ -268,7 +268,8 @@ def writing_errors(path: str | Path, parent: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise InputError(f"{parent}: there is no such folder") from None
+        missing = f"{path}: no file can be made there" if parent.is_dir() else f"{parent}: there is no such folder"
+        raise InputError(missing) from None
     except PermissionError:
         raise InputError(f"{parent}: no permission to write there") from None
     except OSError as error:

@@ -20,7 +20,7 @@ from karat.registry import Registry
 Predict = Callable[[Sequence[Document]], Iterable[Prediction]]  # one prediction for each document, in order
 Make = Callable[..., Predict]  # (common, *, option=default...) -> Predict
 
-Need = Literal["tags", "frequencies", "embedder", "training", "endpoint"]
+Need = Literal["tags", "frequencies", "embedder", "training", "pretrained", "endpoint"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
@@ -31,6 +32,7 @@ from karat.models.generators.settings import GENERATORS
 GROUP = "karat.models"
 ENDPOINT = "llm:"
 DEFAULT = "multipartiterank"
+COMMA = re.compile(r"(?<!\\),")  # between a model and its options; one of a value is written \,
 KEA = "kea"  # the only model that is trained into a file
 
 PlugIn = Callable[..., Iterable[Any]]  # (documents, option=...) -> as many results
@@ -73,14 +75,18 @@ class ModelSpec:
 
 
 def parse_model(model: str | PlugIn, options: Mapping[str, Any] | None = None) -> ModelSpec:
-    """The model that `NAME,option=value...` or a function stands for. Raises InputError if an option has no value.
+    r"""The model that `NAME,option=value...` or a function stands for. Raises InputError if an option has no value.
+
+    A comma of a value is written `\,`.
 
     >>> parse_model("kpminer,lasf=2").options
     {'lasf': '2'}
+    >>> parse_model(r"seq2seq,separator=\,,beam=5").options
+    {'separator': ',', 'beam': '5'}
     """
     if not isinstance(model, str):
         return ModelSpec(getattr(model, "__name__", type(model).__name__), dict(options or {}), model)
-    name, *settings = (part.strip() for part in model.split(","))
+    name, *settings = (part.strip().replace(r"\,", ",") for part in COMMA.split(model))
     given: dict[str, Any] = {}
     for setting in settings:
         option, equals, value = setting.partition("=")

@@ -24,7 +24,7 @@ from karat.formats import read_run
 from karat.formats.content import file_hash
 from karat.formats.load import DECODING_ERRORS
 from karat.formats.output import claimed, write_beside, writing_errors
-from karat.models.find import ModelSpec, PlugIn, parse_model
+from karat.models.find import COMMA, ModelSpec, PlugIn, parse_model
 from karat.models.run import PredictOptions, predicted, run_fingerprint
 
 DEFAULTS = ("multipartiterank", "positionrank", "tfidf", "yake")
@@ -81,7 +81,7 @@ def parse_models(given: str | PlugIn | Sequence[str | PlugIn]) -> list[_Named]:
 def _split(text: str) -> Iterator[str]:
     """The models of a text: a part with an equals sign is an option of the model before it."""
     own: list[str] = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
+    for part in filter(None, (part.strip() for part in COMMA.split(text))):
         if "=" in part and own:
             own.append(part)
             continue

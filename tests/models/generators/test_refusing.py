@@ -98,7 +98,7 @@ def test_settings_that_cannot_be_are_refused_before_anything_is_written(
 def test_a_model_that_does_not_fit_into_memory_is_not_begun(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"weights do not fit into the memory of this machine"):
         karat.train(CORPUS, "copyrnn,hidden=100000", output=tmp_path / "m", steps=1)
-    assert not (tmp_path / "m" / "model.json").exists()
+    assert not (tmp_path / "m").exists()
     with pytest.raises(InputError, match="do not fit"):
         checkpoint.build("transformer", {"size": 100_000}, Words(SPECIAL, len(SPECIAL)))
 
@@ -197,10 +197,21 @@ def test_a_state_with_another_optimiser_is_refused(copy: Path) -> None:
 
 def test_validation_examples_of_a_training_that_failed_are_none_of_the_next(tmp_path: Path) -> None:
     nothing = Corpus.of([Document(id="a", text="deep nets")])
+    (tmp_path / "m").mkdir()
     with pytest.raises(InputError, match="no validation document"):
         karat.train(CORPUS, TINY, output=tmp_path / "m", steps=2, valid=nothing)
     found = karat.train(CORPUS, TINY, output=tmp_path / "m", steps=2)
     assert [row["valid"] for row in found.rows] == [None, None]
+
+
+def test_a_training_that_is_refused_leaves_no_folder_and_takes_none_away(tmp_path: Path) -> None:
+    nothing = Corpus.of([Document(id="a", text="deep nets")])
+    (tmp_path / "there").mkdir()
+    for name in ("new", "there"):
+        for corpus, valid in ((nothing, None), (CORPUS, nothing)):
+            with pytest.raises(InputError, match=r"no document has any|no validation document has references"):
+                karat.train(corpus, TINY, output=tmp_path / name, steps=2, valid=valid)
+    assert [each.name for each in tmp_path.iterdir()] == ["there"]
 
 
 def test_validation_examples_that_were_removed_are_told(copy: Path) -> None:

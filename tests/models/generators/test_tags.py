@@ -157,6 +157,25 @@ def test_marks_alone_are_no_phrase() -> None:
     assert [words.phrase(each.first, each.last) for each in phrases_of(words, shares, 10, 2, 0.5)] == ["a", "b"]
 
 
+def test_no_phrase_goes_over_a_mark_or_ends_with_one() -> None:
+    words = words_of(Document(text="C++, a filter (ODVF). Web 2.0 (of bees"), MATCHING)
+    shares = np.tile([0.0, 0.5, 0.5, 0.0], (len(words.stems), 1))
+    found = {words.phrase(each.first, each.last) for each in phrases_of(words, shares, 99, 4, 0.0)}
+    assert {"C++", "filter", "filter (ODVF)", "Web 2.0", "of bees"} < found
+    assert not any(each.endswith((",", ".", "(")) or each.startswith((",", ".", "(", ")")) for each in found)
+    assert not any("," in each or each.count("(") != each.count(")") for each in found)
+
+
+def test_probabilities_are_those_without_the_weight_of_the_loss_and_the_order_stays() -> None:
+    document, words, shares = document_and_shares()
+    found = prediction_of(document, words, shares, 3, longest=3, least=0.0, weight=5)
+    assert (found.keyphrases, found.scores) == (["deep net", "Deep", "Nets"], [0.9, 0.16, 0.1])
+    begins, goes_on = 0.9 / 5 / (0.1 + 0.9 / 5), 0.9 / 5 / (0.05 + 0.05 / 5 + 0.9 / 5)
+    assert (found.token_probs or [])[0] == pytest.approx([begins, goes_on], abs=1e-6)
+    [alone] = (found.token_probs or [])[1] or []  # it begins, and does not go on at the next word
+    assert alone == pytest.approx(0.16 / (0.1 + 0.16 + 0.02) * (1 - 0.16 / (0.1 + 0.02 + 0.16)), abs=1e-6)
+
+
 def test_what_cannot_be_seen_does_not_come_into_a_run() -> None:
     words = words_of(Document(text="deep\u202e  \x07nets"), MATCHING)
     assert words.phrase(0, len(words.stems)) == "deep nets"

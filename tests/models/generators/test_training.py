@@ -83,6 +83,21 @@ def test_minutes_fix_a_number_of_steps_that_gives_the_same_weights(tmp_path: Pat
     assert weights(tmp_path / "timed") == weights(tmp_path / "counted")
 
 
+def test_steps_of_several_processes_are_timed_by_them_beside_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def alone(_training: loop.Training) -> None:
+        raise AssertionError("this process has more threads than each of those that train")
+
+    karat.write(CORPUS, tmp_path / "corpus.jsonl")
+    monkeypatch.setattr(loop.Training, "plan", alone)  # in this process, not in those that it starts
+    karat.train(tmp_path / "corpus.jsonl", TINY, output=tmp_path / "timed", minutes=0.01, batch=4, jobs=2)
+    steps = checkpoint.read_card(tmp_path / "timed").steps
+    assert steps >= loop.VALIDATIONS
+    karat.train(tmp_path / "corpus.jsonl", TINY, output=tmp_path / "counted", steps=steps, batch=4, jobs=2)
+    assert weights(tmp_path / "timed") == weights(tmp_path / "counted")
+
+
 @pytest.mark.parametrize("at", [1, 5, 9])
 def test_a_killed_training_goes_on_to_the_same_bytes(
     at: int, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

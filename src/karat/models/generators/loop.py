@@ -104,7 +104,6 @@ def train_generator(
         notes = prepare(task, folder, progress)
         training = Training(folder, task, tell, World(0, jobs))
         notes += training.model.notes(training.examples)
-        training.plan()
         if jobs > 1:
             from karat.models.generators.workers import on_processes
 
@@ -112,6 +111,7 @@ def train_generator(
             told = msgspec.convert(checkpoint.read_tensors(folder / STATE)[1], Progress)
             finished = Finished(checkpoint.read_card(folder), tuple(told.log), tuple(told.notes()))
         else:
+            training.plan()
             finished = training.run()
     return Finished(finished.card, finished.log, (*notes, *finished.notes))
 
@@ -132,7 +132,9 @@ def _check(task: Task) -> None:
 
 def _work(world: World, folder: Path, task: Task, tell: Tell | None) -> None:
     """The training as one of several processes does it."""
-    Training(folder, task, tell, world).run()
+    training = Training(folder, task, tell, world)
+    training.plan()
+    training.run()
 
 
 class Training:
@@ -379,7 +381,10 @@ class Training:
     # ------------------------------------------------------------------------------------------ how many steps
 
     def plan(self) -> None:
-        """Fixes how many steps the training has, in its card; `--minutes` times some steps, which are thrown away."""
+        """Fixes how many steps the training has, in its card; `--minutes` times some steps, which are thrown away.
+
+        Several processes time them together, since each is slower beside the others.
+        """
         wanted = self.task.settings
         if self.card.steps:
             return
@@ -391,7 +396,8 @@ class Training:
             with kept_memory():
                 steps = self._steps_in(60 * (wanted.minutes or MINUTES))
         self.card = msgspec.structs.replace(self.card, steps=steps)
-        checkpoint.write_card(self.folder, self.card)
+        if not self.world.rank:
+            checkpoint.write_card(self.folder, self.card)
 
     def _steps_in(self, seconds: float) -> int:
         """About how many steps fit into this time, of which validations take their part."""
@@ -399,16 +405,15 @@ class Training:
         budget = min(seconds / 10, 30.0)
         for _ in range(2):
             self._step(0)  # what is slow only once
-        begun, done = time.monotonic(), 0
-        while done < TIMED and (done < 2 or time.monotonic() - begun < budget):
+        begun, done, spent = time.monotonic(), 0, 0.0
+        while done < TIMED and (done < 2 or spent < budget):
             self._step(done)
-            done += 1
-        each = (time.monotonic() - begun) / done
+            done, spent = done + 1, self.world.mean(time.monotonic() - begun)
         begun = time.monotonic()
         self._valid()
-        free = seconds - VALIDATIONS * (time.monotonic() - begun)
+        free = seconds - VALIDATIONS * self.world.mean(time.monotonic() - begun)
         self._begin()
-        return max(int(free / each), VALIDATIONS)
+        return max(int(free * done / spent), VALIDATIONS)
 
 
 def _is_out_of_memory(error: RuntimeError) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import msgspec
@@ -75,9 +76,15 @@ def prepare(task: Task, folder: Path, progress: Callable[[int], object] | None =
             raise InputError(
                 f"{folder}: has {min(learned)} without a {MODEL}; put that back, or name another directory"
             )
+        new = not folder.exists()
         with writing_errors(folder, folder.parent):
             folder.mkdir(exist_ok=True)
-        return _begin(task, folder, progress)
+        try:
+            return _begin(task, folder, progress)
+        except InputError:
+            if new:
+                rmtree(folder, ignore_errors=True)
+            raise
     if not task.settings.resume:
         raise InputError(f"{folder}: a trained model is there already; go on with --resume, or name another directory")
     _check_same(task, checkpoint.read_card(folder), folder)

@@ -38,6 +38,14 @@ class World:
             flat = flat[gradient.numel() :]
         return tuple(flat.unbind())
 
+    def mean(self, value: float) -> float:
+        """The mean of what all processes have, the same in each of them."""
+        if self.size == 1 or not distributed.is_initialized():
+            return value
+        total = torch.tensor(value, dtype=torch.float64)
+        distributed.all_reduce(total)
+        return float(total) / self.size
+
 
 Work = Callable[..., None]  # (world, *arguments, tell)
 

@@ -62,7 +62,6 @@ def tokenizer_of(kind: str, texts: list[str] = TEXTS, size: int = 400) -> Any:
 def pieces_of(texts: list[str], size: int) -> list[tuple[str, float]]:
     """Pieces of words, as many as there are up to this size. `tokenizers` would learn others each time."""
     written = BytesIO()
-    marks = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
     SentencePieceTrainer.train(
         sentence_iterator=iter(texts),
         model_writer=written,
@@ -70,7 +69,10 @@ def pieces_of(texts: list[str], size: int) -> list[tuple[str, float]]:
         hard_vocab_limit=False,
         num_threads=1,
         minloglevel=2,
-        **marks,
+        pad_id=0,
+        eos_id=1,
+        unk_id=2,
+        bos_id=-1,
     )
     learned = SentencePieceProcessor(model_proto=written.getvalue())
     return [(learned.id_to_piece(at), learned.get_score(at)) for at in range(learned.get_piece_size())]

@@ -61,7 +61,7 @@ def _register(name: str) -> None:
 
     learned = ", ".join(f"{option}={str(value).strip()}" for option, value in training_options(name).items())
     make.__doc__ = f"{GENERATORS[name].summary}\n\nOptions of karat train {name}: {learned}."
-    registered(name, needs=("training",), window=WINDOW, threads=True)(make)
+    registered(name, needs=("pretrained",), window=WINDOW, threads=True)(make)
 
 
 def _card(name: str, folder: str) -> Card | None:

@@ -54,6 +54,7 @@ class Reader:
         self.loaded, self.n, self.longest, self.least = loaded, n, longest, least
         if longest < 1 or not 0 <= least <= 1:
             raise InputError("words is 1 or more, and least a probability from 0 to 1")
+        _, self.learning = parted(loaded.card.model, loaded.card.options)
         self.matching = matching_of(loaded.card.language)
         self.size = min(loaded.words.shape.longest - AROUND, WINDOW)
 
@@ -75,7 +76,8 @@ class Reader:
 
     def tagged(self, text: Text, shares: Floats) -> Prediction:
         """The phrases that are tagged in a document."""
-        return prediction_of(text.document, text.words, shares, self.n, longest=self.longest, least=self.least)
+        how = {"longest": self.longest, "least": self.least, "weight": self.learning.weight}
+        return prediction_of(text.document, text.words, shares, self.n, **how)
 
     def texts(self, documents: Sequence[Document]) -> list[Text]:
         """The documents as they are read."""
@@ -128,9 +130,9 @@ class BothReader(Reader):
 
     def __init__(self, loaded: Loaded, n: int, how: Decoding, longest: int = 6, least: float = 0.0) -> None:
         super().__init__(loaded, n, longest, least)
-        _, learning = parted(loaded.card.model, loaded.card.options)
-        self.how = replace(how, longest=min(how.longest, learning.written))
-        self.most = min(loaded.words.shape.longest - learning.written, WINDOW) - AROUND  # pieces before what is written
+        written = self.learning.written
+        self.how = replace(how, longest=min(how.longest, written))
+        self.most = min(loaded.words.shape.longest - written, WINDOW) - AROUND  # pieces before what is written
         self.references = References(self.matching)
 
     def counts(self, documents: Sequence[Document]) -> dict[str, int]:

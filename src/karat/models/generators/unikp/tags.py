@@ -28,6 +28,8 @@ O, B, I, X = range(len(TAGS))  # noqa: E741
 NO_WORD = -1  # of a piece that is in no word
 DIGITS = 6  # of scores and probabilities in a run
 TINY = 1e-6  # a lower score is none
+BREAKS = frozenset(",;:!?，；：！？、。")  # marks that no phrase goes on over
+ENDS = frozenset("+*#")  # marks that a phrase may begin or end with, as #P and C++
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -225,6 +227,21 @@ def spans_of(shares: Floats, titled: int, longest: int) -> Floats:
     return found
 
 
+def can_be_phrase(stems: Sequence[str]) -> bool:
+    """Whether words can be a keyphrase by their marks: it is not cut by one, and ends with none that it does not need.
+
+    >>> [can_be_phrase(text.split()) for text in ("c + +", "web 2 . 0", "filter ( odvf )", "a / b test", "# p-hard")]
+    [True, True, True, True, True]
+    >>> [can_be_phrase(text.split()) for text in ("bees .", ", bees", "bees , wasps", "bees (", "( bees )", "odvf )")]
+    [False, False, False, False, False, False]
+    """
+    if BREAKS.intersection(stems) or stems.count("(") != stems.count(")"):
+        return False
+    letters = [any(map(str.isalnum, stem)) for stem in stems]
+    begins, ends = letters[0] or stems[0] in ENDS, letters[-1] or stems[-1] in ENDS or stems[-1] == ")"
+    return begins and ends and any(letters)
+
+
 def phrases_of(words: DocumentWords, shares: Floats, n: int, longest: int, least: float) -> list[Found]:
     """The n best phrases of a document: different ones by their stems, each at its best place.
 
@@ -240,21 +257,37 @@ def phrases_of(words: DocumentWords, shares: Floats, n: int, longest: int, least
             break
         first, last = int(firsts[at]), int(firsts[at] + lengths[at] + 1)
         form = words.form(first, last)
-        if form not in best and any(char.isalnum() for char in form):
+        if form not in best and can_be_phrase(words.stems[first:last]):
             best[form] = Found(first, last, float(found[at]))
     return list(best.values())
 
 
+def unweighted(shares: Floats, weight: float) -> Floats:
+    """The probabilities of tags [w, 4] without the weight that B, I and X have in the loss.
+
+    Where a tag y weighs w(y), the loss is smallest with q(y) ∝ w(y) p(y): p follows from q by dividing.
+
+    >>> unweighted(np.array([[0.5, 0.5, 0, 0]]), 4).tolist()
+    [[0.8, 0.2, 0.0, 0.0]]
+    """
+    found = shares / np.array([1.0, weight, weight, weight])
+    return np.asarray(found / found.sum(1, keepdims=True))
+
+
 def prediction_of(
-    document: Document, words: DocumentWords, shares: Floats, n: int, *, longest: int, least: float
+    document: Document, words: DocumentWords, shares: Floats, n: int, *, longest: int, least: float, weight: float = 1.0
 ) -> Prediction:
-    """The first n phrases of a document as a run has them, with the probabilities of their words."""
+    """The first n phrases of a document as a run has them, with the probabilities of their words.
+
+    Phrases are scored and sorted by what the model says; the probabilities are those without the weight of its loss.
+    """
     found = phrases_of(words, shares, n, longest, least)
+    likely = unweighted(shares, weight)
     return Prediction(
         id=document.id,
         keyphrases=[words.phrase(each.first, each.last) for each in found],
         scores=[round(each.score, DIGITS) for each in found],
-        token_probs=[[round(share, DIGITS) for share in word_shares(shares, words.titled, each)] for each in found],
+        token_probs=[[round(share, DIGITS) for share in word_shares(likely, words.titled, each)] for each in found],
         kinds=["present"] * len(found),
     )
 
