@@ -66,6 +66,21 @@ def test_votes_count_first_and_ranks_part_equals() -> None:
     assert scores(made) == [[3.0, 2.0, 1.0, 1.0, 1.0]]
 
 
+def test_run_after_run_the_first_list_stays_and_others_add_to_it() -> None:
+    a, b, c = run("a", ["x", "bees", "z"], []), run("b", ["u", "z", "bee"], ["v"]), run("c", ["w", "u"], ["v", "x"])
+    made = karat.ensemble(a, b, c, by="run")
+    assert phrases(made) == [["x", "bees", "z", "u", "w"], ["v", "x"]]
+    assert scores(made) == [pytest.approx([1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]), pytest.approx([1, 1 / 2])]
+    assert phrases(karat.ensemble(a, b, c, by="run", at_least=2)) == [["bees", "z", "u"], ["v"]]
+
+
+def test_absent_phrases_stand_behind_all_present_ones_run_after_run() -> None:
+    a, b = run("a", ["bees", "insects", "hive"], ["x"]), run("b", ["honey", "bee", "zoo"], ["y"])
+    made = list(karat.ensemble(present=a, absent=b, corpus=BEES, by="run"))
+    assert made[0].keyphrases == ["bees", "hive", "honey", "zoo"]
+    assert made[0].kinds == ["present", "present", "absent", "absent"]
+
+
 def test_only_phrases_of_enough_runs_are_kept() -> None:
     a, b, c = run("a", ["x", "y", "z"]), run("b", ["z", "y"]), run("c", ["y"])
     assert phrases(karat.ensemble(a, b, c, at_least=2)) == [["y", "z"]]

@@ -1,5 +1,5 @@
-"""Ensembles: one run of several, by reciprocal rank fusion or by votes, or with the present phrases of one run and the
-absent ones of another."""
+"""Ensembles: one run of several, by reciprocal rank fusion, by votes or one behind the other, or with the present
+phrases of one run and the absent ones of another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from karat.corpus import Batch, Corpus, Document, Prediction, Run
 from karat.errors import InputError, counted
 from karat.formats.base import quoted
-from karat.matching.columns import Aligned, Bools
+from karat.matching.columns import Aligned, Bools, Floats, position
 from karat.matching.fusing import By, Fused, K, checked_k, checked_votes, fuse
 from karat.matching.inputs import CorpusLike, OneRun, ProtocolLike, RunLike, as_corpus, as_protocols, as_runs
 from karat.matching.join import Join, has_id
@@ -36,7 +36,10 @@ class EnsembleOptions:
     """How an ensemble is made."""
 
     by: By = option(
-        "rrf", "Order by reciprocal rank fusion, or by how many runs have a phrase.", values=("rrf", "vote")
+        "rrf",
+        "Order by reciprocal rank fusion, by how many runs have a phrase, or run after run: the list of the first, and "
+        "behind it what the next ones add.",
+        values=("rrf", "vote", "run"),
     )
     k: float = option(K, "A phrase gains 1/(K + rank) of a run.", metavar="K")
     at_least: int = option(1, "Only phrases that N runs have.", least=1, metavar="N")
@@ -220,7 +223,7 @@ def _predictions(view: View, columns: Sequence[Aligned], plan: _Plan) -> Iterato
     fused = fused.take(fused.votes >= plan.at_least)
     surfaces = [surface.strip() for surface in columns[0].prepared.surfaces]
     phrases = [surfaces[n] for n in fused.of_each([each.predictions.surface for each in columns]).tolist()]
-    scores = (fused.votes.astype(np.float64) if plan.by == "vote" else fused.score).tolist()
+    scores = _scores(fused, plan.by).tolist()
     kinds = ["absent" if s else "present" for s in fused.system.tolist()] if chosen else _kinds(view, columns, fused)
     ends = np.cumsum(np.bincount(fused.document, minlength=len(view))).tolist()
     missing = {position for lacking in view.chunk.missing for position in lacking}
@@ -237,6 +240,13 @@ def _predictions(view: View, columns: Sequence[Aligned], plan: _Plan) -> Iterato
                     kinds=None if None in kinds[part] or start == end else kinds[part],  # type: ignore[arg-type]
                 ),
             )
+
+
+def _scores(fused: Fused, by: By) -> Floats:
+    """What the phrases of an ensemble are ordered by; 1 / place where runs come one after the other."""
+    if by == "run":
+        return np.asarray(1.0 / (position(fused.document) + 1))
+    return fused.votes.astype(np.float64) if by == "vote" else fused.score
 
 
 def _kinds(view: View, columns: Sequence[Aligned], fused: Fused) -> list[str | None]:

@@ -17,7 +17,7 @@ from karat.errors import InputError
 from karat.matching.align import align
 from karat.matching.columns import Aligned, Bools, Floats, Ints, Numbers, Predictions, Prepared, lookup, position
 
-By = Literal["rrf", "vote"]
+By = Literal["rrf", "vote", "run"]
 K = 60.0  # as Cormack et al. chose it
 
 
@@ -75,8 +75,9 @@ def fuse(aligned: Sequence[Aligned], k: float = K, by: By = "rrf", chosen: Seque
     """All phrases of the systems, whose documents are the same and were prepared once.
 
     Best first; of equals, the one of the first system, and of these the one with the better rank. With `by="vote"` the
-    phrases that more systems have stand first. `chosen` leaves rows of each system out; ranks stay what they are. An
-    empty phrase is none.
+    phrases that more systems have stand first; with `by="run"` those of the first system, then those that the next
+    ones add, in the order of their systems. `chosen` leaves rows of each system out; ranks stay what they are. An empty
+    phrase is none.
     """
     same = _same_phrases(aligned[0].prepared)
     parts = []
@@ -135,8 +136,8 @@ def _grouped(entries: _Entries, aligned: Sequence[Aligned], k: float, by: By) ->
         _of_first(first.system, first.row, [getattr(p, n) for p in said]) for n in ("document", "phrase")
     )
     found = Fused(document, phrase, first.system, first.row, has, rows, score)
-    votes = found.votes if by == "vote" else np.zeros(len(starts), dtype=np.int64)
-    return found.take(np.lexsort((first.rank, first.system, -score, -votes, document)))
+    further = {"rrf": (-score,), "vote": (-score, -found.votes), "run": ()}[by]  # what counts more comes last
+    return found.take(np.lexsort((first.rank, first.system, *further, document)))
 
 
 def as_aligned(fused: Fused, aligned: Sequence[Aligned]) -> Aligned:
