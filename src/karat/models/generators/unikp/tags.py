@@ -28,7 +28,7 @@ O, B, I, X = range(len(TAGS))  # noqa: E741
 NO_WORD = -1  # of a piece that is in no word
 DIGITS = 6  # of scores and probabilities in a run
 TINY = 1e-6  # a lower score is none
-BREAKS = frozenset(",;:!?，；：！？、。")  # marks that no phrase goes on over
+BREAKS = frozenset(",;:?，；：！？、。")  # marks that no phrase goes on over
 ENDS = frozenset("+*#")  # marks that a phrase may begin or end with, as #P and C++
 
 Ints = NDArray[np.int32]
