@@ -49,7 +49,7 @@ SOURCES = (
 
 def plain_models(encoder: str | None) -> list[str]:
     """Every extractor that needs neither training nor an endpoint, and those with an encoder."""
-    plain = [name for name, model in MODELS.items() if not {"training", "endpoint"} & set(model.needs)]
+    plain = [name for name, model in MODELS.items() if not {"training", "pretrained", "endpoint"} & set(model.needs)]
     return plain + [f"{name},model={encoder}" for name in ("embedrank", "keybert") if encoder]
 
 

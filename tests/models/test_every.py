@@ -23,7 +23,9 @@ DOCUMENTS = [
 ]
 KNOWN = Frequencies(3, {"neural network": 1, "bee": 1, "search": 2})
 OPTIONS = {"embedrank": {"model": "hash"}, "keybert": {"model": "hash"}}
-EXTRACTORS = [name for name, model in own_models().items() if not {"training", "endpoint"} & {*model.needs}]
+EXTRACTORS = [
+    name for name, model in own_models().items() if not {"training", "pretrained", "endpoint"} & {*model.needs}
+]
 
 
 def predicted(name: str, documents: Sequence[Document], n: int = 5) -> list[Prediction]:

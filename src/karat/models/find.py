@@ -91,7 +91,9 @@ def parse_model(model: str | PlugIn, options: Mapping[str, Any] | None = None) -
     for setting in settings:
         option, equals, value = setting.partition("=")
         if not equals or not option:
-            raise InputError(f"{model}: {setting!r} is no option; write NAME,option=value")
+            raise InputError(
+                f"{model}: {setting!r} is no option; write NAME,option=value, and \\, for a comma of a value"
+            )
         given[option.strip()] = value.strip()
     path = trained_at(name)
     if path is not None:

@@ -212,6 +212,7 @@ def test_a_training_that_is_refused_leaves_no_folder_and_takes_none_away(tmp_pat
             with pytest.raises(InputError, match=r"no document has any|no validation document has references"):
                 karat.train(corpus, TINY, output=tmp_path / name, steps=2, valid=valid)
     assert [each.name for each in tmp_path.iterdir()] == ["there"]
+    assert not list((tmp_path / "there").iterdir())
 
 
 def test_validation_examples_that_were_removed_are_told(copy: Path) -> None:

@@ -158,12 +158,13 @@ def test_marks_alone_are_no_phrase() -> None:
 
 
 def test_no_phrase_goes_over_a_mark_or_ends_with_one() -> None:
-    words = words_of(Document(text="C++, a filter (ODVF). Web 2.0 (of bees"), MATCHING)
+    words = words_of(Document(text='C++, a filter (ODVF). Web 2.0 (of bees" and wasps. The end'), MATCHING)
     shares = np.tile([0.0, 0.5, 0.5, 0.0], (len(words.stems), 1))
     found = {words.phrase(each.first, each.last) for each in phrases_of(words, shares, 99, 4, 0.0)}
     assert {"C++", "filter", "filter (ODVF)", "Web 2.0", "of bees"} < found
     assert not any(each.endswith((",", ".", "(")) or each.startswith((",", ".", "(", ")")) for each in found)
-    assert not any("," in each or each.count("(") != each.count(")") for each in found)
+    assert not any("," in each or '"' in each or ". " in each for each in found)
+    assert not any(each.count("(") != each.count(")") for each in found)
 
 
 def test_probabilities_are_those_without_the_weight_of_the_loss_and_the_order_stays() -> None:

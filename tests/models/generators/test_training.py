@@ -93,7 +93,6 @@ def test_steps_of_several_processes_are_timed_by_them_beside_each_other(
     monkeypatch.setattr(loop.Training, "plan", alone)  # in this process, not in those that it starts
     karat.train(tmp_path / "corpus.jsonl", TINY, output=tmp_path / "timed", minutes=0.01, batch=4, jobs=2)
     steps = checkpoint.read_card(tmp_path / "timed").steps
-    assert steps >= loop.VALIDATIONS
     karat.train(tmp_path / "corpus.jsonl", TINY, output=tmp_path / "counted", steps=steps, batch=4, jobs=2)
     assert weights(tmp_path / "timed") == weights(tmp_path / "counted")
 

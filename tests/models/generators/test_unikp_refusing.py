@@ -57,6 +57,15 @@ def pickled(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
 
 
+def without_numbers(file: str, name: str) -> Callable[[Path], None]:
+    def apply(folder: Path) -> None:
+        tensors, _ = checkpoint.read_tensors(folder / file)
+        tensors[name][0] = float("inf")
+        checkpoint.write_tensors(folder / file, tensors)
+
+    return apply
+
+
 def lacking(folder: Path) -> None:
     tensors, _ = checkpoint.read_tensors(folder / "model.safetensors")
     del tensors["encoder.layer.1.output.dense.bias"]
@@ -86,6 +95,10 @@ def lacking(folder: Path) -> None:
         (without("tokenizer.json", "vocab.txt", "tokenizer_config.json"), "has no tokenizer"),
         (lambda folder: (folder / "tokenizer.json").write_text("{"), "its tokenizer could not be loaded"),
         (lambda folder: (folder / "model.safetensors").write_bytes(b"{}"), "is no file of weights, or is damaged"),
+        (
+            without_numbers("model.safetensors", "encoder.layer.1.output.dense.bias"),
+            "has values that are not finite numbers",
+        ),
         (lacking, r"not complete: encoder\.layer\.1\.output\.dense\.bias is missing"),
     ],
 )
@@ -172,6 +185,7 @@ def rewritten(name: str, change: dict[str, Any]) -> Callable[[Path], None]:
         (without("encoder.json"), r"encoder\.json: there is no such file"),
         (without("tokenizer.json"), r"tokenizer\.json: there is no such file, which is the tokenizer"),
         (without("weights.safetensors"), r"weights\.safetensors: there is no such file"),
+        (without_numbers("weights.safetensors", "tag.bias"), r"the weight tag\.bias has values that are not finite"),
         (lambda folder: (folder / "tokenizer.json").write_text("[]"), "is no tokenizer, or is damaged"),
         (lambda folder: (folder / "encoder.json").write_text("[]"), "does not say the shape of an encoder"),
         (lambda folder: (folder / "weights.safetensors").write_bytes(b"PK"), "is no file of weights, or is damaged"),

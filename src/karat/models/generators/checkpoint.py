@@ -200,7 +200,15 @@ def fill(model: Generator, tensors: Mapping[str, Tensor], path: Path) -> None:
     strange = sorted(set(tensors) - set(wanted))
     if strange:
         raise InputError(f"{path}: has a weight {strange[0]}, which the model does not have")
+    check_numbers(tensors, path)
     model.load_state_dict(dict(tensors), strict=False)  # the names are checked above; some weights have two
+
+
+def check_numbers(weights: Mapping[str, Tensor], where: str | Path) -> None:
+    """Raises InputError where a weight has a value that is no finite number."""
+    for name, weight in weights.items():
+        if weight.is_floating_point() and not weight.isfinite().all():
+            raise InputError(f"{where}: the weight {name} has values that are not finite numbers")
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

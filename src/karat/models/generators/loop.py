@@ -411,9 +411,19 @@ class Training:
             done, spent = done + 1, self.world.mean(time.monotonic() - begun)
         begun = time.monotonic()
         self._valid()
-        free = seconds - VALIDATIONS * self.world.mean(time.monotonic() - begun)
+        each, valid = spent / done, self.world.mean(time.monotonic() - begun)
         self._begin()
-        return max(int(free * done / spent), VALIDATIONS)
+        return steps_within(seconds, each, valid)
+
+
+def steps_within(seconds: float, each: float, valid: float) -> int:
+    """How many steps fit into a time, of which the validations take their part: ten, or one behind each of fewer steps.
+
+    >>> steps_within(600, 0.5, 4), steps_within(18, 0.5, 4), steps_within(1, 0.5, 4)
+    (1120, 4, 1)
+    """
+    steps = int((seconds - VALIDATIONS * valid) / each)
+    return steps if steps >= VALIDATIONS else max(1, min(VALIDATIONS, int(seconds / (each + valid))))
 
 
 def _is_out_of_memory(error: RuntimeError) -> bool:

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 import msgspec
@@ -82,8 +81,11 @@ def prepare(task: Task, folder: Path, progress: Callable[[int], object] | None =
         try:
             return _begin(task, folder, progress)
         except InputError:
+            for path in folder.iterdir():
+                if path.name not in names:
+                    path.unlink()
             if new:
-                rmtree(folder, ignore_errors=True)
+                folder.rmdir()
             raise
     if not task.settings.resume:
         raise InputError(f"{folder}: a trained model is there already; go on with --resume, or name another directory")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.neural
 
 import torch  # noqa: E402
 from click.testing import CliRunner  # noqa: E402
+from safetensors.torch import load_file, save_file  # noqa: E402
 from transformers import BertConfig, BertModel  # noqa: E402
 
 import karat  # noqa: E402
@@ -219,6 +221,16 @@ def broken_tokenizer(folder: Path) -> None:
     (folder / "tokenizer.json").write_text("{}")
 
 
+def rewritten(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
+    def apply(folder: Path) -> None:
+        weights = load_file(folder / "model.safetensors")
+        change(weights)
+        save_file(weights, folder / "model.safetensors", {"format": "pt"})
+
+    return apply
+
+
+NAME = "model.decoder.layers.1.fc1.weight"
 CONVERTS = r"has its weights as a pickle \(pytorch_model.bin\), which karat does not open; if you trust it, write"
 REFUSED: list[tuple[Callable[[Path], None], str]] = [
     (no_config, "is not the directory of a pretrained model: it has no config.json"),
@@ -230,9 +242,11 @@ REFUSED: list[tuple[Callable[[Path], None], str]] = [
     (remote_tokenizer, r"asks for code of its own \(auto_map\), which karat does not run"),
     (an_encoder, "a bert has no encoder and decoder of text, as BART and T5 have"),
     (fewer_rows, r"its tokenizer has \d+ tokens, and the model 100"),
-    (other_shape, "could not be loaded as a pretrained model|is of another shape"),
+    (other_shape, r"the weight model\.\S+ is of another shape than config.json says"),
+    (rewritten(lambda weights: weights[NAME].fill_(math.nan)), f"the weight {NAME} has values that are not finite"),
+    (rewritten(lambda weights: weights.pop(NAME)), f"its weights are not complete: {NAME} is missing"),
     (no_json, "config.json: is not JSON"),
-    (broken_tokenizer, "could not be loaded as a pretrained model"),
+    (broken_tokenizer, "its tokenizer could not be loaded"),
 ]
 
 

@@ -18,6 +18,7 @@ from karat.embed.network import _offline_and_quiet, _sentence
 from karat.errors import InputError
 from karat.formats.load import load_json
 from karat.libraries import library
+from karat.models.generators.checkpoint import check_numbers
 from karat.models.generators.memory import memory_here
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 HUB = "hf:"
 CONFIG, TOKENIZER, GENERATION = "config.json", "tokenizer.json", "generation_config.json"
 FETCHED = ("*.json", "*.safetensors", "*.model", "*.txt")
+WHOLE = {"ignore_mismatched_sizes": True}  # what does not fit is said by name, not raised without one
 SECONDS = 5  # that a hub has to answer
 # What `generate` can be told in a directory that changes nothing here, or that is taken over.
 TAKEN = ("length_penalty", "early_stopping", "no_repeat_ngram_size", "forced_bos_token_id", "forced_eos_token_id")
@@ -196,11 +198,11 @@ def load(root: Path, *, added: str = "", weights: bool = True, numbers: int = 1)
             many = sum(each.numel() for each in network.parameters())
             if 4 * many * numbers > memory_here():
                 raise InputError(f"{root}: {many:,} weights do not fit into the memory of this machine")
-            tokenizer = transformers.AutoTokenizer.from_pretrained(path, **local)
+            tokenizer = _tokenizer(transformers, path, local)
             told: dict[str, Any] = {}
             if weights:
                 network, told = transformers.AutoModelForSeq2SeqLM.from_pretrained(
-                    path, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
+                    path, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **WHOLE, **local
                 )
             else:
                 network.generation_config = _told(transformers, path, network.generation_config)
@@ -209,6 +211,8 @@ def load(root: Path, *, added: str = "", weights: bool = True, numbers: int = 1)
         except Exception as error:  # whatever the libraries make of a damaged directory
             raise InputError(f"{root}: could not be loaded as a pretrained model ({_sentence(error)})") from None
     _check_whole(root, told)
+    if weights:
+        check_numbers(dict(network.named_parameters()), root)
     rows = network.get_input_embeddings().num_embeddings
     if len(tokenizer) > rows:
         raise InputError(f"{root}: its tokenizer has {len(tokenizer):,} tokens, and the model {rows:,}")
@@ -238,6 +242,13 @@ def unlearned(root: Path) -> Any:
     return network
 
 
+def _tokenizer(transformers: Any, path: str, local: Mapping[str, Any]) -> Any:
+    try:
+        return transformers.AutoTokenizer.from_pretrained(path, **local)
+    except Exception as error:  # whatever the libraries make of a damaged file
+        raise InputError(f"{path}: its tokenizer could not be loaded ({_sentence(error)})") from None
+
+
 def _told(transformers: Any, path: str, otherwise: Any) -> Any:
     """What a directory says of `generate`."""
     if not (Path(path) / GENERATION).is_file():
@@ -248,7 +259,8 @@ def _told(transformers: Any, path: str, otherwise: Any) -> Any:
 def _check_whole(root: Path, told: Mapping[str, Any]) -> None:
     lost = sorted(map(str, told.get("missing_keys", ())))
     if lost:
-        raise InputError(f"{root}: its weights are not complete: {lost[0]} and {len(lost) - 1} more are missing")
+        more = f" and {len(lost) - 1} more are" if len(lost) > 1 else " is"
+        raise InputError(f"{root}: its weights are not complete: {lost[0]}{more} missing")
     if told.get("mismatched_keys"):
         name = str(next(iter(told["mismatched_keys"]))[0])
         raise InputError(f"{root}: the weight {name} is of another shape than {CONFIG} says")

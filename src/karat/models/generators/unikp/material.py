@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from karat.corpus import Document
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.models.generators import checkpoint
 from karat.models.generators.base import Generator
 from karat.models.generators.checkpoint import STATE, WEIGHTS, Card, Loaded
@@ -70,7 +70,9 @@ class TaggerMaterial:
         if learning.longest > most:
             raise InputError(f"the encoder takes {found.shape.longest} pieces: longest is {most} or less")
         if shape.frozen > found.shape.layers:
-            raise InputError(f"the encoder has {found.shape.layers} layers, so that {shape.frozen} cannot be frozen")
+            raise InputError(
+                f"the encoder has {counted(found.shape.layers, 'layer')}, so that {shape.frozen} cannot be frozen"
+            )
         check_memory(task.model, task.options, found, NUMBERS)
         found.write(folder)
         return found

@@ -129,6 +129,8 @@ def read_weights(directory: str, shape: EncoderShape) -> dict[str, Tensor]:
     """
     import torch
 
+    from karat.models.generators.checkpoint import check_numbers
+
     folder = read_model(directory).encoder
     given = _tensors(folder)
     found = {}
@@ -138,6 +140,7 @@ def read_weights(directory: str, shape: EncoderShape) -> dict[str, Tensor]:
         if list(tensor.shape) != size:
             raise InputError(f"{folder}: the weight {parts[0]} is {list(tensor.shape)}, and config.json says {size}")
         found[name] = tensor
+    check_numbers(found, folder)
     return found
 
 

@@ -8,6 +8,7 @@ them by default, by their stems.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,8 +29,12 @@ O, B, I, X = range(len(TAGS))  # noqa: E741
 NO_WORD = -1  # of a piece that is in no word
 DIGITS = 6  # of scores and probabilities in a run
 TINY = 1e-6  # a lower score is none
-BREAKS = frozenset(",;:?，；：！？、。")  # marks that no phrase goes on over
-ENDS = frozenset("+*#")  # marks that a phrase may begin or end with, as #P and C++
+PARTED = re.compile(r"[,;:.?]\s|[，；：！？、。]")  # where no phrase goes on
+FIRST, LAST = (
+    re.compile(r"[\w+*#]"),
+    re.compile(r"[\w+*#)\]}）]$"),
+)  # what a phrase may begin and end with, as #P and C++
+PAIRS = {")": "(", "]": "[", "}": "{", "）": "（", "”": "“", "»": "«"}
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -227,19 +232,23 @@ def spans_of(shares: Floats, titled: int, longest: int) -> Floats:
     return found
 
 
-def can_be_phrase(stems: Sequence[str]) -> bool:
-    """Whether words can be a keyphrase by their marks: it is not cut by one, and ends with none that it does not need.
+def can_be_phrase(text: str) -> bool:
+    """Whether a text can be a keyphrase by its marks: none parts it, ends it, or is half of a pair.
 
-    >>> [can_be_phrase(text.split()) for text in ("c + +", "web 2 . 0", "filter ( odvf )", "a / b test", "# p-hard")]
-    [True, True, True, True, True]
-    >>> [can_be_phrase(text.split()) for text in ("bees .", ", bees", "bees , wasps", "bees (", "( bees )", "odvf )")]
-    [False, False, False, False, False, False]
+    >>> all(map(can_be_phrase, ("C++", "web 2.0", "filter (ODVF)", "a/b test", "#P-hard", "1,000 nets", "Yahoo! UI")))
+    True
+    >>> any(map(can_be_phrase, ("bees.", ", bees", "bees, ants", "bees (", "(bees)", "a) b (c", "x. The", 'a "b', "+")))
+    False
     """
-    if BREAKS.intersection(stems) or stems.count("(") != stems.count(")"):
+    if PARTED.search(text) or not (FIRST.match(text) and LAST.search(text)):
         return False
-    letters = [any(map(str.isalnum, stem)) for stem in stems]
-    begins, ends = letters[0] or stems[0] in ENDS, letters[-1] or stems[-1] in ENDS or stems[-1] == ")"
-    return begins and ends and any(letters)
+    opened: list[str] = []
+    for char in text:
+        if char in PAIRS.values():
+            opened.append(char)
+        elif char in PAIRS and (not opened or opened.pop() != PAIRS[char]):
+            return False
+    return not opened and text.count('"') % 2 == 0 and any(map(str.isalnum, text))
 
 
 def phrases_of(words: DocumentWords, shares: Floats, n: int, longest: int, least: float) -> list[Found]:
@@ -257,7 +266,7 @@ def phrases_of(words: DocumentWords, shares: Floats, n: int, longest: int, least
             break
         first, last = int(firsts[at]), int(firsts[at] + lengths[at] + 1)
         form = words.form(first, last)
-        if form not in best and can_be_phrase(words.stems[first:last]):
+        if form not in best and can_be_phrase(words.phrase(first, last)):
             best[form] = Found(first, last, float(found[at]))
     return list(best.values())
 
