@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -112,7 +113,8 @@ def _process(world: World, store: str, work: Work, arguments: tuple[Any, ...], t
     distributed.init_process_group("gloo", init_method=store, rank=world.rank, world_size=world.size)
     try:
         work(world, *arguments, told.send if world.rank == 0 else None)
+        distributed.barrier()  # none leaves while another may still need it
     except KaratError as error:
         told.send(str(error))
-    finally:
-        distributed.destroy_process_group()
+    sys.stderr.flush()
+    os._exit(0)  # ending the interpreter beside the threads of the group has aborted a process now and then
