@@ -117,4 +117,4 @@ def _process(world: World, store: str, work: Work, arguments: tuple[Any, ...], t
     except KaratError as error:
         told.send(str(error))
     sys.stderr.flush()
-    os._exit(0)  # ending the interpreter beside the threads of the group has aborted a process now and then
+    os._exit(0)  # ending the interpreter beside the threads of the group may abort the process

@@ -30,10 +30,8 @@ NO_WORD = -1  # of a piece that is in no word
 DIGITS = 6  # of scores and probabilities in a run
 TINY = 1e-6  # a lower score is none
 PARTED = re.compile(r"[,;:.?]\s|[，；：！？、。]")  # where no phrase goes on
-FIRST, LAST = (
-    re.compile(r"[\w+*#]"),
-    re.compile(r"[\w+*#)\]}）]$"),
-)  # what a phrase may begin and end with, as #P and C++
+FIRST = re.compile(r"[\w+*#]")  # what a phrase may begin with, as #P
+LAST = re.compile(r"[\w+*#)\]}）]$")  # what it may end with, as C++
 PAIRS = {")": "(", "]": "[", "}": "{", "）": "（", "”": "“", "»": "«"}
 
 Ints = NDArray[np.int32]
