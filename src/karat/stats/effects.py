@@ -30,6 +30,22 @@ class Effect:
     ties: int
     losses: int
 
+    def reversed(self) -> Effect:
+        """Return the effect of y over x."""
+        return Effect(
+            self.documents, -self.mean, self.sd, -self.d_z, 1 - self.superiority, self.losses, self.ties, self.wins
+        )
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        """Return the fields of the JSON output."""
+        return {
+            "d_z": None if isnan(self.d_z) else self.d_z,
+            "superiority": None if isnan(self.superiority) else self.superiority,
+            "wins": self.wins,
+            "ties": self.ties,
+            "losses": self.losses,
+        }
+
 
 def effect(x: Floats, y: Floats) -> Effect:
     """The effect sizes of x over y, values of the same documents.

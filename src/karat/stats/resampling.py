@@ -11,7 +11,7 @@ number alone, and a block is always computed whole; so the digits are the same h
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, sqrt
 from typing import Any, Literal
@@ -33,7 +33,12 @@ LEAST_BLOCK, LARGEST_BLOCK = 32, 512  # resamples of a block
 MULTIPLIED = 1 << 18  # multiplications of one matrix product: up to here OpenBLAS starts no threads, which cost more
 LARGEST_JACKKNIFE = 200  # how many times items are finished anew without some of their documents
 UNSETTLED = 255  # stands for a count that a byte leaves open
-PURPOSES = {"documents": 0, "signs": 1, "ranks": 3}  # streams of random numbers that have nothing to do with each other
+PURPOSES = {
+    "documents": 0,
+    "signs": 1,
+    "ranks": 3,
+    "families": 4,
+}  # independent streams
 
 
 # ---------------------------------------------------------------------------------------------- samples
@@ -60,9 +65,33 @@ class Sample:
             return self.documents
         return len(self.values) if self.units is None else int(self.units.max(initial=-1)) + 1
 
+    @property
+    def pairwise(self) -> bool:
+        """Whether each row belongs to two documents."""
+        return self.units is not None and self.units.ndim == 2
+
+    def row_documents(self) -> Ints:
+        """Return the document of each row, [rows], or its two documents, [rows, 2]."""
+        return np.arange(len(self.values)) if self.units is None else self.units
+
+    def on(self, documents: NDArray[np.bool_]) -> Sample:
+        """Return the sample of some documents, [documents]; rows of the others become undefined.
+
+        >>> mean = lambda sums: sums[..., 0] / sums[..., 1]
+        >>> Sample(np.array([[0.5, 1.0], [1.0, 1.0]]), mean).on(np.array([True, False])).value()
+        0.5
+        """
+        units = self.row_documents()
+        kept = documents[units] if units.ndim == 1 else documents[units].all(axis=1)
+        if kept.all():
+            return self
+        if self.items:
+            return replace(self, values=self.values[kept], units=units[kept], documents=self.size)
+        return replace(self, values=np.where(kept[:, None], self.values, 0.0), documents=self.size)
+
     def by_document(self) -> Floats | None:
         """The sums of each document's rows, [documents, width]; None for items and for pairs of documents."""
-        if self.items or (self.units is not None and self.units.ndim == 2):
+        if self.items or self.pairwise:
             return None
         return self.values if self.units is None else grouped_sums(self.values, self.units, self.size)
 
@@ -177,6 +206,17 @@ def blocks(units: int, resamples: int, start: int = 0) -> Iterator[tuple[int, sl
         yield block, slice(max(start - first, 0), min(end - first, size))
 
 
+def coins(units: int, block: int, seed: int, stream: int = 0) -> Bytes:
+    """Return 0 or 1, equally likely, for each unit in each resample of a block, [resamples, units].
+
+    Streams are independent of each other; `stream` 0 is that of a corpus by itself.
+    """
+    size = block_size(units)
+    place = (block, stream) if stream else (block,)
+    bits = np.frombuffer(generator_of(seed, "signs", *place).bytes(size * -(-units // 8)), dtype=np.uint8)
+    return np.unpackbits(bits.reshape(size, -1), axis=1, count=units)
+
+
 def draws(documents: int, block: int, seed: int) -> Bytes:
     """How often each document is drawn in each resample of a block, [resamples, documents].
 
@@ -258,18 +298,15 @@ def bootstrap_of(statistic: Callable[[Floats], Floats], items: int, resamples: i
 
 
 def left_out(sample: Sample, most: int = LARGEST_JACKKNIFE) -> Floats:
-    """The statistic without each document in turn, [documents].
+    """Return the statistic without each document in turn, [documents]; of pairs of documents without each pair,
+    [pairs].
 
     Items are finished anew each time; so of more documents than `most` every so many-th is left out together, [most].
     """
     if sample.items:
         return _items_left_out(sample, most)
     rows = sample.by_document()
-    if rows is None:
-        assert sample.units is not None
-        first, second = sample.units.T
-        rows = grouped_sums(sample.values, first, sample.size) + grouped_sums(sample.values, second, sample.size)
-        return sample.finish(sample.values.sum(axis=0) - rows)
+    rows = sample.values if rows is None else rows
     return sample.finish(rows.sum(axis=0) - rows)
 
 
