@@ -53,7 +53,7 @@ ACL = "Annual Meeting of the Association for Computational Linguistics"
 
 
 def _paper(key: str, authors: str, title: str, **fields: str) -> Paper:
-    kind = "article" if "journal" in fields else "inproceedings"
+    kind = "article" if "journal" in fields else "book" if "publisher" in fields else "inproceedings"
     return Paper(key, kind, tuple(authors.split(" and ")), title, tuple(fields.items()))  # type: ignore[arg-type]
 
 
@@ -172,6 +172,13 @@ _LISTED = (
         number="2",
         pages="65--70",
         year="1979",
+    ),
+    _paper(
+        "westfall1993",
+        "Westfall, Peter H. and Young, S. Stanley",
+        "Resampling-Based Multiple Testing: Examples and Methods for p-Value Adjustment",
+        publisher="Wiley",
+        year="1993",
     ),
     _paper(
         "benjamini1995",

@@ -24,7 +24,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 By = Literal["id", "line"]
-Missing = Literal["error", "empty", "skip"]
+Missing = Literal["error", "empty", "skip", "common"]
+FamilyOf = Literal["metric", "corpus", "all"]
+ScoreInterval = Literal["t", "bca", "percentile"]
 Extra = Literal["error", "ignore"]
 Interval = Literal["bca", "percentile"]
 Correction = Literal["holm", "bh", "none"]
@@ -235,8 +237,12 @@ def document_language_option() -> Any:
 
 def missing_option() -> Any:
     """The field `missing`."""
-    values = ("error", "empty", "skip")
-    return option("error", "A document that a run lacks: an error, no predictions, or left out.", values=values)
+    values = ("error", "empty", "skip", "common")
+    help = (
+        "A document that a run lacks: an error, no predictions, left out of that run, or left out of all runs. "
+        "Comparisons leave it out of all runs in either case."
+    )
+    return option("error", help, values=values)
 
 
 def cutoff_option(help: str = "The first K predictions, or M, all of them.") -> Any:
@@ -292,6 +298,26 @@ def enough_option() -> Any:
 def interval_option() -> Any:
     """The field `interval`: how intervals are made of resamples."""
     return option("bca", "Kind of interval.", values=("bca", "percentile"))
+
+
+def family_option() -> Any:
+    """Return the field `family`."""
+    return option(
+        "metric",
+        "Adjust p over all pairs of systems on one metric of a corpus, on all metrics of a corpus, or over all tests.",
+        values=("metric", "corpus", "all"),
+    )
+
+
+def max_t_option() -> Any:
+    """Return the field `correction` of comparisons on documents."""
+    return option("max-t", "Adjust p within each family by this method.", values=("max-t", "holm", "bh", "none"))
+
+
+def score_interval_option() -> Any:
+    """Return the field `interval` of single scores."""
+    help = "Interval of scores: t on the logit scale, or by bootstrap. Differences have t intervals."
+    return option("t", help, values=("t", "bca", "percentile"))
 
 
 @dataclass(frozen=True, slots=True)

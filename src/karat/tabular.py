@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import isfinite, isnan
+from math import ceil, isfinite, isnan
 from operator import itemgetter
 from typing import Any, Literal
 
@@ -125,19 +125,31 @@ def signed(value: float | None) -> str:
     return text if text == NONE or text.startswith("-") else f"+{text}"
 
 
+BOUND = "≤: p is the smallest that the resamples can give, and may be less."
 
 
-def p_value(value: float | None, approximate: bool = False) -> str:
-    """A p-value, with "≈" where it is an approximation below what resamples can tell; – where it is undefined.
+def p_value(value: float | None, at_floor: bool = False) -> str:
+    """A p-value, with "≤" where resamples could not make it smaller; – where it is undefined.
 
-    >>> p_value(0.0123), p_value(1e-7), p_value(3.2e-7, approximate=True), p_value(0.0, True), p_value(None)
-    ('.0123', '<.0001', '≈ 3e-07', '≈ 0', '–')
+    >>> p_value(0.0123), p_value(1e-7), p_value(1 / 10_001, at_floor=True), p_value(None)
+    ('.0123', '<.0001', '≤ .0001', '–')
     """
     if value is None or isnan(value):
         return NONE
-    if approximate:
-        return f"≈ {number(value)}" if value >= 0.0001 else f"≈ {value:.0e}" if value > 1e-99 else "≈ 0"
+    if at_floor:
+        return f"≤ {number(ceil(value * 10_000 - 1e-9) / 10_000)}"
     return "<.0001" if value < 0.0001 else number(value)
+
+
+def approximate_p(value: float | None, approximate: bool) -> str:
+    """A p-value, with "≈" where it is that of a distribution, below what resamples can tell.
+
+    >>> approximate_p(0.0123, False), approximate_p(3.2e-7, True), approximate_p(0.0, True), approximate_p(None, False)
+    ('.0123', '≈ 3e-07', '≈ 0', '–')
+    """
+    if value is None or isnan(value) or not approximate:
+        return p_value(value)
+    return f"≈ {number(value)}" if value >= 0.0001 else f"≈ {value:.0e}" if value > 1e-99 else "≈ 0"
 
 
 def interval(ends: tuple[float, float], digits: int = 4) -> str:
@@ -206,7 +218,8 @@ class Kind:
 
 
 NUMBER, SIGNED, P_VALUE, COUNT = Kind(number), Kind(signed), Kind(p_value), Kind(count)
-P_APPROXIMATE = Kind(lambda found: p_value(*found))  # (p, whether it is an approximation)
+P_APPROXIMATE = Kind(lambda found: approximate_p(*found))  # (p, whether it is an approximation)
+P_BOUND = Kind(lambda found: p_value(*found))  # (p, whether it is the smallest that resamples can give)
 INTERVAL = Kind(interval)
 FIXED2 = Kind(fixed(2))
 PERCENT = Kind(percent)

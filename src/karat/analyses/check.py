@@ -15,29 +15,28 @@ from typing import Any, Literal
 
 from karat.analyses.compare import compare_results
 from karat.analyses.compare.families import without_seed
-from karat.analyses.compare.options import NAMES, RESAMPLED, TESTS, CompareOptions, Test
+from karat.analyses.compare.options import CompareOptions
 from karat.analyses.compare.result import Pair
-from karat.analyses.compare.tables import CORRECTION_NAMES, by_tests
 from karat.errors import InputError, counted, unknown
 from karat.metrics.base import Request, parse_request
 from karat.options import (
     Correction,
     alpha_option,
     correction_option,
-    enough_option,
     option,
     options_from,
     path_option,
     public,
+    resamples_option,
     seed_option,
 )
 from karat.protocol import parse_protocol
 from karat.results import Results, Score
 from karat.results.displayed import Displayed
 from karat.results.files import load
-from karat.stats.corrections import adjusted, bounded
-from karat.stats.tests import enough_resamples, too_few
-from karat.tabular import BOUND, FIGURE, P_BOUND, SIGNED, Column, Group, Row, Table
+from karat.stats.difference import APPROXIMATE, CORRECTION_NAMES, TEST_NAMES, TESTS, Test, test_names
+from karat.stats.families import adjust
+from karat.tabular import FIGURE, NUMBER, P_APPROXIMATE, SIGNED, Column, Group, Row, Table
 
 Kind = Literal["min", "max", "no-worse-than"]
 NEW, OLD = "new", "old"  # what systems are called while they are compared
@@ -68,10 +67,16 @@ class CheckOptions:
         otherwise="all",
         complete="protocols",
     )
+    margin: float | None = option(
+        None,
+        "Pass only if a drop of this size or more can be ruled out: a one-sided test of non-inferiority.",
+        above=0,
+        metavar="D",
+    )
     test: Test = option("randomisation", "The test of a drop.", values=TESTS)
     alpha: float = alpha_option()
     correction: Correction = correction_option("everything that is compared")
-    resamples: int | None = enough_option()
+    resamples: int = resamples_option()
     seed: int = seed_option()
 
 
@@ -89,9 +94,10 @@ class Checked:
     passed: bool
     p: float | None = None  # of a comparison
     adjusted: float | None = None
-    at_floor: bool = False  # whether p is the smallest that the resamples can give
-    adjusted_at_floor: bool = False
+    approximate: bool = False  # whether p is that of t, since no resample was as extreme
     test: str | None = None  # that p is of
+    detectable: float | None = None  # the smallest drop that the test detects with a power of 80 %
+    documents: int | None = None  # on which both are defined
 
     def as_dict(self) -> dict[str, Any]:
         """The row of the JSON output."""
@@ -111,8 +117,9 @@ class Checked:
             "adjusted": _or_none(self.adjusted),
             "passed": self.passed,
             "test": self.test,
-            "at_floor": self.at_floor,
-            "adjusted_at_floor": self.adjusted_at_floor,
+            "approximate": self.approximate,
+            "detectable": _or_none(self.detectable),
+            "documents": self.documents,
         }
 
 
@@ -134,7 +141,7 @@ class Check(Displayed):
     @property
     def failures(self) -> list[str]:
         """A sentence for each bound that is missed and each drop that is more than chance."""
-        return [_failure(each) for each in self.checked if not each.passed]
+        return [_failure(each, self.options.margin) for each in self.checked if not each.passed]
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each score that was checked, as in the JSON output."""
@@ -178,14 +185,16 @@ COLUMNS = (
     Column("value"),
     Column("against"),
     Column("difference", SIGNED),
-    Column("p", P_BOUND),
+    Column("p", P_APPROXIMATE),
+    Column("detectable", NUMBER),
     Column("passed", FIGURE),
 )
 
 
 def _row(each: Checked) -> Row:
-    p = None if each.adjusted is None else (each.adjusted, each.adjusted_at_floor)
-    cells = [each.value, each.against, each.value - each.against, p, "yes" if each.passed else "no"]
+    p = None if each.adjusted is None else (each.adjusted, each.approximate)
+    least = _or_none(each.detectable)
+    cells = [each.value, each.against, each.value - each.against, p, least, "yes" if each.passed else "no"]
     return Row(f"{KINDS[each.kind]} {metric_text(each.request)}", cells)
 
 
@@ -194,11 +203,18 @@ def _tested(found: Check) -> Iterator[str]:
     options = found.options
     compared = sum(each.p is not None for each in found.checked)
     if compared:
-        tests = by_tests(options.test, (each.test for each in found.checked))
+        tests = test_names(options.test, (each.test for each in found.checked if each.test is not None))
         over = f"adjusted over {compared:,} ({CORRECTION_NAMES[options.correction]})"
-        bound = f" {BOUND}" if any(each.adjusted_at_floor for each in found.checked) else ""
-        fails = f"what is worse with an adjusted p of at most {options.alpha:g} fails"
-        yield f"p: {tests}, two-sided, {over}; {fails}.{bound}"
+        close = f" {APPROXIMATE}" if any(each.approximate for each in found.checked) else ""
+        if options.margin is None:
+            fails = f"a drop with an adjusted p of at most {options.alpha:g} fails"
+            yield f"p: {tests}, two-sided, {over}; {fails}.{close}"
+        else:
+            yield (
+                f"p: {TEST_NAMES['t']}, one-sided, of the hypothesis that the drop is {options.margin:g} or more, "
+                f"{over}; a check passes with an adjusted p of at most {options.alpha:g}."
+            )
+        yield "detectable: the smallest drop that the test detects with 80 % power."
 
 
 def metric_text(request: Request) -> str:
@@ -211,15 +227,17 @@ def metric_text(request: Request) -> str:
     return f"{request.label}:{request.subset}{average}" + "".join(f",{k}={v}" for k, v in request.options)
 
 
-def _failure(each: Checked) -> str:
+def _failure(each: Checked, margin: float | None = None) -> str:
     whose = f"{each.system}: {metric_text(each.request)} under {each.protocol}"
     if isnan(each.value):
         return f"{whose} is undefined, so that it cannot be compared with {each.against:g}"
     value, against = _apart(each.value, each.against)
     if each.kind == "no-worse-than":
         way = "fell" if each.value < each.against else "rose"
-        p = f"adjusted p {'at most ' if each.adjusted_at_floor else ''}{each.adjusted:.4g}"
-        return f"{whose} {way} from {against} to {value}, which is more than chance ({p})"
+        p = f"adjusted p {each.adjusted:.4g}" if each.adjusted == each.adjusted else "not tested"
+        if margin is not None:
+            return f"{whose} {way} from {against} to {value}: a drop of {margin:g} cannot be ruled out ({p})"
+        return f"{whose} {way} from {against} to {value}, a significant drop ({p})"
     return f"{whose} is {value}, {'below' if each.kind == 'min' else 'above'} {against}"
 
 
@@ -248,10 +266,11 @@ def check(
     no_worse_than: str | Path | Results | None = None,
     systems: Sequence[str] = (),
     protocols: Sequence[str] = (),
+    margin: float | None = None,
     test: Test = "randomisation",
     alpha: float = 0.05,
     correction: Correction = "holm",
-    resamples: int | None = None,
+    resamples: int = 10_000,
     seed: int = 0,
 ) -> Check:
     """Results checked against floors, ceilings and older results; every system must pass, or those that are named.
@@ -360,55 +379,74 @@ def _compared(
         lost = known_metrics([score for score in own if score not in both])
         notes += [f"{name}: not compared, since it is not in {place}: {', '.join(lost)}"] if lost else []
         shared.append((name, both, older_ones))
-    resamples = options.resamples or enough_resamples(sum(len(both) for _, both, _ in shared), options.alpha)
     pairs = [
         (name, pair)
         for name, both, older_ones in shared
-        for pair in _pairs(replace(new, scores=tuple(both)), old, older_ones, options, resamples)
+        for pair in _pairs(replace(new, scores=tuple(both)), old, older_ones, options)
     ]
     directed = [(name, pair) for name, pair in pairs if pair.request.spec.better is not None]
     lost = [metric_text(pair.request) for _, pair in pairs if pair.request.spec.better is None]
     notes += [f"not compared, since neither way is better: {', '.join(dict.fromkeys(lost))}"] if lost else []
-    used = [pair.used(options.test) for _, pair in directed]
+    used = [pair.apart.test for _, pair in directed]
     for test in dict.fromkeys(used):
         lost = [metric_text(pair.request) for (_, pair), own in zip(directed, used, strict=True) if own == test]
         if test != options.test:
-            notes.append(f"tested by {NAMES[test]}, since {options.test} does not apply: {', '.join(lost)}")
-    few = too_few(resamples, options.alpha, len(directed) if options.correction == "holm" else 1)
-    notes += [few] if few and any(test in RESAMPLED for test in used) else []
+            notes.append(f"tested by {TEST_NAMES[test]}, since {options.test} does not apply: {', '.join(lost)}")
     return _no_worse(directed, options), notes
 
 
-def _pairs(
-    new: Results, old: Results, scores: Sequence[Score], options: CheckOptions, resamples: int
-) -> tuple[Pair, ...]:
+def _pairs(new: Results, old: Results, scores: Sequence[Score], options: CheckOptions) -> tuple[Pair, ...]:
     """One system of two results compared on everything that both hold."""
     comparing = CompareOptions(
         test=options.test,
         alpha=options.alpha,
         correction="none",  # p is adjusted over all systems together
-        resamples=resamples,
+        resamples=options.resamples,
         seed=options.seed,
     )
     return compare_results([new, replace(old, scores=tuple(scores))], comparing).pairs
 
 
 def _no_worse(pairs: Sequence[tuple[str, Pair]], options: CheckOptions) -> list[Checked]:
-    """Each score beside its older value, with p adjusted over all of them."""
-    used = [pair.used(options.test) for _, pair in pairs]
-    p = [pair.tests[test] for (_, pair), test in zip(pairs, used, strict=True)]
-    at_floor = [test in pair.at_floor for (_, pair), test in zip(pairs, used, strict=True)]
-    after, bounds = adjusted(p, options.correction), bounded(p, at_floor, options.correction)
-    found = []
+    """Return each score beside its older value, with p adjusted over all of them."""
+    p = [_drop_p(pair, options.margin) for _, pair in pairs]
+    after = adjust(p, options.correction)
+    checked = []
     for i, (name, pair) in enumerate(pairs):
-        new, old = (pair.value_a, pair.value_b) if pair.a == NEW else (pair.value_b, pair.value_a)
+        apart = pair.apart if pair.a == NEW else pair.apart.reversed()
+        new, old = apart.value_a, apart.value_b
         worse = new > old if pair.request.spec.better == "lower" else new < old
-        passed = not isnan(new) and not (worse and after[i] <= options.alpha)
-        tested = p[i], after[i], at_floor[i], bounds[i], used[i]
-        found.append(
-            Checked("no-worse-than", pair.corpus, name, pair.protocol, pair.request, new, old, passed, *tested)
+        significant = after[i] <= options.alpha
+        passed = not isnan(new) and (significant if options.margin is not None else not (worse and significant))
+        checked.append(
+            Checked(
+                "no-worse-than",
+                pair.corpus,
+                name,
+                pair.protocol,
+                pair.request,
+                new,
+                old,
+                passed,
+                p[i],
+                after[i],
+                options.margin is None and apart.approximate,
+                apart.test,
+                apart.detectable,
+                apart.n,
+            )
         )
-    return found
+    return checked
+
+
+def _drop_p(pair: Pair, margin: float | None) -> float:
+    """Return the p of a difference or, with a margin, of the hypothesis that the drop is as large as the margin."""
+    apart = pair.apart
+    if margin is None or apart.contrast is None or isnan(apart.p):
+        return apart.p
+    gain = 1 if (pair.a == NEW) == (pair.request.spec.better != "lower") else -1
+    shifted = apart.contrast.shifted(gain * margin)
+    return float(shifted.p("greater" if gain > 0 else "less"))
 
 
 def _system(score: Score) -> str:

@@ -9,13 +9,14 @@ from typing import Any
 from karat import __version__
 from karat.analyses.compare.options import CompareOptions
 from karat.analyses.compare.result import Comparison, Pair
-from karat.analyses.compare.tables import by_tests
+from karat.analyses.compare.tables import FAMILIES
 from karat.analyses.table.result import PaperTable
 from karat.citations import PAPERS, Paper, entries, papers_of, program, script_of, short_signature
-from karat.errors import InputError, counted
+from karat.errors import InputError
 from karat.metrics.base import Request
 from karat.protocol import Protocol, parse_protocol
 from karat.results import Collection, Results, signatures_of
+from karat.stats.difference import family_caption, test_names
 from karat.tabular import number
 
 AVERAGES = {
@@ -24,7 +25,7 @@ AVERAGES = {
     "f-of-means": "F1 of mean precision and mean recall",
     "micro": "over all phrases of the corpus",
 }
-CORRECTIONS = {"holm": ("Holm's method", "holm1979"), "bh": ("the method of Benjamini and Hochberg", "benjamini1995")}
+CORRECTIONS = {"max-t": "westfall1993", "holm": "holm1979", "bh": "benjamini1995"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,23 +136,27 @@ def _tests(known: _Known) -> tuple[list[str], list[Paper]]:
         return said, papers
     drawn = f"{options.drawn:,} resamples (seed {options.seed})"
     if known.pairs:
-        tests = by_tests(options.test, (pair.used(options.test) for pair in known.pairs))
-        resampled = f" with {drawn}" if options.test in ("randomisation", "bootstrap") else ""
+        tests = test_names(options.test, (pair.apart.test for pair in known.pairs))
+        resampled = f" with {drawn}" if options.test == "randomisation" else ""
         sides = "two-sided" if options.alternative == "two-sided" else f"one-sided ({options.alternative})"
-        adjusted = ""
-        if options.correction in CORRECTIONS:
-            name, key = CORRECTIONS[options.correction]
-            adjusted = f"adjusted by {name} ({PAPERS[key].cited()}) over {counted(len(known.pairs), 'comparison')} and "
-            papers.append(PAPERS[key])
+        adjusted = family_caption([pair.apart for pair in known.pairs], FAMILIES[options.family]) + " and "
+        for by in dict.fromkeys(
+            pair.apart.adjusted_by for pair in known.pairs if pair.apart.adjusted_by in CORRECTIONS
+        ):
+            papers.append(PAPERS[CORRECTIONS[by]])
         said.append(
             f"Differences between systems are tested over documents by {tests}, {sides}{resampled}; p-values are "
             f"{adjusted}significant at {number(options.alpha).rstrip('0')}."
         )
     if known.intervals:
-        bca = options.interval == "bca"
-        papers += [PAPERS["efron1987"]] if bca else []
-        kind = f"BCa bootstrap intervals ({PAPERS['efron1987'].cited()})" if bca else "percentile bootstrap intervals"
-        said.append(f"Intervals are {100 * options.level:.4g} % {kind} with {drawn} of documents.")
+        level = f"{100 * options.level:.4g} %"
+        kinds = {
+            "t": "t intervals of the logit, with standard errors by the jackknife over documents",
+            "bca": f"BCa bootstrap intervals ({PAPERS['efron1987'].cited()}) with {drawn} of documents",
+            "percentile": f"percentile bootstrap intervals with {drawn} of documents",
+        }
+        papers += [PAPERS["efron1987"]] if options.interval == "bca" else []
+        said.append(f"Intervals of scores are {level} {kinds[options.interval]}; those of differences are jackknife t.")
     return said, papers
 
 

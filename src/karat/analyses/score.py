@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -62,6 +62,7 @@ from karat.options import (
 )
 from karat.protocol import Matching, Protocol, change, signature_facts
 from karat.results import Part, Results, Score, Tally
+from karat.results.common import on_common_documents
 from karat.vocabulary import Vocabulary, VocabularyLike
 
 T = TypeVar("T")
@@ -324,6 +325,7 @@ class Scored:
     documents: int
     rows: list[list[Rows]]  # by system and protocol
     tallies: list[Tally]
+    lacking: list[list[int]] = field(default_factory=list)  # by system, the documents that are left out
 
 
 def _score_chunk(plan: Plan, view: View) -> Scored:
@@ -335,11 +337,12 @@ def _score_chunk(plan: Plan, view: View) -> Scored:
             tally = None
             for p in protocols:
                 aligned = view.aligned(s, plan.protocols[p])
-                rows[s, p] = [_without(request.rows(aligned), view.left_out(s)) for request in plan.requests[s][p]]
+                rows[s, p] = [_without(request.rows(aligned), view.lacking(s)) for request in plan.requests[s][p]]
                 tally = tally or _tally(view, s, aligned)
                 tallies[s, p] = msgspec.structs.replace(tally, protocol=str(plan.protocols[p]))
     order = sorted(rows)
-    return Scored(len(view), [rows[key] for key in order], [tallies[key] for key in order])
+    lacking = [view.lacking(s) for s in range(len(plan.requests))]
+    return Scored(len(view), [rows[key] for key in order], [tallies[key] for key in order], lacking)
 
 
 def _shared_rows(plan: Plan, view: View) -> Scored:
@@ -396,6 +399,7 @@ class _Whole:
         self.keys = [(s, p) for s in range(len(plan.requests)) for p in range(len(plan.protocols))]
         self.rows = [[GrowingRows() for _ in plan.requests[s][p]] for s, p in self.keys]
         self.tallies: list[Tally] = []
+        self.lacking: list[list[int]] = [[] for _ in plan.requests]
         self.documents = 0
 
     def add(self, part: Scored) -> None:
@@ -403,6 +407,8 @@ class _Whole:
         for held, found in zip(chain.from_iterable(self.rows), chain.from_iterable(part.rows), strict=True):
             held.add(found, self.documents)
         self.tallies = list(map(Tally.plus, self.tallies, part.tallies)) if self.documents else part.tallies
+        for places, lacking in zip(self.lacking, part.lacking, strict=True):
+            places += [self.documents + place for place in lacking]
         self.documents += part.documents
 
 
@@ -427,7 +433,12 @@ def _results(plan: Plan, reading: Pass, whole: _Whole, total: int, notes: list[s
         facts["vocabulary"] = setup.vocabulary.signature()
     signatures = {str(p): p.signature(**facts, karat=__version__) for p in plan.protocols}
     part = Part(shard.index, shard.count)
-    return Results(tuple(scores), tuple(reading.ids), signatures, tuple(tallies), tuple(notes), part)
+    lacking = {name: tuple(own) for name, own in zip(setup.systems, whole.lacking, strict=True) if own}
+    results = Results(tuple(scores), tuple(reading.ids), signatures, tuple(tallies), tuple(notes), part, lacking)
+    if not setup.common or shard.count > 1:
+        return results
+    [restricted], said = on_common_documents([results])
+    return replace(restricted, remarks=(*results.remarks, *said), lacking={})
 
 
 def _concatenate(rows: Sequence[Rows], documents: Sequence[int]) -> Rows:

@@ -54,6 +54,7 @@ class Setup:
     reference_set: str | None = None
     extra: Accepted = NONE_ACCEPTED
     leave_out: bool = False  # documents that a run lacks, instead of taking them as empty
+    common: bool = False  # leave them out of all runs
     vocabulary: Vocabulary | None = None  # whose concepts are compared in the place of phrases
 
 
@@ -114,6 +115,12 @@ class View:
         return self._predictions[system]
 
     def left_out(self, system: int) -> list[int]:
+        """The documents that a run lacks, or that any run lacks, where they are to be left out."""
+        if self.setup.common:
+            return sorted({place for lacking in self.chunk.missing for place in lacking})
+        return self.lacking(system)
+
+    def lacking(self, system: int) -> list[int]:
         """The documents that a run lacks, where they are to be left out."""
         return self.chunk.missing[system] if self.setup.leave_out else []
 
@@ -247,7 +254,8 @@ class Pass:
             tuple(run.name for run in runs),
             reference_set,
             extra,
-            self.join.missing == "skip",
+            self.join.missing in ("skip", "common"),
+            self.join.missing == "common",
             vocabulary,
         )
         self.ids: list[str] = []  # of the documents, once the pass has run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -135,6 +135,7 @@ class Results(Displayed):
     tallies: tuple[Tally, ...] = ()
     remarks: tuple[str, ...] = ()
     part: Part = Part()
+    lacking: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # by run, the documents that are left out
 
     @property
     def notes(self) -> tuple[str, ...]:

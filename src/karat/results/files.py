@@ -47,7 +47,7 @@ class _Score(msgspec.Struct):
     units: _Array | None
 
 
-class _File(msgspec.Struct):
+class _File(msgspec.Struct, omit_defaults=True):
     karat: int
     ids: list[str]
     signatures: dict[str, str]
@@ -55,6 +55,7 @@ class _File(msgspec.Struct):
     tallies: list[Tally]
     part: tuple[int, int]
     scores: list[_Score]
+    lacking: dict[str, list[int]] = {}
 
 
 class _Envelope(msgspec.Struct):
@@ -92,6 +93,7 @@ def _encoded(results: Results) -> tuple[bytes, bytes]:
             list(results.tallies),
             (results.part.index, results.part.count),
             [_pack(score) for score in results.scores],
+            {system: list(places) for system, places in results.lacking.items() if places},
         )
     )
     empty = msgspec.msgpack.encode(_Envelope(FORMAT_VERSION, _checksum(content), b""))
@@ -190,6 +192,7 @@ def _decoded(content: bytes, path: str | Path) -> Results:
         tuple(found.tallies),
         (*found.remarks, *remarks),
         Part(*found.part),
+        {system: tuple(places) for system, places in found.lacking.items()},
     )
 
 
@@ -214,6 +217,8 @@ def _check(found: _File) -> None:
         raise InputError(f"there is no shard {index}/{count}")
     if len(set(found.ids)) < len(found.ids):
         raise InputError("two documents have the same id")
+    if any(not 0 <= place < len(found.ids) for places in found.lacking.values() for place in places):
+        raise InputError("a run lacks a document that is not there")
     for each in found.scores:
         if each.protocol not in found.signatures:
             raise InputError(f"a score is under the protocol {each.protocol!r}, of which there is no signature")

@@ -53,7 +53,18 @@ def merge(parts: Iterable[Results]) -> Results:
         for i, score in enumerate(first.scores)
     )
     tallies = tuple(reduce(Tally.plus, same) for same in zip(*(results.tallies for results in found), strict=True))
-    return Results(scores, tuple(ids.tolist()), _merged_signatures(found), tallies, first.remarks)
+    lacking: dict[str, list[int]] = {}
+    for results in found:
+        for system, places in results.lacking.items():
+            lacking.setdefault(system, []).extend(place * count + results.part.index - 1 for place in places)
+    return Results(
+        scores,
+        tuple(ids.tolist()),
+        _merged_signatures(found),
+        tallies,
+        first.remarks,
+        lacking={system: tuple(sorted(places)) for system, places in lacking.items()},
+    )
 
 
 def _check_one_corpus(found: Sequence[Results]) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.stats.base import ALIKE, Floats, Ints
-from karat.stats.families import holm as holm  # where several correlations are compared
+from karat.stats.corrections import holm as holm  # where several correlations are compared
 from karat.stats.resampling import bootstrap_of
 
 Scale = Literal["nominal", "ordinal", "interval"]

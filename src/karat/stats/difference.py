@@ -19,7 +19,7 @@ from karat.stats.effects import POWER, Effect, effect
 from karat.stats.families import adjust, max_t, max_t_of_covariance
 from karat.stats.influence import Alternative, Contrast, Influences, contrast, jackknife
 from karat.stats.resampling import RESAMPLES, Sample
-from karat.stats.tests import mcnemar, randomisations, wilcoxon
+from karat.stats.tests import mcnemar_by_document, randomisations, wilcoxon
 from karat.tabular import FIXED2, NUMBER, P_APPROXIMATE, SIGNED, Cell, Column, Marked, with_ends
 
 Test = Literal["randomisation", "t", "wilcoxon", "mcnemar"]
@@ -242,7 +242,7 @@ def _by_document(pair: Contestants, how: Inference) -> dict[str, float]:
     x, y = _values(pair.a), _values(pair.b)
     tests = {} if x is None or y is None else {"wilcoxon": wilcoxon(x, y, how.alternative).p}
     if pair.hits is not None:
-        tests["mcnemar"] = mcnemar(*pair.hits, how.resamples, how.seed, how.alternative).p
+        tests["mcnemar"] = mcnemar_by_document(*pair.hits, how.resamples, how.seed, how.alternative).p
     return tests
 
 
@@ -321,7 +321,7 @@ def _max_t(own: Sequence[Difference], corpora: Sequence[Hashable], how: Inferenc
 
 
 def _dyadic_max_t(own: Sequence[Difference], how: Inference) -> Any:
-    influence = np.stack([np.nan_to_num(one.influence) for one in own])
+    influence = np.stack([np.nan_to_num(one.influence) for one in own if one.influence is not None])
     assert own[0].pairs is not None
     covariance = dyadic_covariance(influence, own[0].pairs)
     errors = np.array([one.error for one in own])

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.stats.base import ALIKE, Floats
+from karat.stats.influence import Alternative, check_alternative
 from karat.stats.resampling import Estimate
-from karat.stats.tests import ALPHA, Alternative, check_alternative, differences
+from karat.stats.tests import ALPHA, differences
 
 POWER = 0.8
 _MOST_ROOT = 1e150  # its square is a float

@@ -160,7 +160,7 @@ def _sided(statistic: Floats, alternative: str) -> Floats:
 
 def _all_signs(count: int) -> Floats:
     """Return every choice of signs, [2^count, count]."""
-    return 1.0 - 2.0 * (np.arange(2**count)[:, None] >> np.arange(count) & 1)
+    return np.asarray(1.0 - 2.0 * (np.arange(2**count)[:, None] >> np.arange(count) & 1), dtype=np.float64)
 
 
 def _random_signs(stack: Floats, resamples: int, seed: int, corpus: int) -> Floats:

@@ -95,7 +95,7 @@ def jackknife(*samples: Sample) -> Influences:
 
 def _jackknife(sample: Sample) -> tuple[Floats, Bools]:
     """Return (the influence of each unit, whether the unit is defined)."""
-    without = left_out(sample, ITEM_GROUPS)
+    without = _rows_left_out(sample) if sample.pairwise else left_out(sample, ITEM_GROUPS)
     if sample.pairwise:
         contributes = np.asarray((sample.values != 0).any(axis=1))
     else:
@@ -106,6 +106,11 @@ def _jackknife(sample: Sample) -> tuple[Floats, Bools]:
     if n < 2:
         return np.zeros(len(without)), contributes
     return np.where(usable, (without[usable].mean() - without) * (n - 1) / n, 0.0), usable
+
+
+def _rows_left_out(sample: Sample) -> Floats:
+    """Return the statistic without each row in turn: to leave out documents would double the variance of pairs."""
+    return sample.finish(sample.values.sum(axis=0) - sample.values)
 
 
 # ---------------------------------------------------------------------------------------------- contrasts
@@ -396,8 +401,8 @@ def score_interval(
         return max(value - half, low), min(value + half, high)
     half = float(_student(score).deviation(1 - level)) / width / (share * (1 - share))
     logit = np.log(share / (1 - share))
-    ends = [low + width / (1 + np.exp(-(logit + sign * half))) for sign in (-1, 1)]
-    return float(ends[0]), float(ends[1])
+    lower, upper = (float(low + width / (1 + np.exp(-(logit + sign * half)))) for sign in (-1, 1))
+    return lower, upper
 
 
 def _student(score: Contrast) -> Contrast:

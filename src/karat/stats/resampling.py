@@ -33,12 +33,7 @@ LEAST_BLOCK, LARGEST_BLOCK = 32, 512  # resamples of a block
 MULTIPLIED = 1 << 18  # multiplications of one matrix product: up to here OpenBLAS starts no threads, which cost more
 LARGEST_JACKKNIFE = 200  # how many times items are finished anew without some of their documents
 UNSETTLED = 255  # stands for a count that a byte leaves open
-PURPOSES = {
-    "documents": 0,
-    "signs": 1,
-    "ranks": 3,
-    "families": 4,
-}  # independent streams
+PURPOSES = {"documents": 0, "signs": 1, "ranks": 3, "families": 4}  # independent streams of random numbers
 
 
 # ---------------------------------------------------------------------------------------------- samples
@@ -82,7 +77,7 @@ class Sample:
         0.5
         """
         units = self.row_documents()
-        kept = documents[units] if units.ndim == 1 else documents[units].all(axis=1)
+        kept = np.asarray(documents[units] if units.ndim == 1 else documents[units].all(axis=1))
         if kept.all():
             return self
         if self.items:
@@ -298,15 +293,18 @@ def bootstrap_of(statistic: Callable[[Floats], Floats], items: int, resamples: i
 
 
 def left_out(sample: Sample, most: int = LARGEST_JACKKNIFE) -> Floats:
-    """Return the statistic without each document in turn, [documents]; of pairs of documents without each pair,
-    [pairs].
+    """The statistic without each document in turn, [documents].
 
     Items are finished anew each time; so of more documents than `most` every so many-th is left out together, [most].
     """
     if sample.items:
         return _items_left_out(sample, most)
     rows = sample.by_document()
-    rows = sample.values if rows is None else rows
+    if rows is None:
+        assert sample.units is not None
+        first, second = sample.units.T
+        rows = grouped_sums(sample.values, first, sample.size) + grouped_sums(sample.values, second, sample.size)
+        return sample.finish(sample.values.sum(axis=0) - rows)
     return sample.finish(rows.sum(axis=0) - rows)
 
 

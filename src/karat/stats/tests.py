@@ -1,8 +1,8 @@
-"""Tests of two systems on the same documents.
+"""Tests of two systems on the same documents: whether their difference is more than chance.
 
-Randomisation tests the number that is printed, whatever it is; t and Wilcoxon test values of documents, McNemar hits of
-references. Every test is two-sided unless an alternative is given: with `greater` the alternative hypothesis is that
-the first system's number is higher than the second's, with `less` that it is lower.
+Randomisation and the bootstrap test the number that is printed, whatever it is; t and Wilcoxon test values of
+documents, McNemar hits of phrases. Every test is two-sided unless an alternative is given: `greater` asks whether the
+first system's number is higher than the second's, `less` whether it is lower.
 """
 
 from __future__ import annotations
@@ -10,18 +10,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, sqrt
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.stats.base import ALIKE, Floats, Ints
-from karat.stats.families import LARGEST_EXACT, max_t
+from karat.stats.families import max_t
 from karat.stats.influence import Alternative, check_alternative
 from karat.stats.resampling import (
     CELLS,
     RESAMPLES,
     Bytes,
+    Estimate,
     Sample,
     blocks,
     coins,
@@ -31,9 +34,13 @@ from karat.stats.resampling import (
     weighted_sums,
 )
 
+LARGEST_EXACT = 14  # documents whose swaps are all tried: 16,384 of them
 LARGEST_EXACT_RANKS = 50  # differences whose ranks are given every sign
 LARGEST_SHAPIRO = 5000  # values up to which the p of Shapiro and Wilk's test holds
 ALPHA = 0.05
+PER_COMPARISON = 4  # resamples beyond the fewest that could give alpha after correction, so that p is no matter of luck
+_DOCUMENTS = ("document", "documents")
+_GROUPS = ("group of documents that hang together", "groups of documents that hang together")
 EQUAL = "the two are equal on every document, so p is 1"
 
 
@@ -79,8 +86,9 @@ def randomisation(
 
     Each document's rows change places with probability 1/2, and the difference of the two statistics is computed anew.
     Of R such differences c are at least as far from zero as the one that was found: p = (c + 1) / (R + 1). Where no
-    more than 14 documents differ, all their swaps are tried, that of none among them: p = c / 2^n. With the alternative
-    `greater` c counts the differences that are at least as high, with `less` those that are as low.
+    more than 14 documents differ, all their swaps are tried, that of none among them: p = c / 2^n. Rows that belong to
+    two documents are swapped together with all rows that hang together with them by shared documents. With the
+    alternative `greater` c counts the differences that are at least as high, with `less` those that are as low.
     """
     return randomisations([(a, b)], resamples, seed, alternative)[0]
 
@@ -99,53 +107,77 @@ def randomisations(
         if len(swap.moving) <= LARGEST_EXACT:
             outcomes[i] = _exact(swap)
         else:
-            alike[swap.documents].append(i)
-    for documents, some in alike.items():
-        outcomes.update(zip(some, _random([swaps[i] for i in some], documents, resamples, seed), strict=True))
+            alike[swap.groups].append(i)
+    for groups, some in alike.items():
+        outcomes.update(zip(some, _random([swaps[i] for i in some], groups, resamples, seed), strict=True))
     return [_randomised(swap, outcomes[i], alternative) for i, swap in enumerate(swaps)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Swap:
-    """Two systems whose documents change places."""
+    """Two systems, and what can change places: groups of documents."""
 
     a: Sample
     b: Sample
-    documents: int
-    moving: Ints  # the documents whose swap makes a difference
-    moves: Floats | None = None  # by how much a swap lowers the sums of a and raises those of b; None for items
+    groups: int
+    group: Ints  # of each document
+    moving: Ints  # the groups whose swap makes a difference
+    moves: Floats | None = None  # by how much a group's swap lowers the sums of a and raises those of b; None for items
     sums: tuple[Floats, Floats] | None = None
 
     def by_sums(self, moved: Floats) -> Floats:
-        """Return the differences, given by how much the sums are moved, [..., width]."""
+        """The differences, given by how much the sums are moved, [..., width]."""
         assert self.sums is not None
         of_a, of_b = self.sums
         return np.asarray(self.a.finish(of_a - moved) - self.b.finish(of_b + moved))
 
     def by_items(self, swapped: Bytes) -> Floats:
-        """Return the differences, given which documents are swapped, [swaps, documents]."""
+        """The differences, given which groups are swapped, [swaps, groups]: items of both, of which each has some."""
         values = np.concatenate([self.a.values, self.b.values])
-        document = np.concatenate([self.a.row_documents(), self.b.row_documents()])
-        of_a = np.arange(len(values)) < len(self.a.values)
-        step, parts = max(CELLS // max(len(values), 1), 1), []
+        place = np.concatenate([_group_of_rows(self.a, self.group), _group_of_rows(self.b, self.group)])
+        own = np.arange(len(values)) < len(self.a.values)
+        step, found = max(CELLS // max(len(values), 1), 1), []
         for start in range(0, len(swapped), step):
-            in_a = (swapped[start : start + step, document] != of_a).astype(np.float64)  # [swaps, items]
-            parts.append(self.a.finish(values, in_a) - self.b.finish(values, 1 - in_a))
-        return np.concatenate(parts)
+            in_a = (swapped[start : start + step, place] != own).astype(np.float64)  # [swaps, items]
+            found.append(self.a.finish(values, in_a) - self.b.finish(values, 1 - in_a))
+        return np.concatenate(found)
 
 
 def _swap(a: Sample, b: Sample) -> _Swap:
     documents = same_size([a, b])
     if a.items != b.items or a.values.shape[1] != b.values.shape[1]:
         raise InputError("samples of different statistics cannot be compared: give the same metric of both systems")
-    if a.pairwise or b.pairwise:
-        raise InputError("pairs of documents cannot be swapped by document: test them with dyadic standard errors")
+    group = _groups([a, b], documents)
+    groups = int(group.max(initial=-1)) + 1
     if a.items:
-        equal = np.array_equal(a.values, b.values) and np.array_equal(a.row_documents(), b.row_documents())
-        return _Swap(a, b, documents, np.arange(0 if equal else documents))
-    of_a, of_b = (grouped_sums(one.values, one.row_documents(), documents) for one in (a, b))
+        equal = np.array_equal(a.values, b.values) and np.array_equal(_rows_of(a), _rows_of(b))
+        return _Swap(a, b, groups, group, np.arange(0 if equal else groups))
+    of_a, of_b = (grouped_sums(one.values, _group_of_rows(one, group), groups) for one in (a, b))
     moving = np.flatnonzero((of_a != of_b).any(axis=1))
-    return _Swap(a, b, documents, moving, of_a - of_b, (a.values.sum(axis=0), b.values.sum(axis=0)))
+    return _Swap(a, b, groups, group, moving, of_a - of_b, (a.values.sum(axis=0), b.values.sum(axis=0)))
+
+
+def _rows_of(sample: Sample) -> Ints:
+    """The document(s) of each row."""
+    return np.arange(len(sample.values)) if sample.units is None else sample.units
+
+
+def _group_of_rows(sample: Sample, group: Ints) -> Ints:
+    units = _rows_of(sample)
+    return group[units if units.ndim == 1 else units[:, 0]]
+
+
+def _groups(samples: Sequence[Sample], documents: int) -> Ints:
+    """Which group each document is in: by itself, unless rows belong to two documents, which are then in one group."""
+    pairs = [sample.units for sample in samples if sample.units is not None and sample.units.ndim == 2]
+    if not pairs:
+        return np.arange(documents)
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    first, second = np.concatenate(pairs).T
+    graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(documents, documents))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
 def _exact(swap: _Swap) -> Floats:
@@ -154,17 +186,17 @@ def _exact(swap: _Swap) -> Floats:
     every = (np.arange(2**count)[:, None] >> np.arange(count) & 1).astype(np.uint8)  # [swaps, groups]
     if swap.moves is not None:
         return swap.by_sums(weighted_sums(every, swap.moves[swap.moving]))
-    whole = np.zeros((len(every), swap.documents), dtype=np.uint8)
+    whole = np.zeros((len(every), swap.groups), dtype=np.uint8)
     whole[:, swap.moving] = every
     return swap.by_items(whole)
 
 
-def _random(swaps: Sequence[_Swap], documents: int, resamples: int, seed: int) -> list[Floats]:
+def _random(swaps: Sequence[_Swap], groups: int, resamples: int, seed: int) -> list[Floats]:
     """The differences of each pair after random swaps, which are the same for all."""
-    stack, edges = stacked([swap.moves for swap in swaps], documents)
+    stack, edges = stacked([swap.moves for swap in swaps], groups)
     found: list[list[Floats]] = [[] for _ in swaps]
-    for block, part in blocks(documents, resamples):
-        swapped = coins(documents, block, seed)
+    for block, part in blocks(groups, resamples):
+        swapped = coins(groups, block, seed)
         moved = np.split(weighted_sums(swapped, stack), edges, axis=1)
         for i, swap in enumerate(swaps):
             found[i].append((swap.by_items(swapped) if swap.moves is None else swap.by_sums(moved[i]))[part])
@@ -182,9 +214,58 @@ def _randomised(swap: _Swap, outcomes: Floats, alternative: Alternative) -> Test
     if n == 0:
         notes += (EQUAL,)
     elif smallest > ALPHA:
-        differ = "document differs" if n == 1 else "documents differ"
+        one, many = _DOCUMENTS if len(swap.group) == swap.groups else _GROUPS
+        differ = f"{one} differs" if n == 1 else f"{many} differ"
         notes += (f"only {n} {differ}, so p cannot be below {smallest:.4g}",)
     return Tested(p, of_a - of_b, n, exact, defined, notes, at_floor=known and not exact and count == 0)
+
+
+# ---------------------------------------------------------------------------------------------- bootstrap
+
+
+def shift(found: Estimate, alternative: Alternative = "two-sided") -> Tested:
+    """The test that a difference is zero, by shifting its resamples so that they lie around zero (Noreen 1989).
+
+    Of R resamples c are at least as far from the difference d as this is from zero, |d* − d| ≥ |d|:
+    p = (c + 1) / (R + 1). With the alternative `greater` they are those with d* − d ≥ d, with `less` d* − d ≤ d.
+    """
+    resampled = found.resampled[~np.isnan(found.resampled)]
+    notes = _undefined(found.resampled)
+    if np.isnan(found.value) or not len(resampled):
+        return Tested(np.nan, found.value, found.documents, notes=notes)
+    if max(abs(found.value), np.abs(resampled).max()) <= ALIKE:
+        notes += (EQUAL,)
+    count, defined = _extreme(resampled - found.value, found.value, np.abs(resampled).max(), alternative)
+    p = (count + 1) / (defined + 1)
+    return Tested(p, found.value, found.documents, resamples=defined, notes=notes, at_floor=count == 0)
+
+
+def smallest_p(resamples: int) -> float:
+    """The smallest p that so many resamples can give, 1 / (R + 1)."""
+    return 1 / (resamples + 1)
+
+
+def enough_resamples(comparisons: int = 1, alpha: float = ALPHA) -> int:
+    """How many resamples are drawn where nobody says: 10,000, and four times what alpha takes after correction.
+
+    >>> enough_resamples(1), enough_resamples(189), enough_resamples(1, alpha=0.0001)
+    (10000, 15120, 40000)
+    """
+    return max(RESAMPLES, ceil(PER_COMPARISON * comparisons / alpha * (1 - ALIKE)))
+
+
+def too_few(resamples: int, alpha: float = ALPHA, comparisons: int = 1) -> str | None:
+    """A sentence, if so many resamples cannot give a p of alpha after Holm's correction for the comparisons.
+
+    >>> too_few(99, alpha=0.01), too_few(99, alpha=0.001)
+    (None, '99 resamples cannot give a p below 0.01: take 999 or more')
+    """
+    needed = ceil(comparisons / alpha * (1 - ALIKE) - 1)
+    if resamples >= needed:
+        return None
+    smallest = min(smallest_p(resamples) * comparisons, 1.0)
+    over = f" over {comparisons:,} comparisons" if comparisons > 1 else ""
+    return f"{resamples:,} resamples cannot give a p below {smallest:.4g}{over}: take {needed:,} or more"
 
 
 # ---------------------------------------------------------------------------------------------- values of documents
@@ -296,6 +377,48 @@ def normality(x: Floats, y: Floats, alpha: float = ALPHA) -> Normality:
 
 @dataclass(frozen=True, slots=True)
 class McNemar:
+    """Phrases that one system alone hits, and how likely so uneven a split is."""
+
+    only_a: int
+    only_b: int
+    exact: float
+    mid_p: float
+
+
+def mcnemar(a: NDArray[Any], b: NDArray[Any], alternative: Alternative = "two-sided") -> McNemar:
+    """McNemar's test of two systems' hits of the same phrases, two columns of booleans.
+
+    Of n phrases that one system alone hits, how many are this one's is Binomial(n, 1/2) if both are equally good. With
+    k of the system that has fewer, the exact p is 2 P(K ≤ k), at most 1. Mid-p counts outcomes that are just as extreme
+    by half: 2 P(K ≤ k) − P(K = k), and 1 − P(K = k) / 2 where both have as many (Fagerland and others 2013). With an
+    alternative, k is of the system that should have fewer, the exact p is P(K ≤ k) and mid-p P(K ≤ k) − P(K = k) / 2.
+    Phrases are taken to be independent.
+
+    >>> found = mcnemar(np.array([1, 1, 1, 1, 0, 1], dtype=bool), np.array([0, 0, 0, 0, 1, 1], dtype=bool))
+    >>> found.only_a, found.only_b, round(found.exact, 4), round(found.mid_p, 4)
+    (4, 1, 0.375, 0.2188)
+    """
+    check_alternative(alternative)
+    if a.shape != b.shape:
+        raise InputError(f"{len(a):,} and {len(b):,} hits are no pairs: give those of the same phrases")
+    a, b = a.astype(np.bool_), b.astype(np.bool_)
+    only_a, only_b = int((a & ~b).sum()), int((b & ~a).sum())
+    n = only_a + only_b
+    k = {"two-sided": min(only_a, only_b), "greater": only_b, "less": only_a}[alternative]
+    if not n:
+        return McNemar(0, 0, 1.0, 1.0)
+    from scipy.special import bdtr
+
+    upto = float(bdtr(k, n, 0.5))
+    just = upto - (float(bdtr(k - 1, n, 0.5)) if k else 0.0)
+    if alternative != "two-sided":
+        return McNemar(only_a, only_b, upto, upto - just / 2)
+    mid = 1 - just / 2 if only_a == only_b else 2 * upto - just
+    return McNemar(only_a, only_b, min(1.0, 2 * upto), mid)
+
+
+@dataclass(frozen=True, slots=True)
+class McNemarByDocument:
     """References that one system alone finds, and the p-value of the hypothesis that both find as many."""
 
     only_a: int
@@ -304,18 +427,18 @@ class McNemar:
     at_floor: bool
 
 
-def mcnemar(
+def mcnemar_by_document(
     a: Sample, b: Sample, resamples: int = RESAMPLES, seed: int = 0, alternative: Alternative = "two-sided"
-) -> McNemar:
+) -> McNemarByDocument:
     """Test whether two systems find equally many of the same references (McNemar 1947), by document.
 
-    Each row of both samples is a reference, with 1 in its first column if the system finds it. References of a document
-    depend on each other, so that McNemar's binomial p rejects too often (7 to 8 % at .05 on absent references). Here
-    the net number of references that a finds and b does not gets a random sign for each document; where 14 documents or
-    fewer differ, all signs are tried. With one reference a document this is the exact test of McNemar.
+    Each row of both samples is a reference, with 1 in its first column if the system finds it. References of a
+    document depend on each other, so that McNemar's binomial p rejects too often on absent references. Here the net
+    number of references that a finds and b does not gets a random sign for each document; where 14 documents or fewer
+    differ, all signs are tried. With one reference a document this is the exact test of McNemar.
 
-    >>> hits = [Sample(np.array([[h, 1.0] for h in row]), None) for row in ([1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 1, 1])]
-    >>> result = mcnemar(*hits)
+    >>> hits = [Sample(np.array([[h, 1.0] for h in row]), np.sum) for row in ([1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 1, 1])]
+    >>> result = mcnemar_by_document(*hits)
     >>> result.only_a, result.only_b, result.p
     (4, 1, 0.375)
     """
@@ -325,4 +448,4 @@ def mcnemar(
     net = (a.values[:, :1] > 0).astype(np.float64) - (b.values[:, :1] > 0)
     by_document = grouped_sums(net, a.row_documents(), a.size)[:, 0]
     result = max_t([by_document], resamples=resamples, seed=seed, alternative=alternative)
-    return McNemar(int((net > 0).sum()), int((net < 0).sum()), result.p[0], result.at_floor[0])
+    return McNemarByDocument(int((net > 0).sum()), int((net < 0).sum()), result.p[0], result.at_floor[0])

@@ -16,7 +16,7 @@ from karat.analyses.compare.families import families_of, found_beside
 from karat.analyses.compare.letters import lettered
 from karat.analyses.compare.measure import measure
 from karat.analyses.compare.notes import equal_systems
-from karat.analyses.compare.options import CompareOptions, Test
+from karat.analyses.compare.options import CompareOptions
 from karat.analyses.compare.ranks import rankings
 from karat.analyses.compare.result import Comparison
 from karat.analyses.score import ScoreOptions, metrics_to_compute, score_with
@@ -32,10 +32,23 @@ from karat.matching.inputs import (
     as_corpora,
     as_metrics,
 )
-from karat.options import By, Correction, Extra, Interval, Missing, Progress, options_from, public, renamed
+from karat.options import (
+    By,
+    Extra,
+    FamilyOf,
+    MatchOptions,
+    Missing,
+    Progress,
+    ScoreInterval,
+    options_from,
+    public,
+    renamed,
+)
 from karat.results import Collection, Results, corpus_of, notes_of, signatures_of
+from karat.results.common import on_common_documents
 from karat.results.files import load_all
-from karat.stats.tests import Alternative
+from karat.stats.difference import Correction, Test
+from karat.stats.influence import Alternative
 from karat.vocabulary import VocabularyLike
 
 
@@ -49,11 +62,13 @@ def compare(
     test: Test = "randomisation",
     alternative: Alternative = "two-sided",
     alpha: float = 0.05,
-    correction: Correction = "holm",
-    resamples: int | None = None,
+    correction: Correction = "max-t",
+    family: FamilyOf = "metric",
+    resamples: int = 10_000,
     seed: int = 0,
     level: float = 0.95,
-    interval: Interval = "bca",
+    interval: ScoreInterval = "t",
+    difference: float | None = None,
     stars: bool = False,
     all_pairs: bool = False,
     references: str | None = None,
@@ -114,7 +129,7 @@ def _scored(corpus: Corpus, runs: Sequence[Run], options: CompareOptions) -> Res
     scoring = ScoreOptions(
         protocol=options.protocol,
         metrics=[*dict.fromkeys([*requested, *beside])],
-        join=options.join,
+        join=own_documents(options.join),
         development=options.development,
         work=options.work,
     )
@@ -122,8 +137,14 @@ def _scored(corpus: Corpus, runs: Sequence[Run], options: CompareOptions) -> Res
     return replace(found, remarks=(*remarks, *found.remarks))
 
 
+def own_documents(join: MatchOptions) -> MatchOptions:
+    """Return options that leave a document out of the runs that lack it; the comparison restricts the others later."""
+    return replace(join, missing="skip") if join.missing == "common" else join
+
+
 def compare_results(results: Sequence[Results], options: CompareOptions) -> Comparison:
     """The systems of results compared; results of one corpus must be of the same documents and signatures."""
+    results, common_notes = on_common_documents(results)
     families = families_of(results)
     if not families:
         raise InputError("there is no metric on which two systems could be compared")
@@ -142,6 +163,7 @@ def compare_results(results: Sequence[Results], options: CompareOptions) -> Comp
         chosen,
         (
             *notes_of(results),
+            *common_notes,
             *equal_systems(pairs, several=len(set(map(corpus_of, results))) > 1),
             *measured.notes(),
             *dict.fromkeys(of_ranks),

@@ -26,7 +26,7 @@ def lettered(standings: Sequence[Standing], pairs: Sequence[Pair], options: Comp
         families.setdefault((each.corpus, each.protocol, each.request), []).append(i)
     apart: dict[Key, set[frozenset[str]]] = {}
     for pair in pairs:
-        if pair.adjusted[pair.used(options.test)] <= options.alpha:
+        if pair.apart.significant(options.alpha):
             key = pair.corpus, pair.protocol, pair.request
             apart.setdefault(key, set()).add(frozenset((pair.a, pair.b)))
     found = list(standings)

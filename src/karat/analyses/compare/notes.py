@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from karat.analyses.compare.options import OVER_SEEDS, RESAMPLED, CompareOptions
+from karat.analyses.compare.options import OVER_SEEDS, CompareOptions
 from karat.analyses.compare.result import Pair, Standing
+from karat.errors import counted
 from karat.metrics.base import Request
-from karat.stats.tests import too_few
+from karat.stats.difference import FEWEST
 
 LARGE = 2.0  # seeds vary much where they make an interval so many times as wide as documents alone do
 
@@ -29,7 +30,7 @@ def _equal_pairs(pairs: Sequence[Pair]) -> dict[tuple[str, Request], list[tuple[
     """By corpus and metric the pairs of systems that are equal on every document."""
     found: dict[tuple[str, Request], list[tuple[str, str]]] = {}
     for pair in pairs:
-        if pair.effect.get("wins") == 0 and pair.effect.get("losses") == 0 and pair.difference == 0:
+        if pair.apart.equal:
             found.setdefault((pair.corpus, pair.request), []).append((pair.a, pair.b))
     return found
 
@@ -49,10 +50,11 @@ def _joined(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
 
 
 def notes_of_tests(pairs: Sequence[Pair], options: CompareOptions) -> Iterator[str]:
-    """What a reader of the p-values should know: too few resamples, and which way is better."""
-    few = too_few(options.drawn, options.alpha, len(pairs) if options.correction == "holm" else 1)
-    if few and any(pair.used(options.test) in RESAMPLED for pair in pairs):
-        yield few
+    """Yield notes on p-values: pairs with too few common documents, and metrics where lower is better."""
+    for pair in pairs:
+        if pair.n < FEWEST:
+            common = "no document" if not pair.n else counted(pair.n, "document")
+            yield f"{pair.a} and {pair.b} have {common} in common on {label(pair.request)}: nothing is tested"
     lower = dict.fromkeys(label(pair.request) for pair in pairs if pair.request.spec.better == "lower")
     if lower and options.alternative != "two-sided":
         way = "worse" if options.alternative == "greater" else "better"
@@ -61,27 +63,33 @@ def notes_of_tests(pairs: Sequence[Pair], options: CompareOptions) -> Iterator[s
 
 def notes_of_seeds(pairs: Sequence[Pair], standings: Sequence[Standing], options: CompareOptions) -> Iterator[str]:
     """What is taken for granted where systems have several seeds, and where two of these are too few."""
-    over = [pair for pair in pairs if OVER_SEEDS in pair.tests]
+    over = [pair for pair in pairs if pair.apart.test == OVER_SEEDS]
     seeds = {(each.corpus, each.system): each.seeds for each in standings}
     for name in dict.fromkeys(name for pair in over for name in (pair.a, pair.b) if seeds[pair.corpus, name] == 1):
         yield (
-            f"{name} has one run, others several seeds: what is found of {name} against these holds for this very run, "
-            "not for other seeds of it"
+            f"{name} has one run and others have several seeds: its seeds are assumed to vary as those of the system "
+            "it is compared with"
         )
     two = [pair for pair in over if 2 in (seeds[pair.corpus, pair.a], seeds[pair.corpus, pair.b])]
-    open_ = [pair for pair in two if pair.adjusted[OVER_SEEDS] > options.alpha and _seeds_vary_much(pair)]
+    open_ = [pair for pair in two if pair.apart.adjusted > options.alpha and _seeds_vary_much(pair, options.alpha)]
     if open_:
         said = [
-            f"{p.a} − {p.b} on {label(p.request)} (significant from {p.effect['critical_difference']:.4f} on)"
+            f"{p.a} − {p.b} on {label(p.request)} (significant from {_critical(p, options.alpha):.4f} on)"
             for p in open_
         ]
         yield f"nothing can be concluded from two seeds that differ so much: {', '.join(said)}; take three or more"
 
 
-def _seeds_vary_much(pair: Pair) -> bool:
+def _critical(pair: Pair, alpha: float) -> float:
+    """Return the smallest difference that is significant."""
+    assert pair.apart.contrast is not None
+    return float(pair.apart.contrast.deviation(alpha))
+
+
+def _seeds_vary_much(pair: Pair, alpha: float) -> bool:
     """Whether seeds make the interval of a difference much wider than documents alone do."""
-    whole, on_documents = (pair.effect[name] for name in ("critical_difference", "critical_difference_on_documents"))
-    return whole is not None and on_documents is not None and whole > LARGE * on_documents
+    assert pair.apart.contrast is not None
+    return _critical(pair, alpha) > LARGE * float(pair.apart.contrast.on_documents().deviation(alpha))
 
 
 def label(request: Request) -> str:

@@ -3,42 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from karat.matching.inputs import Development, MetricsLike, ProtocolsLike
 from karat.options import (
-    Correction,
-    Interval,
+    FamilyOf,
     MatchOptions,
+    ScoreInterval,
     WorkOptions,
     alpha_option,
-    correction_option,
     development_option,
-    enough_option,
+    family_option,
     group,
-    interval_option,
     level_option,
+    max_t_option,
     metrics_option,
     option,
     protocol_option,
+    resamples_option,
+    score_interval_option,
     seed_option,
 )
-from karat.stats.resampling import RESAMPLES
-from karat.stats.tests import Alternative
+from karat.stats.difference import TESTS, Correction, Test
+from karat.stats.influence import Alternative
 
-Test = Literal["randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact"]
-TESTS: tuple[Test, ...] = ("randomisation", "bootstrap", "t", "wilcoxon", "mcnemar", "mcnemar_exact")
 OVER_SEEDS = "two_level_t"  # the test of systems with several seeds, whatever the options say
-NAMES = {
-    "randomisation": "paired randomisation",
-    "bootstrap": "paired bootstrap",
-    "t": "paired t",
-    "wilcoxon": "Wilcoxon",
-    "mcnemar": "McNemar (mid-p)",
-    "mcnemar_exact": "McNemar (exact)",
-    OVER_SEEDS: "two-level t over seeds and documents",
-}
-RESAMPLED = ("randomisation", "bootstrap")  # tests whose p cannot be smaller than their resamples allow
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +48,15 @@ class CompareOptions:
         values=("two-sided", "greater", "less"),
     )
     alpha: float = alpha_option()
-    correction: Correction = correction_option("all comparisons")
-    resamples: int | None = enough_option()
+    correction: Correction = max_t_option()
+    family: FamilyOf = family_option()
+    resamples: int = resamples_option()
     seed: int = seed_option()
     level: float = level_option()
-    interval: Interval = interval_option()
+    interval: ScoreInterval = score_interval_option()
+    difference: float | None = option(
+        None, "Print how many documents detect this difference with 80 % power.", above=0, metavar="D"
+    )
     stars: bool = option(False, "Mark differences: * adjusted p at most .05, ** .01, *** .001.")
     all_pairs: bool = option(
         False, "Show the difference of every two systems, not only those to the best; p is adjusted over all anyway."
@@ -76,4 +68,4 @@ class CompareOptions:
     @property
     def drawn(self) -> int:
         """How many resamples are drawn."""
-        return RESAMPLES if self.resamples is None else self.resamples
+        return self.resamples

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from karat.analyses.compare.options import OVER_SEEDS, CompareOptions
+from karat.analyses.compare.options import CompareOptions
 from karat.metrics.base import Request
 from karat.results import signed
 from karat.results.displayed import Displayed
+from karat.stats.difference import Difference
 from karat.stats.ranks import Friedman
 from karat.tabular import Table
 
@@ -31,7 +32,7 @@ class Standing:
     sd: float = np.nan  # over the seeds
     best: bool = False
     letters: str = ""  # systems without a letter in common differ significantly
-    interval_by: str = "bca"
+    interval_by: str = "t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +44,22 @@ class Pair:
     request: Request
     a: str
     b: str
-    value_a: float
-    value_b: float
-    interval: tuple[float, float]
-    tests: Mapping[str, float]
-    effect: Mapping[str, float | int | bool | None]
-    n: int
-    adjusted: Mapping[str, float] = field(default_factory=dict)
-    at_floor: frozenset[str] = frozenset()  # tests whose p is the smallest that the resamples can give
-    adjusted_at_floor: frozenset[str] = frozenset()  # those whose adjusted p comes from such a p
-    interval_by: str = "bca"
+    apart: Difference  # on the documents on which both are defined
 
     @property
     def difference(self) -> float:
         """By how much a is higher."""
-        return self.value_a - self.value_b
+        return self.apart.value
 
-    def used(self, test: str) -> str:
-        """The test that p and letters go by: the one of the options, or what stands in where it does not apply."""
-        return next(name for name in (test, OVER_SEEDS, "bootstrap") if name in self.tests)
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The interval of the difference."""
+        return self.apart.interval
+
+    @property
+    def n(self) -> int:
+        """The documents on which both systems are defined."""
+        return self.apart.n
 
     def as_dict(self) -> dict[str, Any]:
         """The row of the JSON output."""
@@ -75,19 +73,7 @@ class Pair:
             "options": dict(request.options),
             "subset": request.subset,
             "average": request.average,
-            "value_a": _or_none(self.value_a),
-            "value_b": _or_none(self.value_b),
-            "difference": _or_none(self.difference),
-            "ci": [_or_none(end) for end in self.interval],
-            "ci_by": self.interval_by,
-            "tests": {name: _or_none(p) for name, p in self.tests.items()},
-            "adjusted": {name: _or_none(p) for name, p in self.adjusted.items()},
-            "at_floor": {
-                "tests": [name for name in self.tests if name in self.at_floor],
-                "adjusted": [name for name in self.adjusted if name in self.adjusted_at_floor],
-            },
-            "effect": {name: _or_none(value) for name, value in self.effect.items()},
-            "n": self.n,
+            **self.apart.as_dict(),
         }
 
 

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, isnan
 from typing import Any, Literal
 
 from karat.analyses.compare.measure import Measured
-from karat.analyses.compare.options import NAMES, OVER_SEEDS
+from karat.analyses.compare.options import OVER_SEEDS, CompareOptions
 from karat.analyses.compare.result import Comparison, Pair, Ranking, Standing
 from karat.errors import counted
 from karat.metrics.base import Request
+from karat.stats.difference import (
+    APPROXIMATE,
+    FEWEST,
+    TEST_NAMES,
+    Difference,
+    difference_cell,
+    family_caption,
+    test_names,
+)
+from karat.stats.difference import cells as difference_cells
+from karat.stats.difference import columns as difference_columns
 from karat.stats.effects import POWER
 from karat.stats.rank_sums import SAMPLES
 from karat.tabular import (
-    BOUND,
     COUNT,
     FIXED2,
     NUMBER,
-    P_BOUND,
+    P_APPROXIMATE,
     SIGNED,
     TEXT,
     Cell,
@@ -37,7 +47,6 @@ from karat.tabular import (
 
 Layout = Literal["pairs", "rows", "overview"]
 SCREEN = 36  # rows of systems with their differences; more become an overview
-WHERE = {"bootstrap": "where that does not apply", OVER_SEEDS: "where a system has several seeds"}
 NOTHING = 1e-9  # a difference that is none
 STARS = {"***": 0.001, "**": 0.01, "*": 0.05}  # the largest adjusted p that has them
 SIDES = {
@@ -50,8 +59,7 @@ HOW = {
     "sampled": f"{SAMPLES:,} orders of the ranks",
     "asymptotic": "Iman-Davenport",
 }
-EFFECTS = ("d_z", "superiority", "detectable", "documents_needed", "documents_defined")
-CORRECTION_NAMES = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "none"}
+EFFECTS = ("d_z", "superiority", "wins", "ties", "losses")
 
 
 # ---------------------------------------------------------------------------------------------- tables
@@ -140,8 +148,7 @@ class _Beside:
     """A pair as the difference of a system to another one, whichever of the two was compared with the other."""
 
     pair: Pair
-    difference: float
-    interval: tuple[float, float]
+    apart: Difference  # of the system less the other one
 
 
 def _beside(found: Comparison, own: Sequence[Standing], pairs: Sequence[Pair]) -> tuple[str, dict[str, _Beside]]:
@@ -152,10 +159,9 @@ def _beside(found: Comparison, own: Sequence[Standing], pairs: Sequence[Pair]) -
         if pair.request != own[0].request or top not in (pair.a, pair.b):
             continue
         if pair.b == top:
-            differences[pair.a] = _Beside(pair, pair.difference, pair.interval)
+            differences[pair.a] = _Beside(pair, pair.apart)
         else:
-            low, high = pair.interval
-            differences[pair.b] = _Beside(pair, -pair.difference, (-high, -low))
+            differences[pair.b] = _Beside(pair, pair.apart.reversed())
     return top, differences
 
 
@@ -164,26 +170,45 @@ def _row_table(
 ) -> Table:
     """Below each metric a row a system, the best first: its value, its difference to the best or the baseline, p."""
     groups = []
+    uneven = _uneven(standings, pairs)
     for own in _by_metric(standings).values():
         top, differences = _beside(found, own, pairs)
         rows = [
-            Row(each.system, [_standing_cell(found, each), *_beside_cells(found, differences.get(each.system))])
+            Row(each.system, [_standing_cell(found, each), *_beside_cells(found, differences.get(each.system), uneven)])
             for each in own
         ]
         on = _documents([each.pair for each in differences.values()]) if differences else "no documents"
         groups.append(Group(rows, f"{metric_name(own[0])}, {on}" + (f", differences to {top}" if top else "")))
-    columns = [Column("value", NUMBER), Column("difference", SIGNED), Column("adjusted p", P_BOUND)]
+    columns = [Column("value", NUMBER), Column("difference", SIGNED), Column("adjusted p", P_APPROXIMATE)]
+    if uneven:
+        columns += [Column("value", NUMBER, above="on common documents"), Column(UNEVEN[1]), Column("n", COUNT)]
     return Table(title, "system", columns, groups, notes=[note], caption=caption)
 
 
-def _beside_cells(found: Comparison, each: _Beside | None) -> list[Any]:
-    """The difference with its interval, and adjusted p."""
+UNEVEN = ("value", "other")  # columns of both means on common documents
+
+
+def _uneven(standings: Sequence[Standing], pairs: Sequence[Pair]) -> bool:
+    """Whether a difference is of other documents than the scores beside it, a metric being undefined on some."""
+    values = {(each.system, each.protocol, each.request): each.value for each in standings}
+    return any(
+        abs(own - values.get((name, pair.protocol, pair.request), own)) > NOTHING
+        for pair in pairs
+        for name, own in ((pair.a, pair.apart.value_a), (pair.b, pair.apart.value_b))
+    )
+
+
+def _beside_cells(found: Comparison, each: _Beside | None, uneven: bool) -> list[Any]:
+    """Return the difference with its interval, adjusted p and, where documents differ, both means and n."""
     if each is None:
-        return [None, None]
-    used, marks = each.pair.used(found.options.test), stars(found, each.pair)
-    after = (*((Marked(marks, "raised"),) if marks else ()), with_ends(each.interval))
-    p = each.pair.adjusted.get(used), used in each.pair.adjusted_at_floor
-    return [Cell(each.difference, after), p]
+        return [None] * (5 if uneven else 2)
+    apart = each.apart
+    both = [_defined(apart.value_a), _defined(apart.value_b), apart.n] if uneven else []
+    return [difference_cell(apart, stars(found, each.pair)), (apart.adjusted, apart.adjusted_approximate), *both]
+
+
+def _defined(value: float) -> float | None:
+    return None if isnan(value) else value
 
 
 def _overview_table(found: Comparison, pairs: Sequence[Pair], caption: str) -> Table:
@@ -209,7 +234,7 @@ def _starred(found: Comparison, each: _Beside | None) -> Cell | None:
     if each is None:
         return None
     marks = _marks(found, each.pair)
-    return Cell(each.difference, (Marked(marks, "raised"),) if marks else "")
+    return Cell(_defined(each.apart.value), (Marked(marks, "raised"),) if marks else "")
 
 
 # ---------------------------------------------------------------------------------------------- differences of all
@@ -218,20 +243,15 @@ def _starred(found: Comparison, each: _Beside | None) -> Cell | None:
 def _pair_table(found: Comparison, pairs: Sequence[Pair], caption: str) -> Table:
     """Below each metric, with its documents, a row a pair."""
     groups = []
+    uneven = _uneven(found.standings, pairs)
     for metric in dict.fromkeys(map(metric_name, pairs)):
         own = [pair for pair in pairs if metric_name(pair) == metric]
-        rows = [Row(f"{pair.a} − {pair.b}", _pair_cells(found, pair)) for pair in own]
+        rows = [Row(f"{pair.a} − {pair.b}", _pair_cells(found, pair, uneven)) for pair in own]
         groups.append(Group(rows, f"{metric}, {_documents(own)}"))
-    power = f"{_power()} power"
-    columns = [
-        Column("difference", SIGNED),
-        Column("p", P_BOUND),
-        Column("adjusted", P_BOUND),
-        Column("d_z", FIXED2),
-        Column("detectable", NUMBER, above=power),
-        Column("needed", COUNT, above=power),
-    ]
-    return Table("", "a − b", columns, groups, caption=caption)
+    planned = found.options.difference
+    needed = [] if planned is None else [Column(f"for {number(planned)}", TEXT, above="documents")]
+    both = [Column("a", NUMBER), Column("b", NUMBER), Column("n", COUNT)] if uneven else []
+    return Table("", "a − b", [*both, *difference_columns(f"{_power()} power"), *needed], groups, caption=caption)
 
 
 def _documents(pairs: Sequence[Pair]) -> str:
@@ -240,16 +260,26 @@ def _documents(pairs: Sequence[Pair]) -> str:
     return counted(most, "document") if least == most else f"{least:,} to {counted(most, 'document')}"
 
 
-def _pair_cells(found: Comparison, pair: Pair) -> list[Any]:
-    """The difference with its interval, p, adjusted p, effect size, and what could have been found."""
-    used, marks = pair.used(found.options.test), stars(found, pair)
-    effect = pair.effect.get
-    return [
-        Cell(pair.difference, (*((Marked(marks, "raised"),) if marks else ()), with_ends(pair.interval))),
-        (pair.tests.get(used), used in pair.at_floor),
-        (pair.adjusted.get(used), used in pair.adjusted_at_floor),
-        *(Cell(_number(effect(name))) for name in ("d_z", "detectable", "documents_needed")),
-    ]
+def _pair_cells(found: Comparison, pair: Pair, uneven: bool) -> list[Any]:
+    """Return the cells of a pair: both means and n where documents differ, then those of the difference."""
+    apart = pair.apart
+    both = [_defined(apart.value_a), _defined(apart.value_b), apart.n] if uneven else []
+    planned = [] if found.options.difference is None else [documents_needed(pair, found.options)]
+    return [*both, *difference_cells(apart, stars(found, pair)), *planned]
+
+
+def documents_needed(pair: Pair, options: CompareOptions) -> str:
+    """Return how many documents detect the difference of the options with 80 % power, with an interval.
+
+    The interval follows from the sampling error of the standard deviation.
+    """
+    apart = pair.apart.contrast
+    if options.difference is None or apart is None or pair.n < FEWEST or not apart.varies:
+        return "–"
+    count = float(apart.needed(options.difference, options.alpha, POWER, options.alternative))
+    ends = apart.needed_interval(options.difference, options.alpha, POWER, options.level)
+    low, high = (f"{end:,.0f}" if end < inf else "∞" for end in ends)
+    return f"{count:,.0f} [{low}, {high}]" if count < inf else "∞"
 
 
 def _ranking_table(ranking: Ranking) -> Table:
@@ -267,25 +297,19 @@ def _ranking_table(ranking: Ranking) -> Table:
 
 def flat_row(found: Comparison, pair: Pair) -> dict[str, Any]:
     """The row of the CSV output: of the test that is used."""
-    row, used = pair.as_dict(), pair.used(found.options.test)
-    effect = {name: row["effect"].get(name) for name in EFFECTS}
+    row = pair.as_dict()
     first = ("corpus", "protocol", "a", "b", "metric")
+    tested = ("p", "test", "p_approximate", "p_adjusted", "p_adjusted_by", "p_adjusted_approximate", "family")
     return {
         **{name: row[name] for name in first},
         "options": ",".join(f"{name}={value}" for name, value in row["options"].items()),
         **{name: row[name] for name in ("subset", "average", "value_a", "value_b", "difference")},
         "low": row["ci"][0],
         "high": row["ci"][1],
-        "p": row["tests"].get(used),
-        "p_adjusted": row["adjusted"].get(used),
-        "d_z": effect.pop("d_z"),
-        "superiority": effect.pop("superiority"),
-        "n": pair.n,
-        "p_at_floor": used in pair.at_floor,
-        "p_adjusted_at_floor": used in pair.adjusted_at_floor,
+        **{name: row[name] for name in ("se", "n", *tested)},
+        **{name: row["effect"].get(name) for name in EFFECTS},
+        "detectable": row["detectable"],
         "stars": stars(found, pair),
-        **effect,
-        "test": used,
     }
 
 
@@ -314,25 +338,14 @@ def with_seeds(found: Comparison) -> Iterator[str]:
 
 
 def intervals_by(found: Comparison | Measured, of: str = "") -> str:
-    """What intervals are made by: resamples, or where there are several seeds t over these and documents."""
+    """Name the methods of the intervals."""
     options = found.options
-    how = {OVER_SEEDS: NAMES[OVER_SEEDS]}
-    how[options.interval] = f"{options.interval}, {options.drawn:,} resamples{of}, seed {options.seed}"
-    used = {each.interval_by for each in found.standings} | {pair.interval_by for pair in found.pairs}
-    if len(used) > 1:
-        how[OVER_SEEDS] = f"{WHERE[OVER_SEEDS]} {how[OVER_SEEDS]}"
-    return "; ".join(how[name] for name in (options.interval, OVER_SEEDS) if name in used)
-
-
-def by_tests(requested: str, used: Iterable[str | None]) -> str:
-    """The names of the tests that were used, each but the first with where it stands in for the requested one.
-
-    >>> by_tests("t", ["two_level_t", "t", "two_level_t"])
-    'paired t, and where a system has several seeds two-level t over seeds and documents'
-    """
-    there = set(used)
-    first, *others = (name for name in dict.fromkeys((requested, *WHERE)) if name in there)
-    return NAMES[first] + "".join(f", and {WHERE[name]} {NAMES[name]}" for name in others)
+    used = {each.interval_by for each in found.standings}
+    how = {"t": "t on the logit scale, of differences jackknife t", OVER_SEEDS: TEST_NAMES[OVER_SEEDS]}
+    for name in ("bca", "percentile"):
+        how[name] = f"{name}, {options.drawn:,} resamples{of}, seed {options.seed}, of differences jackknife t"
+    names = [how[name] for name in (options.interval, OVER_SEEDS) if name in used]
+    return "; with several seeds ".join(names)
 
 
 def stars_legend() -> str:
@@ -345,43 +358,50 @@ def _power() -> str:
     return f"{100 * POWER:g} %"
 
 
-def reach(found: Comparison, pair: Pair) -> str | None:
-    """What difference could have been found, and how many documents the one that was found takes, in words.
-
-    None where it is undefined, or all documents differ alike, so that there is nothing to go by.
-    """
-    least, needed = _number(pair.effect.get("detectable")), _number(pair.effect.get("documents_needed"))
+def detectable_words(found: Comparison, pair: Pair) -> str | None:
+    """State which difference could have been detected; None where it is undefined."""
+    least = _number(pair.apart.detectable)
     if least is None or least < NOTHING:
         return None
     alone = f" by one test at {found.options.alpha:g} alone" if len(found.pairs) > 1 else ""
-    count = counted(int(pair.effect["documents_defined"] or 0), "document")
-    could = f"With {_power()} power a difference of {number(least)} could have been found on these {count}{alone}"
-    if needed is None:
-        return f"{could}."
-    if needed == inf:
-        return f"{could}; a difference of 0 takes endlessly many."
-    of_corpus = _number(pair.effect.get("documents_needed_of_corpus"))
-    more = "" if of_corpus in (None, needed) else f", {of_corpus:,.0f} with those on which it is undefined"
-    takes = counted(int(needed), "such document")
-    return f"{could}; one of {number(abs(pair.difference))}, as found, needs {takes}{more}."
+    count = counted(pair.n, "document")
+    return f"With {_power()} power a difference of {number(least)} could have been detected on these {count}{alone}."
 
 
 def _reached(found: Comparison) -> Iterator[str]:
-    """What two columns of differences are, on the example of the first one."""
+    """Explain the column `detectable` on the example of the first difference."""
     for pair in found.pairs:
-        words = reach(found, pair)
+        words = detectable_words(found, pair)
         if words is not None:
-            yield f"detectable, needed ({metric_name(pair)}, {pair.a} − {pair.b}): {words[:1].lower()}{words[1:]}"
-            return
+            yield f"detectable ({metric_name(pair)}, {pair.a} − {pair.b}): {words[:1].lower()}{words[1:]}"
+            break
+    if found.options.difference is not None:
+        yield (
+            f"documents for {number(found.options.difference)}: how many detect that difference with {_power()} power; "
+            "in brackets what the sampling error of the standard deviation leaves open."
+        )
+
+
+FAMILIES = {
+    "metric": "all pairs of systems on one metric and corpus",
+    "corpus": "all pairs of systems on all metrics of a corpus",
+    "all": "all tests",
+}
+
+
+def family_words(found: Comparison | Measured) -> str:
+    """State how p is adjusted and over which family."""
+    over = FAMILIES[found.options.family]
+    if found.options.baseline is not None:
+        over = over.replace("all pairs of systems", f"all systems against {found.options.baseline}")
+    return family_caption([pair.apart for pair in found.pairs], over)
 
 
 def p_legend(found: Comparison) -> str:
-    """Which test p is of, and how it is adjusted."""
+    """State which test p is of, and how it is adjusted."""
     options = found.options
-    count = f"{len(found.pairs):,} comparison{'s' if len(found.pairs) > 1 else ''}"
-    over = f"adjusted over {count} ({CORRECTION_NAMES[options.correction]})"
-    tests = by_tests(options.test, (pair.used(options.test) for pair in found.pairs))
-    return f"p: {tests}, {SIDES[options.alternative]}; {over}"
+    tests = test_names(options.test, (pair.apart.test for pair in found.pairs))
+    return f"p: {tests}, {SIDES[options.alternative]}; {family_words(found)}"
 
 
 def _shown(found: Comparison, layout: Layout) -> str:
@@ -393,24 +413,24 @@ def _shown(found: Comparison, layout: Layout) -> str:
         for key, standings in _by_corpus(found).items()
         for own in _by_metric(standings).values()
     )
-    return f", each two systems on each metric, of which the {shown:,} with the best are shown"
+    return f"; the {shown:,} differences to the best are shown"
 
 
 def _more(found: Comparison, layout: Layout) -> Iterator[str]:
     """Where the rest is."""
     pairs = "" if found.options.baseline is not None else " --all-pairs,"
     if layout == "rows":
-        yield f"p before it is adjusted, d_z and what could have been found:{pairs} -f csv or json."
+        yield f"p before it is adjusted, d_z and what could have been detected:{pairs} -f csv or json."
     elif layout == "overview":
         yield f"Intervals and p: fewer metrics (-m),{pairs} -f csv or json."
 
 
 def _bounds(found: Comparison) -> Iterator[str]:
-    """What "≤" before a p says, where there is one."""
+    """Explain "≈" before a p, where there is one."""
     if layout_of(found) != "overview" and any(
-        pair.used(found.options.test) in pair.at_floor | pair.adjusted_at_floor for pair in found.pairs
+        pair.apart.approximate or pair.apart.adjusted_approximate for pair in found.pairs
     ):
-        yield BOUND
+        yield APPROXIMATE
 
 
 def metric_name(each: Standing | Pair | Ranking) -> str:
@@ -442,7 +462,7 @@ def stars(found: Comparison, pair: Pair) -> str:
 
 def _marks(found: Comparison, pair: Pair) -> str:
     """The stars of a difference, by its adjusted p."""
-    p = _number(pair.adjusted.get(pair.used(found.options.test)))
+    p = _number(pair.apart.adjusted)
     return "" if p is None else next((marks for marks, most in STARS.items() if p <= most), "")
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from karat.analyses.compare import all_results, compare_results, is_results
-from karat.analyses.compare.families import sample_of, without_seed
+from karat.analyses.compare.families import families_of, without_seed
+from karat.analyses.compare.measure import measure
 from karat.analyses.compare.options import CompareOptions
 from karat.analyses.compare.result import Comparison, Standing
 from karat.analyses.nearmiss import NearMissOptions
@@ -64,7 +65,6 @@ from karat.options import (
 )
 from karat.protocol import Protocol
 from karat.results import Results, Score
-from karat.stats.resampling import estimate, interval_of
 from karat.vocabulary import VocabularyLike
 
 DEPTH = 10  # of the curves of precision and recall
@@ -406,8 +406,5 @@ def _compared(results: Sequence[Results], options: ReportOptions) -> Comparison:
 
 def _alone(results: Results, how: CompareOptions) -> Iterator[Standing]:
     """One system's scores with their intervals."""
-    for each in results.scores:
-        [drawn] = estimate([sample_of(each, len(results.ids))], how.drawn, how.seed)
-        ends = interval_of(drawn, how.level, how.interval)
-        request = each.request.without_fitted()
-        yield Standing(each.corpus, each.protocol, request, each.system, each.value, ends, 1, np.nan)
+    alone = measure(families_of([results], least=1), how, tested=False)
+    yield from (replace(each, best=False) for each in alone.standings)

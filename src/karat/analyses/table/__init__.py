@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from karat.analyses.check import is_of, known_metrics
-from karat.analyses.compare import all_results, is_results
+from karat.analyses.compare import all_results, is_results, own_documents
 from karat.analyses.compare.families import families_of
 from karat.analyses.compare.measure import measure
 from karat.analyses.score import ScoreOptions, score_with
@@ -24,9 +24,11 @@ from karat.errors import InputError, unknown
 from karat.matching.inputs import CorporaLike, CorpusLike, MetricsLike, ProtocolsLike, RunLike, as_corpora, as_metrics
 from karat.matching.sanity import NO_SUBSETS, has_texts
 from karat.metrics.base import parse_request
-from karat.options import By, Correction, Extra, Interval, Missing, Progress, options_from, public
+from karat.options import By, Extra, FamilyOf, Missing, Progress, ScoreInterval, options_from, public
 from karat.protocol import LANGUAGES, change, parse_protocol
 from karat.results import Collection, Results, corpus_of, signatures_of
+from karat.results.common import on_common_documents
+from karat.stats.difference import Correction
 from karat.vocabulary import VocabularyLike
 
 METRICS = ("f1@5:present", "f1@M:present", "f1@5:absent", "f1@M:absent")  # as in the papers of the field
@@ -43,12 +45,13 @@ def table(
     significance: bool = True,
     test: Test = "randomisation",
     alpha: float = 0.05,
-    correction: Correction = "holm",
-    resamples: int | None = None,
+    correction: Correction = "max-t",
+    family: FamilyOf = "metric",
+    resamples: int = 10_000,
     seed: int = 0,
     intervals: bool = False,
     level: float = 0.95,
-    interval: Interval = "bca",
+    interval: ScoreInterval = "t",
     percent: bool = False,
     digits: int | None = None,
     ranks: bool = True,
@@ -99,7 +102,7 @@ def _metrics(corpus: Corpus, runs: Sequence[Run], options: TableOptions) -> tupl
         texts = has_texts(corpus, runs)
         requested = list(METRICS if texts else WITHOUT_TEXTS)
         notes = [] if texts else [f"{corpus.name}: {NO_SUBSETS}"]
-    scoring = ScoreOptions(options.protocol, requested, join=options.join, work=options.work)
+    scoring = ScoreOptions(options.protocol, requested, join=own_documents(options.join), work=options.work)
     return scoring, notes
 
 
@@ -119,6 +122,7 @@ def _selected(results: Results, options: TableOptions) -> Results:
 def _table(results: Sequence[Results], options: TableOptions, notes: Sequence[str]) -> PaperTable:
     if not results:
         raise InputError("there is no score to show: give a run or more")
+    results, common_notes = on_common_documents(results)
     families = families_of(results, least=1)
     names = names_of(families, options)
     _check_baseline(names, options)
@@ -141,7 +145,7 @@ def _table(results: Sequence[Results], options: TableOptions, notes: Sequence[st
         options,
         (),
     )
-    return replace(found, notes=(*notes, *notes_on(found, results, ranks)))
+    return replace(found, notes=(*notes, *common_notes, *notes_on(found, results, ranks)))
 
 
 def _check_baseline(names: Names, options: TableOptions) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 
 import numpy as np
 
@@ -103,19 +104,21 @@ def _marked(found: Value, against: Sequence[str], tests: Tests, values: Mapping[
     """A value with its tests against other systems, and a mark if it differs from all of these."""
     where = found.corpus, found.protocol, found.request
     pairs = [tests.pairs[(*where, frozenset((found.system, other)))] for other in against]
-    used = [pair.used(tests.options.test) for pair in pairs]
-    adjusted = [pair.adjusted[test] for pair, test in zip(pairs, used, strict=True)]
+    adjusted = [pair.apart.adjusted for pair in pairs]
+    if any(map(isnan, adjusted)):  # too few documents in common
+        return found
     largest = int(np.argmax(adjusted))
+    apart_of = pairs[largest].apart
     better = found.request.spec.better
     apart = found.value - values[against[0]]
     worse = (apart > 0 if better == "lower" else apart < 0) and better is not None
     return replace(
         found,
         against=tuple(against),
-        test=used[largest],
-        p=pairs[largest].tests[used[largest]],
+        test=apart_of.test,
+        p=apart_of.p,
         p_adjusted=adjusted[largest],
-        p_at_floor=used[largest] in pairs[largest].adjusted_at_floor,
+        p_approximate=apart_of.adjusted_approximate,
         mark=(WORSE if worse and tests.options.baseline else APART) if max(adjusted) <= tests.options.alpha else "",
     )
 

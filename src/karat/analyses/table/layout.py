@@ -7,13 +7,14 @@ from math import isnan
 from typing import Any
 
 from karat.analyses.compare.families import without_seed
-from karat.analyses.compare.tables import CORRECTION_NAMES, SIDES, by_tests, intervals_by
+from karat.analyses.compare.tables import SIDES, family_words, intervals_by
 from karat.analyses.table.columns import APART, WORSE
 from karat.analyses.table.result import MeanRanks, PaperTable, Value
 from karat.citations import short_signatures
 from karat.errors import counted
 from karat.metrics.base import Request
 from karat.results import Results, Tally, corpus_of
+from karat.stats.difference import test_names
 from karat.tabular import Cell, Column, Group, Kind, Marked, Row, Table, Words, fixed, number
 
 BEST, SECOND = "*", "°"  # what marks the best and the second one where nothing can be bold or underlined
@@ -148,16 +149,14 @@ def _about_marks(found: PaperTable, values: Sequence[Value]) -> Iterator[str]:
     if found.measured is None or not tested:
         return
     options = found.measured.options
-    tests = by_tests(options.test, (value.test for value in tested))
-    over = f"{counted(len(found.measured.pairs), 'comparison')}"
+    tests = test_names(options.test, (value.test for value in tested if value.test is not None))
     if options.baseline is None:
         what = f"{APART} differs significantly from the best of its column"
-        over = f"all {over} of two systems"
     else:
         name = found.names.systems[options.baseline]
         what = f"{APART} is significantly better than {name}, {WORSE} significantly worse"
     p = f"adjusted p at most {number(options.alpha).rstrip('0')}"
-    yield f"{what} ({tests}, {SIDES['two-sided']}; {p}, {CORRECTION_NAMES[options.correction]} over {over})"
+    yield f"{what} ({tests}, {SIDES['two-sided']}; {p}, {family_words(found.measured)})"
 
 
 def _facts(found: PaperTable, values: Sequence[Value]) -> Iterator[str]:
@@ -320,7 +319,7 @@ def _row(request: Request, value: Value | None) -> dict[str, Any]:
         "test": None if value is None else value.test,
         "p": None if value is None else _or_none(value.p),
         "p_adjusted": None if value is None else _or_none(value.p_adjusted),
-        "p_at_floor": value is not None and value.p_at_floor,
+        "p_approximate": value is not None and value.p_approximate,
         "mark": "" if value is None else value.mark,
     }
 
@@ -339,6 +338,7 @@ def tests_of(found: PaperTable) -> Mapping[str, Any] | None:
         "test": options.test if found.options.significance else None,
         "alpha": options.alpha,
         "correction": options.correction,
+        "family": options.family,
         "comparisons": len(found.measured.pairs),
         "resamples": options.drawn,
         "seed": options.seed,

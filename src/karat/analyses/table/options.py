@@ -9,24 +9,26 @@ from typing import Literal
 from karat.analyses.compare.options import CompareOptions
 from karat.matching.inputs import MetricsLike, ProtocolsLike
 from karat.options import (
-    Correction,
-    Interval,
+    FamilyOf,
     MatchOptions,
+    ScoreInterval,
     WorkOptions,
     alpha_option,
-    correction_option,
-    enough_option,
+    family_option,
     group,
-    interval_option,
     level_option,
+    max_t_option,
     metrics_option,
     option,
     protocol_option,
+    resamples_option,
+    score_interval_option,
     seed_option,
 )
+from karat.stats.difference import Correction
 
-Test = Literal["randomisation", "bootstrap", "t", "wilcoxon"]
-TESTS: tuple[Test, ...] = ("randomisation", "bootstrap", "t", "wilcoxon")
+Test = Literal["randomisation", "t", "wilcoxon"]
+TESTS: tuple[Test, ...] = ("randomisation", "t", "wilcoxon")
 NamesLike = Mapping[str, str] | Sequence[str]  # {name: what is shown}, or texts as NAME=SHOWN
 GroupsLike = Mapping[str, Sequence[str]] | Sequence[str]  # {group: systems}, or texts as GROUP=SYSTEM,SYSTEM
 
@@ -46,12 +48,13 @@ class TableOptions:
     significance: bool = option(True, "Test no differences.", flags=("--no-significance",))
     test: Test = option("randomisation", "The paired test that marks go by.", values=TESTS)
     alpha: float = alpha_option()
-    correction: Correction = correction_option("all comparisons")
-    resamples: int | None = enough_option()
+    correction: Correction = max_t_option()
+    family: FamilyOf = family_option()
+    resamples: int = resamples_option()
     seed: int = seed_option()
     intervals: bool = option(False, "Show the interval of each value.")
     level: float = level_option()
-    interval: Interval = interval_option()
+    interval: ScoreInterval = score_interval_option()
     percent: bool = option(False, "Show 34.2 instead of .3417.")
     digits: int | None = option(
         None, "Digits behind the point.", least=0, most=9, metavar="N", otherwise="4, or 1 with --percent"
@@ -93,6 +96,7 @@ class TableOptions:
             test=self.test,
             alpha=self.alpha,
             correction=self.correction,
+            family=self.family,
             resamples=self.resamples,
             seed=self.seed,
             level=self.level,

@@ -44,7 +44,7 @@ class Value:
     test: str | None = None
     p: float | None = None  # the largest of these tests
     p_adjusted: float | None = None
-    p_at_floor: bool = False
+    p_approximate: bool = False
     mark: str = ""  # † or ‡ where the difference is significant
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isnan
 from typing import Any
 
 from karat.analyses.compare.result import Comparison, Pair, Standing
@@ -12,7 +12,7 @@ from karat.errors import counted
 from karat.metrics.base import Request
 from karat.output.page.words import interval_words, metric_of, pair_of, percent, ranked
 from karat.stats.effects import POWER
-from karat.tabular import count, number, p_value
+from karat.tabular import approximate_p, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def best_table(found: Comparison, corpus: str, first: Request | None) -> Table |
                     name_cell(other.system),
                     difference,
                     name_cell(interval_words((low, high)) or "–"),
-                    *_tested(found, pair),
+                    *_tested(pair),
                 ]
             )
     heads = ["system", "behind by", Head(f"{percent(found.options.level)} interval", numeric=False), "p", "adjusted p"]
@@ -163,11 +163,10 @@ def pair_table(found: Comparison, corpus: str, first: Request | None) -> Table |
             name_cell(metric_of(pair.request) + (f", {pair.protocol}" if several else "")),
             figure_cell(pair.difference),
             name_cell(interval_words(pair.interval) or "–"),
-            *_tested(found, pair),
-            figure_cell(_number(pair.effect.get("d_z"))),
+            *_tested(pair),
+            figure_cell(None if pair.apart.effect is None else pair.apart.effect.d_z),
             count_cell(pair.n),
-            figure_cell(_number(pair.effect.get("detectable"))),
-            _needed(pair),
+            figure_cell(pair.apart.detectable),
         ]
         for pair in own
     ]
@@ -181,23 +180,18 @@ def pair_table(found: Comparison, corpus: str, first: Request | None) -> Table |
         "effect d_z",
         "documents",
         f"detectable with {percent(POWER)} power",
-        "documents needed",
     ]
     rest = f" in {metric_of(own[0].request)}; there are too many to list the other metrics" if many and own else ""
     return table(f"Differences on {corpus}{rest}", heads, rows) if rows else None
 
 
-def _tested(found: Comparison, pair: Pair) -> list[Cell]:
-    test = pair.used(found.options.test)
-    p, after = pair.tests.get(test), pair.adjusted.get(test)
-    return [Cell(p_value(p, test in pair.at_floor), p), Cell(p_value(after, test in pair.adjusted_at_floor), after)]
+def _tested(pair: Pair) -> list[Cell]:
+    apart = pair.apart
+    return [
+        Cell(approximate_p(apart.p, apart.approximate), _defined(apart.p)),
+        Cell(approximate_p(apart.adjusted, apart.adjusted_approximate), _defined(apart.adjusted)),
+    ]
 
 
-def _needed(pair: Pair) -> Cell:
-    """How many documents on which the metric is defined it takes to find the difference."""
-    value = _number(pair.effect.get("documents_needed"))
-    return Cell(count(value), value if value is not None and isfinite(value) else None)
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+def _defined(value: float) -> float | None:
+    return None if isnan(value) else value

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from unicodedata import bidirectional
 
-from karat.analyses.compare.options import NAMES, RESAMPLED
 from karat.analyses.compare.result import Comparison, Pair, Standing
-from karat.analyses.compare.tables import CORRECTION_NAMES, reach
+from karat.analyses.compare.tables import detectable_words, family_words
 from karat.analyses.consistency import Consistency
 from karat.analyses.describe.result import Description
 from karat.analyses.homogeneity.result import Homogeneity
@@ -19,8 +18,8 @@ from karat.errors import counted
 from karat.inert import inert
 from karat.metrics.base import Request
 from karat.results.displayed import Result
-from karat.stats.tests import too_few
-from karat.tabular import number, p_value, short
+from karat.stats.difference import TEST_NAMES
+from karat.tabular import approximate_p, number, short
 
 SUBSETS = {
     "all": "all phrases",
@@ -273,7 +272,7 @@ def _verdict(found: Comparison, known: Sequence[Standing], request: Request, par
     pair = pair_of(found, best, others[0]) if others else None
     if pair is not None:
         yield _lead(found, pair, best, others)
-        could = reach(found, pair)
+        could = detectable_words(found, pair)
         if could is not None:
             yield could
 
@@ -286,8 +285,7 @@ def _opening(found: Comparison, known: Sequence[Standing]) -> str:
     if not others:
         return f"{name} has {number(best.value)}{by or ' in F1'}"
     pair = pair_of(found, best, others[0])
-    p = None if pair is None else pair.adjusted.get(pair.used(found.options.test))
-    if p is not None and p <= found.options.alpha:
+    if pair is not None and pair.apart.significant(found.options.alpha):
         return f"{name} is best{by}"
     alike = as_good(best, others) or [said(others[0].system)]
     return f"{name} comes out first{by}, but is not shown to be better than {listed(alike)}"
@@ -341,26 +339,21 @@ def _lead(found: Comparison, pair: Pair, best: Standing, others: Sequence[Standi
     options = found.options
     turned = -1 if pair.a != best.system else 1
     low, high = sorted(turned * end for end in pair.interval)
-    test = pair.used(options.test)
-    p = pair.adjusted.get(test)
-    count = counted(len(found.pairs), "comparison")
+    apart = pair.apart
     ends = interval_words((low, high))
     facts = f"{percent(options.level)} interval {ends}; " if ends else ""
-    facts += f"p {_equals(p_value(p, test in pair.adjusted_at_floor))}, {NAMES[test]}, "
-    facts += f"adjusted over {count}, {CORRECTION_NAMES[options.correction]}"
+    facts += f"p {_equals(approximate_p(apart.adjusted, apart.adjusted_approximate))}, {TEST_NAMES[apart.test]}, "
+    facts += family_words(found)
     other = said(pair.b if turned == 1 else pair.a)
     ahead = f"It is {number(abs(pair.difference))} ahead of {other} ({facts})"
-    if p is not None and p <= options.alpha:
-        return f"{ahead}: a difference that chance hardly explains."
-    few = too_few(options.drawn, options.alpha, len(found.pairs) if options.correction == "holm" else 1)
-    if few is not None and test in RESAMPLED:
-        return f"{ahead}. Whether that is chance is open: {few}."
+    if apart.significant(options.alpha):
+        return f"{ahead}: a statistically significant difference."
     alike = as_good(best, others) or [other]
     return f"{ahead}: chance may explain it, so {said(best.system)} and {listed(alike)} cannot be told apart here."
 
 
 def _equals(p: str) -> str:
-    return p if p.startswith(("<", "≤")) else f"= {p}"
+    return p if p.startswith(("<", "≈")) else f"= {p}"
 
 
 def _also(found: Comparison, own: Sequence[Standing]) -> str:
@@ -372,8 +365,6 @@ def _also(found: Comparison, own: Sequence[Standing]) -> str:
     value = with_interval(best)
     if not others:
         return f"{metric_of(request)}: {value}."
-    if too_few(found.options.drawn, found.options.alpha, len(found.pairs)) is not None:
-        return f"In {metric_of(request)}: {said(best.system)}, {value}."
     alike = as_good(best, others)
     tail = f"; {listed(alike)} cannot be told apart from it" if alike else ", and no other is as good"
     return f"In {metric_of(request)}: {said(best.system)}, {value}{tail}."
