@@ -93,14 +93,17 @@ def test_comparisons_and_tables_are_cited_with_their_tests() -> None:
     compared = karat.cite(karat.compare(CORPUS, *RUNS, metrics=["f1@5"], resamples=500, seed=3, correction="bh"))
     for said in (
         "by paired randomisation, two-sided with 500 resamples (seed 3)",
-        "adjusted by the method of Benjamini and Hochberg (Benjamini and Hochberg, 1995) over 1 comparison",
-        "95 % BCa bootstrap intervals (Efron, 1987)",
+        "adjusted by Benjamini-Hochberg over all pairs of systems on one metric and corpus (1 test each)",
+        "Intervals of scores are 95 % t intervals of the logit",
         "Signature: karat|karat|v",
     ):
         assert said in compared.methods
     assert "@article{benjamini1995," in compared.bibtex
     table = karat.cite(karat.table(CORPUS, *RUNS, metrics=["f1@5"], resamples=500))
-    assert "adjusted by Holm's method (Holm, 1979) over 1 comparison and significant at .05." in table.methods
+    assert (
+        "adjusted by Holm over all pairs of systems on one metric and corpus (1 test each) and significant at .05."
+        in table.methods
+    )
     assert "intervals" not in table.methods
     plain = karat.cite(karat.table(CORPUS, *RUNS, metrics=["f1@5"], significance=False))
     assert "tested" not in plain.methods

@@ -22,7 +22,7 @@ class Paper:
     """A publication: its authors as `Family, Given`, and its fields as BibTeX has them."""
 
     key: str
-    kind: Literal["inproceedings", "article", "misc", "software"]
+    kind: Literal["inproceedings", "article", "book", "misc", "software"]
     authors: tuple[str, ...]
     title: str
     fields: tuple[tuple[str, str], ...]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import karat
 from karat.analyses.check import metric_text
@@ -195,12 +196,19 @@ def test_what_one_side_lacks_or_has_no_better_way_is_noted() -> None:
     assert found.notes == ("t5: not compared, since it is not in the older results: p@5:all/mean",)
 
 
-def test_too_few_resamples_are_noted() -> None:
-    old = score(np.linspace(0.5, 1, 40).tolist())
-    new = score(np.linspace(0.1, 1, 40).tolist())
-    found = karat.check(results(new), no_worse_than=results(old), resamples=10)
-    assert found.passed
-    assert any("10 resamples cannot give a p below" in note for note in found.notes)
+def test_with_a_margin_a_drop_must_be_ruled_out() -> None:
+    draw = np.random.default_rng(5)
+    old = draw.uniform(0.2, 0.8, 60)
+    noisy, close = old + draw.normal(0, 0.2, 60), old + draw.normal(0, 0.005, 60)
+    kept = karat.check(results(score(close.tolist())), no_worse_than=results(score(old.tolist())), margin=0.01)
+    assert kept.passed
+    blind = karat.check(results(score(noisy.tolist())), no_worse_than=results(score(old.tolist())), margin=0.01)
+    assert not blind.passed
+    assert "a drop of 0.01 cannot be ruled out" in blind.failures[0]
+    [row] = kept.rows()
+    d = close - old
+    assert row["p"] == pytest.approx(stats.ttest_1samp(d + 0.01, 0, alternative="greater").pvalue, rel=0.1)
+    assert row["detectable"] == pytest.approx(2.84 * d.std(ddof=1) / np.sqrt(60), rel=0.05)
 
 
 # ---------------------------------------------------------------------------------------------- what cannot be checked

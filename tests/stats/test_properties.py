@@ -17,10 +17,10 @@ from karat.metrics.base import f_of_means, mean
 from karat.stats.base import Floats
 from karat.stats.corrections import CORRECTIONS, adjusted, bounded
 from karat.stats.effects import detectable, documents_needed, effect, power_of, spread
+from karat.stats.influence import ALTERNATIVES
 from karat.stats.ranks import friedman
 from karat.stats.resampling import Sample, difference, estimate, interval_of, standard_error
 from karat.stats.tests import (
-    ALTERNATIVES,
     Alternative,
     enough_resamples,
     mcnemar,

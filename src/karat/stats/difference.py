@@ -17,7 +17,7 @@ from karat.stats.base import ALIKE, Floats, Ints
 from karat.stats.dyadic import dyadic_covariance
 from karat.stats.effects import POWER, Effect, effect
 from karat.stats.families import adjust, max_t, max_t_of_covariance
-from karat.stats.influence import Alternative, Contrast, Influences, contrast, jackknife
+from karat.stats.influence import Alternative, Contrast, Influences, contrast, jackknife, student
 from karat.stats.resampling import RESAMPLES, Sample
 from karat.stats.tests import mcnemar_by_document, randomisations, wilcoxon
 from karat.tabular import FIXED2, NUMBER, P_APPROXIMATE, SIGNED, Cell, Column, Marked, with_ends
@@ -176,7 +176,7 @@ def compare_pairs(pairs: Sequence[Contestants], how: Inference) -> list[Differen
             floored = outcome.at_floor and how.test == "randomisation"
             one = replace(one, tests=tests)
             used = how.test if how.test in tests else "t"
-            p = min(outcome.p, one.tests["t"]) if floored else tests[used]
+            p = min(outcome.p, float(apart.p(how.alternative))) if floored else tests[used]
             one = replace(one, p=p, test=used, approximate=floored and p < outcome.p)
         found.append(one)
     return found
@@ -200,7 +200,7 @@ def _difference(pair: Contestants, of_a: Influences, of_b: Influences, apart: Co
     both = np.logical_and.reduce([sample.defined() for sample in (*pair.a, *pair.b)])
     units = apart.n if pair.a[0].pairwise else int(both.sum())
     enough = units >= FEWEST
-    p = float(apart.p(how.alternative)) if enough else nan
+    p = float((student(apart) if test == "t" else apart).p(how.alternative)) if enough else nan
     low, high = apart.interval(how.level, pair.reach)
     influence = of_a.mean_influence - of_b.mean_influence
     influence = np.where(of_a.defined | of_b.defined, influence, np.nan)

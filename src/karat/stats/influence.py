@@ -399,13 +399,13 @@ def score_interval(
     if not score.varies:
         half = width * float(unseen_share(score.n, level))
         return max(value - half, low), min(value + half, high)
-    half = float(_student(score).deviation(1 - level)) / width / (share * (1 - share))
+    half = float(student(score).deviation(1 - level)) / width / (share * (1 - share))
     logit = np.log(share / (1 - share))
     lower, upper = (float(low + width / (1 + np.exp(-(logit + sign * half)))) for sign in (-1, 1))
     return lower, upper
 
 
-def _student(score: Contrast) -> Contrast:
+def student(score: Contrast) -> Contrast:
     """Return the contrast with n − 1 degrees of freedom: the logit scale makes up for the skewness of single scores."""
     if score.dyadic is not None:
         return score
