@@ -24,13 +24,12 @@ RUN = [
 
 
 def found(run: list[dict[str, Any]] = RUN, **options: Any) -> Confidence:
-    given = {"resamples": 50} | options
-    return karat.confidence(karat.Corpus.of(DOCUMENTS), karat.Run.of(run, "mine"), **given)
+    return karat.confidence(karat.Corpus.of(DOCUMENTS), karat.Run.of(run, "mine"), **options)
 
 
 @pytest.fixture(scope="module")
 def demo() -> list[dict[str, Any]]:
-    return karat.confidence(DEMO / "corpus.jsonl", DEMO / "by-hand.jsonl", resamples=500).rows()
+    return karat.confidence(DEMO / "corpus.jsonl", DEMO / "by-hand.jsonl").rows()
 
 
 def test_five_predictions_by_hand() -> None:
@@ -79,7 +78,7 @@ def test_parts_histograms_bins_and_curves_add_up(demo: list[dict[str, Any]]) -> 
         assert sum(row["histogram"]) == sum(each["n"] for each in row["bins"]) == row["predictions"]
         assert sum(each["n"] for each in row["ranks"]) == row["token_positions"][0]["n"] == row["predictions"]
         assert row["risk_coverage"][-1]["risk"] == pytest.approx(1 - row["accuracy"])
-        assert row["ece_ci"][0] < row["ece"] < row["ece_ci"][1]
+        assert row["ece_debiased_ci"][0] < row["ece_debiased"] < row["ece_debiased_ci"][1]
     assert demo[0]["predictions"] == demo[1]["predictions"] + demo[2]["predictions"]
 
 
@@ -88,7 +87,7 @@ def test_documents_are_resampled_not_predictions() -> None:
     documents = [{"id": str(i), "keyphrases": ["a", "b"]} for i in range(2)]
     run = [{"id": str(i), "keyphrases": ["ab"[i], "bc"[i]], "scores": [0.5, 0.5]} for i in range(2)]
     run[1]["keyphrases"] = ["x", "y"]
-    result = karat.confidence(karat.Corpus.of(documents), karat.Run.of(run), resamples=400, interval="percentile")
+    result = karat.confidence(karat.Corpus.of(documents), karat.Run.of(run), interval="percentile")
     [row] = result.rows()
     assert (row["ece"], row["ece_ci"]) == (0.0, [0.0, 0.5])
     assert row["token_positions"] == []
@@ -133,7 +132,7 @@ def overconfident(n: int, name: str, seed: int) -> tuple[karat.Corpus, karat.Run
 def test_a_calibration_fitted_elsewhere_helps_here(method: Calibrate) -> None:
     corpus, run = overconfident(400, "test", 1)
     other, fit = overconfident(800, "dev", 2)
-    result = karat.confidence(corpus, run, calibrate=method, fit=(other, [fit]), resamples=50)
+    result = karat.confidence(corpus, run, calibrate=method, fit=(other, [fit]))
     [row] = result.rows()
     after = row["calibrated"]
     assert (after["method"], after["corpus"], after["run"], after["itself"]) == (method, "dev", "mine", False)
@@ -146,7 +145,7 @@ def test_a_calibration_fitted_elsewhere_helps_here(method: Calibrate) -> None:
 
 def test_a_calibration_fitted_on_what_it_is_judged_by_says_so() -> None:
     corpus, run = overconfident(100, "test", 1)
-    result = karat.confidence(corpus, run, calibrate="isotonic", resamples=50)
+    result = karat.confidence(corpus, run, calibrate="isotonic")
     [row] = result.rows()
     assert row["calibrated"]["itself"]
     assert row["calibrated"]["ece"] == pytest.approx(0, abs=1e-9)  # nothing is left where it was fitted
@@ -159,7 +158,7 @@ def test_what_cannot_be_fitted_leaves_confidences_as_they_are_and_says_why() -> 
     run = karat.Run.of(
         [{"id": str(n), "keyphrases": ["a", "b", "c"], "scores": [0.9, 0.9, 0.8]} for n in range(4)], name="mine"
     )
-    options: dict[str, Any] = {"confidence": "scores", "resamples": 9}
+    options: dict[str, Any] = {"confidence": "scores"}
     result = karat.confidence(corpus, run, calibrate="temperature", **options)
     [row] = result.rows()
     assert (row["calibrated"], row["ece"] is None) == (None, False)
@@ -183,7 +182,7 @@ def test_platt_scaling_tells_its_numbers_and_a_falling_curve_is_noted() -> None:
         [{"id": str(n), "keyphrases": ["a"] * (n == 0) + ["b"] * (n != 3) + ["z"]} for n in range(4)]
     )
     run = karat.Run.of({"id": str(n), "keyphrases": ["a", "b"], "scores": [0.9, 0.6]} for n in range(4))
-    result = karat.confidence(corpus, run, calibrate="platt", confidence="scores", resamples=9)
+    result = karat.confidence(corpus, run, calibrate="platt", confidence="scores")
     after = result.rows()[0]["calibrated"]
     slope = -2 * np.log(3) / (np.log(9) - np.log(1.5))
     assert (after["slope"], after["temperature"]) == (pytest.approx(slope, abs=1e-6), None)
@@ -203,7 +202,7 @@ def scored(*lists: list[float], confidence: str | None = None) -> list[str]:
         [{"id": str(n), "keyphrases": phrases[: len(each)], "scores": each} for n, each in enumerate(lists)], "mine"
     )
     return [
-        note for note in karat.confidence(corpus, run, confidence=confidence, resamples=9).notes if "scores" in note
+        note for note in karat.confidence(corpus, run, confidence=confidence).notes if "scores" in note
     ]
 
 
@@ -233,7 +232,7 @@ def test_scores_that_may_be_probabilities_are_noted_unless_it_is_told_that_they_
 def test_nothing_is_said_of_scores_where_probabilities_of_tokens_are_read() -> None:
     corpus = karat.Corpus.of([{"id": "1", "keyphrases": ["a"]}])
     run = karat.Run.of([{"id": "1", "keyphrases": ["a"], "scores": [0.1], "token_probs": [[0.9]]}])
-    assert not [note for note in karat.confidence(corpus, run, resamples=9).notes if "scores" in note]
+    assert not [note for note in karat.confidence(corpus, run).notes if "scores" in note]
 
 
 @pytest.mark.parametrize(
