@@ -1,4 +1,4 @@
-"""Expected calibration error without the bias of few predictions, and its interval.
+"""Expected calibration error without the bias of few predictions, and intervals of it and of the Brier score.
 
 ECE is Σ_b |D_b| / n over bins b, with D_b the sum of confidence − correct over the predictions of a bin. D_b varies
 from sample to sample with a standard error s_b, and the mean of |D_b| exceeds |μ_b|: for a normal D_b it is
@@ -27,7 +27,7 @@ from functools import partial
 import numpy as np
 
 from karat.stats.base import Floats, Ints
-from karat.stats.influence import Contrast, contrast, jackknife
+from karat.stats.influence import Bools, Contrast, contrast, jackknife, score_interval
 from karat.stats.resampling import Sample
 
 PSEUDO_PREDICTIONS = 4  # as many as Agresti and Coull (1998) add to a share at 95 %
@@ -104,3 +104,29 @@ def calibration_interval(error: Contrast, level: float = 0.95) -> tuple[float, f
     """Return the interval of a debiased ECE, value ± h between 0 and 1; NaN with fewer than two documents."""
     low, high = (float(np.clip(end, 0.0, 1.0)) for end in error.interval(level))
     return low, high
+
+
+# ---------------------------------------------------------------------------------------------- Brier score
+
+
+def brier_rows(document: Ints, confidence: Floats, correct: Floats | Bools, documents: int) -> Floats:
+    """Return Σ (confidence − correct)², the predictions, and Σ (1 − 2 confidence)² confidence of each document."""
+    weights = ((confidence - correct) ** 2, np.ones(len(document)), (1 - 2 * confidence) ** 2 * confidence)
+    return np.stack([np.bincount(document, weights=each, minlength=documents) for each in weights], axis=1)
+
+
+def brier_score(rows: Floats) -> Contrast:
+    """Return the Brier score of documents with its variance; see `brier_rows`.
+
+    To the variance by the jackknife comes that of one more correct prediction, with the probability that is its
+    confidence: it changes the score by (1 − 2 confidence)/n. Where hardly any prediction is correct, the jackknife sees
+    too little variance.
+    """
+    score = contrast(jackknife(Sample(rows, lambda sums: sums[..., 0] / np.where(sums[..., 1], sums[..., 1], np.nan))))
+    _, predictions, unseen = rows.sum(axis=0)
+    return replace(score, documents=score.documents + unseen / predictions**3) if predictions else score
+
+
+def brier_interval(score: Contrast, level: float = 0.95) -> tuple[float, float]:
+    """Return the interval of a Brier score; NaN with fewer than two documents."""
+    return score_interval(score, level) if score.n > 1 else (np.nan, np.nan)

@@ -56,8 +56,6 @@ from karat.metrics.confidence import (
     Judged,
     bin_rows,
     bin_sums,
-    brier_rows,
-    finish_brier,
     finish_ece,
     finish_mce,
     mass_bins,
@@ -65,9 +63,15 @@ from karat.metrics.confidence import (
     width_bins,
 )
 from karat.options import By, Extra, Missing, Progress, WorkOptions, options_from, public
-from karat.stats.calibration import calibration_error, calibration_interval, calibration_rows
-from karat.stats.influence import check_level, contrast, jackknife, score_interval
-from karat.stats.resampling import Sample
+from karat.stats.calibration import (
+    brier_interval,
+    brier_rows,
+    brier_score,
+    calibration_error,
+    calibration_interval,
+    calibration_rows,
+)
+from karat.stats.influence import check_level
 from karat.vocabulary import VocabularyLike
 
 ENOUGH = 10  # documents with several predictions, from which on their sums say what scores are
@@ -232,10 +236,9 @@ def _figures(judged: Judged, scope: _Scope) -> Figures:
     if not len(sure):
         return replace(NO_FIGURES, bins=bins)
     in_bins = bin_rows(judged, which, len(bins), scope.documents)
-    squares = brier_rows(judged, scope.documents)
     divisor = np.bincount(judged.document, minlength=scope.documents) if judged.total is None else judged.total
     error = calibration_error(calibration_rows(bin_sums(judged, which, len(bins), scope.documents), divisor))
-    brier = contrast(jackknife(Sample(squares.values, finish_brier)))
+    brier = brier_score(brier_rows(judged.document, sure, correct, scope.documents))
     return Figures(
         mean_confidence=float(sure.mean()),
         ece=float(finish_ece(in_bins.sums())),
@@ -243,8 +246,8 @@ def _figures(judged: Judged, scope: _Scope) -> Figures:
         ece_debiased_ci=_finite_ends(calibration_interval(error, scope.options.level)),
         ece_by_chance=ece_by_chance(sure, which),
         mce=float(finish_mce(in_bins.sums())),
-        brier=float(finish_brier(squares.sums())),
-        brier_ci=_finite_ends(score_interval(brier, scope.options.level)),
+        brier=float(brier.value),
+        brier_ci=_finite_ends(brier_interval(brier, scope.options.level)),
         parts=brier_parts(sure, correct, which),
         bins=bins,
     )
