@@ -101,8 +101,12 @@ def calibration_error(rows: Floats) -> Contrast:
 
 
 def calibration_interval(error: Contrast, level: float = 0.95) -> tuple[float, float]:
-    """Return the interval of a debiased ECE, value ± h between 0 and 1; NaN with fewer than two documents."""
-    low, high = (float(np.clip(end, 0.0, 1.0)) for end in error.interval(level))
+    """Return the interval of a debiased ECE, value ± h between 0 and 1, with a value below 0 taken for 0.
+
+    NaN with fewer than two documents.
+    """
+    at_least_0 = replace(error, value=np.maximum(error.value, 0.0))
+    low, high = (float(np.clip(end, 0.0, 1.0)) for end in at_least_0.interval(level))
     return low, high
 
 

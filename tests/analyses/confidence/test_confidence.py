@@ -131,7 +131,7 @@ def test_what_has_no_confidence_is_named_left_out_and_counted() -> None:
         (1, "the debiased ECE and intervals need two documents with predictions"),
         (
             3,
-            "fewer than 25 documents have predictions (mine, all): the debiased ECE keeps some bias, and its interval "
+            "fewer than 25 documents have predictions (mine, all): the debiased ECE keeps some bias, and intervals "
             "may cover less than the level says",
         ),
     ],

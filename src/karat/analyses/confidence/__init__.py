@@ -75,7 +75,7 @@ from karat.stats.influence import check_level
 from karat.vocabulary import VocabularyLike
 
 ENOUGH = 10  # documents with several predictions, from which on their sums say what scores are
-FEW = 25  # documents with predictions, below which the interval of ECE is rough
+FEW, SOME = 25, 100  # documents with predictions, below which the intervals of ECE and of the Brier score are rough
 NOT_PROBABILITIES = (
     "scores of {0} are not {1}; ECE, Brier score and reliability need probabilities between 0 and 1, and only measures "
     "of rank are computed"
@@ -382,11 +382,17 @@ def _of_documents(scope: _Scope, found: Sequence[Assessed]) -> Iterator[str]:
     counts = [(each, scope.documents - each.undefined) for each in found if each.probabilities and each.predictions]
     if any(n == 1 for _, n in counts):
         yield "the debiased ECE and intervals need two documents with predictions"
-    few = list(dict.fromkeys(f"{each.system}, {each.subset}" for each, n in counts if 1 < n < FEW))
+    few = dict.fromkeys(f"{each.system}, {each.subset}" for each, n in counts if 1 < n < FEW)
     if few:
         yield (
             f"fewer than {FEW} documents have predictions ({'; '.join(few)}): the debiased ECE keeps some bias, and "
-            "its interval may cover less than the level says"
+            "intervals may cover less than the level says"
+        )
+    some = dict.fromkeys(each.system for each, n in counts if FEW <= n < SOME)
+    if some:
+        yield (
+            f"fewer than {SOME} documents have predictions ({', '.join(some)}): the interval of the Brier score is too "
+            "narrow if rare documents have many confident errors"
         )
 
 

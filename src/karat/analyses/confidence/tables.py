@@ -194,8 +194,9 @@ def _sentences(each: Assessed) -> Iterator[str]:
         return
     if p is not None:
         yield (
-            f"Brier {number(f.brier)} = reliability {number(p.reliability)} − resolution {number(p.resolution)} "
-            f"+ uncertainty {number(p.uncertainty)} + within bins {number(p.within_bins)}."
+            f"Brier {number(f.brier)} (interval {_between(f.brier_ci)}) = reliability {number(p.reliability)} "
+            f"− resolution {number(p.resolution)} + uncertainty {number(p.uncertainty)} "
+            f"+ within bins {number(p.within_bins)}."
         )
     shown = [
         f"{number(1 - point.risk)} of the surest {share} %"
