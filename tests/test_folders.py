@@ -36,7 +36,7 @@ COMMANDS = {
     "audit": ("papers", "run.jsonl"),
     "compare": ("papers", "run.jsonl", "yake.jsonl", *RESAMPLES),
     "concepts": ("papers", "run.jsonl", "--vocabulary", "terms.txt"),
-    "confidence": ("papers", "sure.jsonl", *RESAMPLES),
+    "confidence": ("papers", "sure.jsonl"),
     "consistency": ("run.jsonl", "--corpus", "papers"),
     "corpus convert": ("papers", "-o", "out.jsonl"),
     "corpus df": ("papers", "-o", "out.json"),

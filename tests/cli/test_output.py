@@ -26,7 +26,7 @@ REPORTED = ("--reported", "reported.csv", "--budget", "15")
 PAIRS = (SYNTHETIC[0], "synthetic.pairs.jsonl", *SYNTHETIC[1:], "--resamples", "2000")
 PARAPHRASES = tuple(str(ROOT / "src" / "karat" / "demo" / name) for name in ("corpus.jsonl", "paraphrases.jsonl"))
 DEMO = tuple(str(ROOT / "src" / "karat" / "demo" / name) for name in ("corpus.jsonl", "by-hand.jsonl"))
-SURE = ("confidence", *DEMO, "--resamples", "200")
+SURE = ("confidence", *DEMO)
 HUMAN_SETS = ("--corpus", SYNTHETIC[0], "--run", f"alpha={SYNTHETIC[1]}", "--run", f"beta={SYNTHETIC[2]}")
 
 COMMANDS = {
@@ -62,7 +62,7 @@ COMMANDS = {
     "confidence.md": (*SURE, "--protocol", "kundu2023", "--bins", "5", "-f", "md"),
     "confidence.tex": (*SURE, "--calibrate", "temperature", "-f", "latex"),
     "confidence.csv": (*SURE, "--protocol", "karat", "--protocol", "chan2019", "--precision", "0.99", "-f", "csv"),
-    "confidence.json": (*SURE, "--binning", "mass", "--bins", "4", "--interval", "percentile", "-f", "json"),
+    "confidence.json": (*SURE, "--binning", "mass", "--bins", "4", "--level", "0.9", "-f", "json"),
     "overlap.txt": ("overlap", *SYNTHETIC),
     "overlap.md": (
         "overlap",

@@ -101,7 +101,7 @@ def test_all_four_cells_of_table_2_are_given_by_the_authors_rules(shared: Path, 
     documents = shared / "data" / f"{corpus}.{form}.jsonl.gz"
     run = shared / "data" / "predictions" / corpus / "confidence" / f"{system}.jsonl.gz"
     found = [
-        100 * karat.confidence(documents, each, protocol=protocol, resamples=9).rows()[0]["ece"]
+        100 * karat.confidence(documents, each, protocol=protocol).rows()[0]["ece"]
         for each in (run, karat.Run.of(make(shared, corpus), name=system))
     ]
     assert found == pytest.approx([released, counted], abs=5e-5)
@@ -117,7 +117,7 @@ def test_the_metric_ece_follows_the_same_rules(shared: Path) -> None:
 def test_the_bins_of_exhird_on_semeval_are_those_that_the_authors_publish(shared: Path) -> None:
     """Their hits and predictions in each tenth of confidence."""
     run = karat.Run.of(with_four_words_twice(shared, "semeval"), name="exhird")
-    found = karat.confidence(shared / "data" / "semeval.chen20.jsonl.gz", run, protocol=EXHIRD, resamples=9)
+    found = karat.confidence(shared / "data" / "semeval.chen20.jsonl.gz", run, protocol=EXHIRD)
     counts = [(round(each["accuracy"] * each["n"]), each["n"]) for each in found.rows()[0]["bins"]]
     assert counts == [
         (5, 23),

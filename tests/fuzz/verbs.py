@@ -39,7 +39,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
         "{corpus} {run} {beta} --vocabulary {vocabulary}",
         "{corpus} {run} --vocabulary {vocabulary},language=en,unmapped=drop",
     ),
-    "confidence": ("{demo} {byhand} --resamples 20", "{demo} {byhand} --resamples 20", "{corpus} {run}"),
+    "confidence": ("{demo} {byhand}", "{demo} {byhand}", "{corpus} {run}"),
     "consistency": (
         "{run} {beta}",
         "{run} --vocabulary {vocabulary}",

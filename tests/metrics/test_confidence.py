@@ -142,11 +142,12 @@ def test_a_part_of_the_joined_references_of_its_kind_is_correct() -> None:
     protocols = [
         f"kundu2023,kinds={kinds},correct={rule}" for kinds in ("text", "run") for rule in ("hit", "substring")
     ]
-    found = [karat.confidence(corpus, run, protocol=each, resamples=9).rows()[0]["correct"] for each in protocols]
+    results = [karat.confidence(corpus, run, protocol=each, confidence="scores") for each in protocols]
+    found = [result.rows()[0]["correct"] for result in results]
     # By the text, `network graph` and `forest` are absent and the others present; `neural networks` is no part of what
     # is absent, as the run has it.
     assert found == [2, 3, 2, 3]
-    by_kind = karat.confidence(corpus, run, protocol=protocols[3], resamples=9).rows()
+    by_kind = karat.confidence(corpus, run, protocol=protocols[3], confidence="scores").rows()
     assert [(row["subset"], row["predictions"], row["correct"]) for row in by_kind] == [
         ("all", 4, 3),
         ("present", 2, 2),
@@ -165,7 +166,7 @@ def test_the_verb_and_the_metric_give_the_same_calibration_error_under_every_rul
         for rule in ("hit", "substring"):
             for duplicates in ("drop", "surface", "keep"):
                 protocol = f"kundu2023,ece_total={total},correct={rule},duplicates={duplicates}"
-                rows = karat.confidence(TWO, run, protocol=protocol, resamples=9).rows()
+                rows = karat.confidence(TWO, run, protocol=protocol, confidence="scores").rows()
                 metrics = ["ece", "ece:present", "ece:absent"]
                 scored = karat.score(TWO, run, metrics=metrics, protocol=protocol).rows()
                 assert [row["ece"] for row in rows] == [row["value"] for row in scored], protocol

@@ -114,7 +114,7 @@ def every() -> dict[str, Result]:
         karat.reproduce(corpus, *runs, reported=_reported(), budget=3, resamples=FEW),
         karat.describe(corpus, *runs),
         karat.nearmiss(corpus, *runs),
-        karat.confidence(corpus, *runs, resamples=FEW),
+        karat.confidence(corpus, *runs),
         karat.overlap(corpus, *runs),
         karat.homogeneity(corpus, pairs, *runs, resamples=FEW),
         karat.gather_homogeneity(karat.homogeneity(corpus, pairs, *runs, resamples=FEW)),

@@ -74,7 +74,7 @@ def results() -> Results:
 
 @pytest.fixture(scope="module")
 def sure() -> Confidence:
-    return karat.confidence(corpus(), run("a"), run("b", 1), resamples=20)
+    return karat.confidence(corpus(), run("a"), run("b", 1))
 
 
 @pytest.fixture(scope="module")

@@ -184,7 +184,7 @@ def sure() -> Any:
     predicted = [
         {"id": str(i), "keyphrases": ["bees", "grid"], "token_probs": own} for i, own in enumerate(PROBABILITIES)
     ]
-    return karat.confidence(documents, {"m": predicted}, resamples=9)
+    return karat.confidence(documents, {"m": predicted})
 
 
 @pytest.mark.parametrize("bins", [None, 3, 200])

@@ -227,7 +227,7 @@ def test_one_system_has_its_intervals_and_what_is_not_there_is_said_at_the_end()
     assert "interval" in figure
     why = dict(left_out(found))
     assert why["What systems share"] == "There is one system; it takes two to compare what they predict."
-    assert "how sure" in why["Confidence"]
+    assert "calibration" in why["Confidence"]
     anchors = [section.anchor for section in sections(found)]
     assert "scores" in anchors
     assert {"overlap", "homogeneity", "confidence", "human"}.isdisjoint(anchors)
@@ -285,7 +285,9 @@ def test_only_runs_that_tell_how_sure_they_are_are_asked_for_their_confidence() 
     ranks = karat.Run.of([{"id": "0", "keyphrases": ["bees"], "scores": [28.9]}], name="ranks")
     [part] = karat.report(corpus, sure, ranks, resamples=9).parts
     assert {row["system"] for row in part.found["confidence"].as_dict()["rows"]} == {"sure"}
-    assert "probabilities" in karat.report(corpus, ranks, resamples=9).parts[0].missing["confidence"]
+    weights = karat.Run.of([{"id": "0", "keyphrases": ["bees"], "scores": [0.3]}], name="weights")
+    for run in (ranks, weights):
+        assert "are not probabilities" in karat.report(corpus, run, resamples=9).parts[0].missing["confidence"]
 
 
 def test_results_give_tables_and_charts_and_say_that_there_are_no_documents(tmp_path: Path) -> None:

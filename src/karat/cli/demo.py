@@ -122,7 +122,7 @@ def _show_confidence(corpus: Corpus, run: Run) -> None:
     from karat.output import render
 
     _section("karat confidence", "does the run made by hand know when it is right?")
-    write_out(render(confidence(corpus, run, resamples=RESAMPLES)))
+    write_out(render(confidence(corpus, run)))
 
 
 def _write_page(corpus: Corpus, paraphrases: Corpus, runs: list[Run], folder: Path) -> None:

@@ -286,11 +286,9 @@ def _overlap(request: _ChartRequest) -> Result:
 
 
 def _confidence(request: _ChartRequest) -> Result:
-    # No chart of confidence shows an interval; so few resamples do.
-    return karat.confidence(*request.what, protocol=request.protocols or "karat", resamples=FEW, **request.options)
+    return karat.confidence(*request.what, protocol=request.protocols or "karat", **request.options)
 
 
-FEW = 100
 # How a result is found, by the name of its class.
 _VERBS: dict[str, Callable[[_ChartRequest], Result]] = {
     "Audit": _audit,

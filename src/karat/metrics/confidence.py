@@ -39,8 +39,8 @@ _MISSING, _NEGATIVE, _ABOVE = 1, 2, 3
 class Confidences:
     """How sure the system is of each prediction, as columns; which numbers the confidence is made of."""
 
-    value: Floats  # from 0 to 1; NaN where there is none
-    kpp: Floats  # 1 or more, infinite where a probability is 0; NaN where there is none
+    value: Floats  # from 0 to 1, any number for scores that only rank; NaN where there is none
+    kpp: Floats  # 1 or more, infinite where a probability is 0; NaN where there is none, and for scores that only rank
     fault: Ints  # index in FAULTS
     first: Ints  # where the probabilities of its tokens begin in `probs`
     tokens: Ints  # how many there are; none for scores
@@ -48,19 +48,22 @@ class Confidences:
     sources: frozenset[str]
 
 
-def confidences(aligned: Aligned, source: str = ANY) -> Confidences:
-    """How sure the system is of each row of the predictions; `source` is one of SOURCES, or the first that is there."""
-    return aligned.once(("confidences", source), lambda: _confidences(aligned, source))
+def confidences(aligned: Aligned, source: str = ANY, any_scores: bool = False) -> Confidences:
+    """How sure the system is of each row of the predictions; `source` is one of SOURCES, or the first that is there.
+
+    With `any_scores`, scores rank predictions and need not be probabilities: all numbers will do, and have no KPP.
+    """
+    return aligned.once(("confidences", source, any_scores), lambda: _confidences(aligned, source, any_scores))
 
 
-def _confidences(aligned: Aligned, source: str) -> Confidences:
+def _confidences(aligned: Aligned, source: str, any_scores: bool) -> Confidences:
     p = aligned.predictions
     given = aligned.given or [Prediction()] * aligned.documents
     sources = [source_of(record, source) for record in given]
     phrases = list(chain.from_iterable(map(_numbers, given, sources)))
     counts = np.array([len(record.keyphrases or ()) for record in given], dtype=np.int64)
     kind = np.repeat([SOURCES.index(name) if name else -1 for name in sources], counts)
-    made = _of_phrases(phrases, kind, frozenset(filter(None, sources)))
+    made = _of_phrases(phrases, kind, frozenset(filter(None, sources)), any_scores)
     there = p.source < counts[p.document]  # the empty phrase that stands for no prediction has no source
     row = np.where(there, (np.cumsum(counts) - counts)[p.document] + p.source, len(phrases))
     return replace(made, **{name: getattr(made, name)[row] for name in ("value", "kpp", "fault", "first", "tokens")})
@@ -82,7 +85,9 @@ def _numbers(record: Prediction, name: str | None) -> Sequence[Sequence[float] |
     return numbers
 
 
-def _of_phrases(phrases: Sequence[Sequence[float] | None], kind: Ints, sources: frozenset[str]) -> Confidences:
+def _of_phrases(
+    phrases: Sequence[Sequence[float] | None], kind: Ints, sources: frozenset[str], any_scores: bool
+) -> Confidences:
     """The confidence of each phrase, and at the end one that is missing."""
     tokens = np.array([*(len(numbers or ()) for numbers in phrases), 0], dtype=np.int64)
     count, owner = len(tokens), np.repeat(np.arange(len(tokens)), tokens)
@@ -92,8 +97,10 @@ def _of_phrases(phrases: Sequence[Sequence[float] | None], kind: Ints, sources: 
         probs = np.where(is_log, np.exp(flat), flat)
         logs = np.where(is_log, flat, np.log(flat))
     fault = np.where(tokens == 0, _MISSING, 0)
-    fault[owner[probs < 0]] = _NEGATIVE
-    fault[owner[probs > 1 + ROUNDING]] = _ABOVE
+    is_score = np.append(kind, -1) == SOURCES.index("scores")
+    ranks = is_score & any_scores
+    fault[owner[(probs < 0) & ~ranks[owner]]] = _NEGATIVE
+    fault[owner[(probs > 1 + ROUNDING) & ~ranks[owner]]] = _ABOVE
     total = np.bincount(owner, weights=np.where(fault[owner] > 0, 0.0, np.minimum(logs, 0.0)), minlength=count)
     first = np.cumsum(tokens) - tokens
     with np.errstate(over="ignore"):
@@ -101,8 +108,9 @@ def _of_phrases(phrases: Sequence[Sequence[float] | None], kind: Ints, sources: 
         value, kpp = np.exp(mean), np.exp(-mean)
     alone = tokens == 1
     value[alone] = np.minimum(probs, 1.0)[first[alone]]  # as it was given, to the last bit
-    value[fault > 0] = kpp[fault > 0] = np.nan
-    tokens[np.append(kind, -1) == SOURCES.index("scores")] = 0
+    value[ranks & alone] = probs[first[ranks & alone]]
+    value[fault > 0] = kpp[(fault > 0) | ranks] = np.nan
+    tokens[is_score] = 0
     return Confidences(value, kpp, fault, first, tokens, probs, sources)
 
 
@@ -161,9 +169,9 @@ def totals(aligned: Aligned, subset: Subset) -> Ints | None:
 # ---------------------------------------------------------------------------------------------- runs that tell nothing
 
 
-def check_confidences(runs: Sequence[Run], source: str = ANY) -> None:
+def check_confidences(runs: Sequence[Run], source: str = ANY, any_scores: bool = False) -> None:
     """Raises InputError if a run has no confidence for any prediction, or numbers that cannot be confidences."""
-    lacking = [run for run in runs if not _tells(run, source)]
+    lacking = [run for run in runs if not _tells(run, source, any_scores)]
     if lacking:
         fields = " or ".join(f'"{name}"' for name in (SOURCES if source == ANY else (source,)))
         names = ", ".join(f"{run.name} ({run.origin})" for run in lacking)
@@ -174,7 +182,7 @@ def check_confidences(runs: Sequence[Run], source: str = ANY) -> None:
         )
 
 
-def _tells(run: Run, source: str) -> bool:
+def _tells(run: Run, source: str, any_scores: bool) -> bool:
     """Whether a run tells how sure it is of some prediction, or has none; looks no further than it must."""
     predictions = False
     seen: dict[str, list[float]] = {}  # the lowest and the highest number of each source
@@ -185,6 +193,8 @@ def _tells(run: Run, source: str) -> bool:
             if not name or not numbers:
                 continue
             low, high = min(numbers), max(numbers)
+            if name == "scores" and any_scores:
+                return True
             if name == "scores" and not 0 <= low <= 1:
                 raise _no_confidence(run, record, phrase, low)
             if name == "token_probs" and low >= 0 and 0 < high <= 1 + ROUNDING:
@@ -243,18 +253,22 @@ def mass_bins(confidence: Floats, edges: Sequence[float]) -> Ints:
     return np.searchsorted(np.array(edges, dtype=np.float64), confidence, side="right")
 
 
+def bin_sums(given: Judged, which: Ints, bins: int, documents: int) -> list[Floats]:
+    """Return the predictions, the sum of confidences and the hits of each document and bin, [documents, bins] each."""
+    key, size = given.document * bins + which, documents * bins
+    return [
+        np.bincount(key, weights=weights, minlength=size).reshape(documents, bins).astype(np.float64)
+        for weights in (None, given.confidence, given.correct)
+    ]
+
+
 def bin_rows(given: Judged, which: Ints, bins: int, documents: int) -> Rows:
     """For each document and bin: how many predictions there are, their confidences' sum, how many are correct.
 
     And what the sum over bins is divided by, where it is not how many there are.
     """
-    key, size = given.document * bins + which, documents * bins
-    columns = [
-        np.bincount(key, weights=weights, minlength=size).reshape(documents, bins)
-        for weights in (None, given.confidence, given.correct)
-    ]
     counts = np.bincount(given.document, minlength=documents)
-    found = np.concatenate(columns, axis=1).T
+    found = np.concatenate(bin_sums(given, which, bins, documents), axis=1).T
     if given.total is None:
         return rows(*found, defined=counts > 0)
     return rows(*found, given.total, defined=given.total > 0)
@@ -445,9 +459,11 @@ def kpp(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, confidence: str = A
     return Rows(np.column_stack([given.kpp, np.ones(len(given.kpp))]), given.document)
 
 
-def faulty(aligned: Aligned, subset: Subset, source: str = ANY) -> Iterator[tuple[int, int, int]]:
+def faulty(
+    aligned: Aligned, subset: Subset, source: str = ANY, any_scores: bool = False
+) -> Iterator[tuple[int, int, int]]:
     """(document, surface, fault) of each kept prediction of the subset that has no confidence."""
-    p, fault = aligned.predictions, confidences(aligned, source).fault
+    p, fault = aligned.predictions, confidences(aligned, source, any_scores).fault
     row = aligned.ranked(subset).row
     row = row[fault[row] > 0]
     return zip(p.document[row].tolist(), p.surface[row].tolist(), fault[row].tolist(), strict=True)

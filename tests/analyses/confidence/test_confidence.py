@@ -24,13 +24,12 @@ RUN = [
 
 
 def found(run: list[dict[str, Any]] = RUN, **options: Any) -> Confidence:
-    given = {"resamples": 50} | options
-    return karat.confidence(karat.Corpus.of(DOCUMENTS), karat.Run.of(run, "mine"), **given)
+    return karat.confidence(karat.Corpus.of(DOCUMENTS), karat.Run.of(run, "mine"), **options)
 
 
 @pytest.fixture(scope="module")
 def demo() -> list[dict[str, Any]]:
-    return karat.confidence(DEMO / "corpus.jsonl", DEMO / "by-hand.jsonl", resamples=500).rows()
+    return karat.confidence(DEMO / "corpus.jsonl", DEMO / "by-hand.jsonl").rows()
 
 
 def test_five_predictions_by_hand() -> None:
@@ -79,19 +78,33 @@ def test_parts_histograms_bins_and_curves_add_up(demo: list[dict[str, Any]]) -> 
         assert sum(row["histogram"]) == sum(each["n"] for each in row["bins"]) == row["predictions"]
         assert sum(each["n"] for each in row["ranks"]) == row["token_positions"][0]["n"] == row["predictions"]
         assert row["risk_coverage"][-1]["risk"] == pytest.approx(1 - row["accuracy"])
-        assert row["ece_ci"][0] < row["ece"] < row["ece_ci"][1]
+        assert row["ece_debiased_ci"][0] < row["ece_debiased"] < row["ece_debiased_ci"][1]
     assert demo[0]["predictions"] == demo[1]["predictions"] + demo[2]["predictions"]
 
 
-def test_documents_are_resampled_not_predictions() -> None:
-    # Two documents, of which one is all right and one all wrong: a resample is one of them twice, or both.
+def test_documents_are_the_units_of_intervals_not_predictions() -> None:
+    """Repeating each prediction within its document makes no interval narrower; repeating documents does."""
+    confidences, hits = [0.15, 0.45, 0.85, 0.95], [False, True, True, False]
+
+    def width(documents: int, copies: int) -> float:
+        phrases = [f"w{n}" for n in range(copies)]
+        corpus = [
+            {"id": str(i), "keyphrases": phrases if hits[i % 4] else [*phrases[:0], "z"]} for i in range(documents)
+        ]
+        run = [{"id": str(i), "keyphrases": phrases, "scores": [confidences[i % 4]] * copies} for i in range(documents)]
+        result = karat.confidence(karat.Corpus.of(corpus), karat.Run.of(run), confidence="scores")
+        low, high = result.rows()[0]["brier_ci"]
+        return float(high - low)
+
+    assert width(40, 5) == pytest.approx(width(40, 1))
+    assert width(160, 1) < 0.6 * width(40, 1)
+
+
+def test_the_parts_that_only_rank_need_no_tokens() -> None:
     documents = [{"id": str(i), "keyphrases": ["a", "b"]} for i in range(2)]
-    run = [{"id": str(i), "keyphrases": ["ab"[i], "bc"[i]], "scores": [0.5, 0.5]} for i in range(2)]
-    run[1]["keyphrases"] = ["x", "y"]
-    result = karat.confidence(karat.Corpus.of(documents), karat.Run.of(run), resamples=400, interval="percentile")
-    [row] = result.rows()
-    assert (row["ece"], row["ece_ci"]) == (0.0, [0.0, 0.5])
-    assert row["token_positions"] == []
+    run = [{"id": str(i), "keyphrases": ["a", "x"], "scores": [0.5, 0.5]} for i in range(2)]
+    result = karat.confidence(karat.Corpus.of(documents), karat.Run.of(run), confidence="scores")
+    assert result.rows()[0]["token_positions"] == []
     assert "cannot be told apart" in result.notes[-1]
 
 
@@ -110,6 +123,44 @@ def test_what_has_no_confidence_is_named_left_out_and_counted() -> None:
         "negative probability ('swarm' of document d2), 1 with a probability above 1 ('deep nets' of document d1)"
     )
     assert result.notes[1] == "mine: predictions with a probability of 0, whose confidence is 0 and KPP infinite: 1"
+
+
+@pytest.mark.parametrize(
+    ("documents", "note"),
+    [
+        (1, "the debiased ECE and intervals need two documents with predictions"),
+        (
+            3,
+            "fewer than 25 documents have predictions (mine, all): the debiased ECE keeps some bias, and intervals "
+            "may cover less than the level says",
+        ),
+    ],
+)
+def test_few_documents_are_noted(documents: int, note: str) -> None:
+    corpus = karat.Corpus.of({"id": str(n), "keyphrases": ["a"]} for n in range(documents))
+    run = karat.Run.of(
+        [{"id": str(n), "keyphrases": ["a", "b"], "token_probs": [[0.9], [0.6 + n / 50]]} for n in range(documents)],
+        "mine",
+    )
+    result = karat.confidence(corpus, run)
+    [row] = result.rows()
+    assert note in result.notes
+    assert (row["ece_debiased"] is None) == (row["ece_debiased_ci"][0] is None) == (documents == 1)
+    assert row["ece"] is not None
+    assert "nan" not in karat.render(result).lower()
+
+
+def test_constant_confidences_and_hits_keep_an_interval_that_is_not_a_point() -> None:
+    """Of 30 documents each prediction is wrong: the accuracy may still be above 0."""
+    corpus = karat.Corpus.of({"id": str(n), "keyphrases": ["z"]} for n in range(30))
+    run = karat.Run.of([{"id": str(n), "keyphrases": ["a"], "token_probs": [[0.3]]} for n in range(30)], "mine")
+    [row] = karat.confidence(corpus, run).rows()
+    assert (row["ece"], row["ece_debiased"]) == (pytest.approx(0.3), pytest.approx(0.3))
+    low, high = row["ece_debiased_ci"]
+    share = 4 * 0.3 / 34
+    half = 2.0452 * (share * (1 - share) / 30) ** 0.5  # Student's t with 29 degrees of freedom
+    assert (low, high) == (pytest.approx(0.3 - half, abs=1e-4), pytest.approx(0.3 + half, abs=1e-4))
+    assert 0.0 <= row["brier_ci"][0] < 0.09 < row["brier_ci"][1]
 
 
 def test_a_precision_that_is_never_reached_is_said() -> None:
@@ -133,7 +184,7 @@ def overconfident(n: int, name: str, seed: int) -> tuple[karat.Corpus, karat.Run
 def test_a_calibration_fitted_elsewhere_helps_here(method: Calibrate) -> None:
     corpus, run = overconfident(400, "test", 1)
     other, fit = overconfident(800, "dev", 2)
-    result = karat.confidence(corpus, run, calibrate=method, fit=(other, [fit]), resamples=50)
+    result = karat.confidence(corpus, run, calibrate=method, fit=(other, [fit]), confidence="scores")
     [row] = result.rows()
     after = row["calibrated"]
     assert (after["method"], after["corpus"], after["run"], after["itself"]) == (method, "dev", "mine", False)
@@ -146,7 +197,7 @@ def test_a_calibration_fitted_elsewhere_helps_here(method: Calibrate) -> None:
 
 def test_a_calibration_fitted_on_what_it_is_judged_by_says_so() -> None:
     corpus, run = overconfident(100, "test", 1)
-    result = karat.confidence(corpus, run, calibrate="isotonic", resamples=50)
+    result = karat.confidence(corpus, run, calibrate="isotonic", confidence="scores")
     [row] = result.rows()
     assert row["calibrated"]["itself"]
     assert row["calibrated"]["ece"] == pytest.approx(0, abs=1e-9)  # nothing is left where it was fitted
@@ -159,7 +210,7 @@ def test_what_cannot_be_fitted_leaves_confidences_as_they_are_and_says_why() -> 
     run = karat.Run.of(
         [{"id": str(n), "keyphrases": ["a", "b", "c"], "scores": [0.9, 0.9, 0.8]} for n in range(4)], name="mine"
     )
-    options: dict[str, Any] = {"confidence": "scores", "resamples": 9}
+    options: dict[str, Any] = {"confidence": "scores"}
     result = karat.confidence(corpus, run, calibrate="temperature", **options)
     [row] = result.rows()
     assert (row["calibrated"], row["ece"] is None) == (None, False)
@@ -183,7 +234,7 @@ def test_platt_scaling_tells_its_numbers_and_a_falling_curve_is_noted() -> None:
         [{"id": str(n), "keyphrases": ["a"] * (n == 0) + ["b"] * (n != 3) + ["z"]} for n in range(4)]
     )
     run = karat.Run.of({"id": str(n), "keyphrases": ["a", "b"], "scores": [0.9, 0.6]} for n in range(4))
-    result = karat.confidence(corpus, run, calibrate="platt", confidence="scores", resamples=9)
+    result = karat.confidence(corpus, run, calibrate="platt", confidence="scores")
     after = result.rows()[0]["calibrated"]
     slope = -2 * np.log(3) / (np.log(9) - np.log(1.5))
     assert (after["slope"], after["temperature"]) == (pytest.approx(slope, abs=1e-6), None)
@@ -195,45 +246,84 @@ def test_platt_scaling_tells_its_numbers_and_a_falling_curve_is_noted() -> None:
 # ---------------------------------------------------------------------------------------------- scores
 
 
-def scored(*lists: list[float], confidence: str | None = None) -> list[str]:
-    """What is said of the scores of a run."""
+def scored(*lists: list[float], confidence: str | None = None) -> tuple[dict[str, Any], list[str]]:
+    """The first row of a run with these scores, and the notes on them."""
     corpus = karat.Corpus.of({"id": str(n), "keyphrases": ["a"]} for n in range(len(lists)))
     phrases = list("abcdefgh")
     run = karat.Run.of(
         [{"id": str(n), "keyphrases": phrases[: len(each)], "scores": each} for n, each in enumerate(lists)], "mine"
     )
-    return [
-        note for note in karat.confidence(corpus, run, confidence=confidence, resamples=9).notes if "scores" in note
-    ]
+    result = karat.confidence(corpus, run, confidence=confidence)
+    return result.rows()[0], [note for note in result.notes if "scores" in note]
 
 
-WEIGHTS = "mine: its scores add up to 1 at most in each document, as weights do: they are no probabilities"
-PERHAPS = (
-    "mine: its scores are taken for probabilities of being right, which weights of an extractor and cosines are not"
+NEEDED = "; ECE, Brier score and reliability need probabilities between 0 and 1, and only measures of rank are computed"
+SHARES = [[0.5, 0.3, 0.2 - n / 100] for n in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("lists", "why"),
+    [
+        ([[12.25, 3.0], [0.5]], "not probabilities (largest 12.2)"),
+        ([[0.5, -0.25]], "not probabilities (smallest -0.25)"),
+        (SHARES, "not probabilities (those of a document add up to 1 at most, as weights do)"),
+        (
+            [[0.9, 0.8], [0.7]],
+            "not assumed to be probabilities (from 0.7 to 0.9; if they are, use --confidence scores)",
+        ),
+    ],
 )
+def test_scores_are_no_probabilities_unless_the_user_says_so(lists: list[list[float]], why: str) -> None:
+    row, notes = scored(*lists)
+    assert notes == [f"scores of mine are {why}{NEEDED}"]
+    names = ("mean_confidence", "ece", "ece_debiased", "ece_by_chance", "mce", "brier", "reliability", "kpp_median")
+    assert [row[name] for name in names] == [None] * len(names)
+    assert (row["bins"], row["ece_debiased_ci"], row["brier_ci"]) == ([], [None, None], [None, None])
+    assert not row["probabilities"]
+    assert row["aurc"] is not None
+    assert len(row["risk_coverage"]) > 0
 
 
-def test_scores_that_are_shares_of_a_whole_are_no_probabilities_and_it_is_said() -> None:
-    shares = [[0.5, 0.3, 0.2 - n / 100] for n in range(10)]
-    for told in (None, "scores"):
-        [note] = scored(*shares, confidence=told)
-        assert note.startswith(WEIGHTS)
-    [note] = scored(*shares, [0.9, 0.3])
-    assert note.startswith(PERHAPS)
-    [note] = scored(*shares[:9], [0.7])  # nine documents with several predictions are too few to tell
-    assert note.startswith(PERHAPS)
+def test_scores_of_any_size_rank_predictions() -> None:
+    """With scores s and 10 s − 3 the order is the same, and so is everything that depends on it alone."""
+    lists = [[0.9, 0.8, 0.1], [0.7, 0.95], [0.3]]
+    small, _ = scored(*lists, confidence="scores")
+    large, _ = scored(*([10 * score - 3 for score in each] for each in lists))
+    assert large["aurc"] == small["aurc"]
+    assert [(p["coverage"], p["risk"]) for p in large["risk_coverage"]] == [
+        (p["coverage"], p["risk"]) for p in small["risk_coverage"]
+    ]
+    assert large["risk_coverage"][-1]["threshold"] == pytest.approx(-2)
 
 
-def test_scores_that_may_be_probabilities_are_noted_unless_it_is_told_that_they_are() -> None:
-    [note] = scored([0.9, 0.8], [0.7])
-    assert note.startswith(PERHAPS)
-    assert scored([0.9, 0.8], [0.7], confidence="scores") == []
+def test_scores_that_the_user_calls_probabilities_are_used_as_such() -> None:
+    row, notes = scored([0.9, 0.8], [0.7], confidence="scores")
+    assert (row["probabilities"], notes) == (True, [])
+    assert row["ece"] == pytest.approx((0.1 + 0.8 + 0.3) / 3)
+    _, notes = scored(*SHARES, confidence="scores")
+    assert notes == [
+        "mine: its scores add up to 1 at most in each document, as the weights of extractors do, not probabilities"
+    ]
+    with pytest.raises(karat.InputError, match=r"the score 12\.2 of 'a' is not from 0 to 1"):
+        scored([12.2, 3.0], confidence="scores")
+
+
+def test_no_calibration_is_fitted_on_scores_that_only_rank() -> None:
+    corpus = karat.Corpus.of({"id": str(n), "keyphrases": ["a"]} for n in range(4))
+    run = karat.Run.of([{"id": str(n), "keyphrases": ["a", "b"], "scores": [9.0, 2.5]} for n in range(4)], "mine")
+    result = karat.confidence(corpus, run, calibrate="isotonic")
+    assert result.rows()[0]["calibrated"] is None
+    assert any(note.startswith("scores of mine are not probabilities (largest 9)") for note in result.notes)
+    text = karat.render(result)
+    assert "Median KPP" not in text
+    assert "surest" in text
+    assert "nan" not in text.lower()
 
 
 def test_nothing_is_said_of_scores_where_probabilities_of_tokens_are_read() -> None:
     corpus = karat.Corpus.of([{"id": "1", "keyphrases": ["a"]}])
     run = karat.Run.of([{"id": "1", "keyphrases": ["a"], "scores": [0.1], "token_probs": [[0.9]]}])
-    assert not [note for note in karat.confidence(corpus, run, resamples=9).notes if "scores" in note]
+    assert not [note for note in karat.confidence(corpus, run).notes if "scores" in note]
 
 
 @pytest.mark.parametrize(

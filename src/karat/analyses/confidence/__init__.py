@@ -55,8 +55,7 @@ from karat.metrics.confidence import (
     SOURCES,
     Judged,
     bin_rows,
-    brier_rows,
-    finish_brier,
+    bin_sums,
     finish_ece,
     finish_mce,
     mass_bins,
@@ -64,18 +63,24 @@ from karat.metrics.confidence import (
     width_bins,
 )
 from karat.options import By, Extra, Missing, Progress, WorkOptions, options_from, public
-from karat.stats.resampling import Estimate, Method, Sample, estimate, interval_of
+from karat.stats.calibration import (
+    brier_interval,
+    brier_rows,
+    brier_score,
+    calibration_error,
+    calibration_interval,
+    calibration_rows,
+)
+from karat.stats.influence import check_level
 from karat.vocabulary import VocabularyLike
 
 ENOUGH = 10  # documents with several predictions, from which on their sums say what scores are
-SHARES = (
-    "{0}: its scores add up to 1 at most in each document, as weights do: they are no probabilities of being right, "
-    "and ECE and Brier say nothing of them"
+FEW, SOME = 25, 100  # documents with predictions, below which the intervals of ECE and of the Brier score are rough
+NOT_PROBABILITIES = (
+    "scores of {0} are not {1}; ECE, Brier score and reliability need probabilities between 0 and 1, and only measures "
+    "of rank are computed"
 )
-PERHAPS = (
-    "{0}: its scores are taken for probabilities of being right, which weights of an extractor and cosines are not; "
-    "--confidence scores says that they are"
-)
+SHARES = "{0}: its scores add up to 1 at most in each document, as the weights of extractors do, not probabilities"
 STAY = "{0}: no {1} fits best ({2}), so its confidences stay as they are; --calibrate {3}"
 UNFIT = {
     "temperature": ("temperature", "platt or isotonic can move them across .5 too"),
@@ -96,10 +101,7 @@ def confidence(
     precision: float | None = None,
     calibrate: Calibrate | None = None,
     fit: Development | None = None,
-    resamples: int = 10_000,
-    seed: int = 0,
     level: float = 0.95,
-    interval: Method = "bca",
     references: str | None = None,
     language: str | None = None,
     by: By | None = None,
@@ -109,13 +111,13 @@ def confidence(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Confidence:
-    """How well runs know when they are right: what confidence they have in phrases that are correct, and in others.
+    """Measure how well the confidence of runs agrees with the share of correct predictions.
 
     Raises InputError if a run tells no confidence, does not fit the corpus, or if an option cannot be used.
 
     >>> documents = Corpus.of([{"id": "1", "text": "Deep nets.", "keyphrases": ["deep nets"]}])
     >>> run = Run.of([{"id": "1", "keyphrases": ["deep nets", "trees"], "token_probs": [[0.81, 1.0], [0.4]]}])
-    >>> [(row["subset"], round(row["ece"], 4)) for row in confidence(documents, run, resamples=100).rows()]
+    >>> [(row["subset"], round(row["ece"], 4)) for row in confidence(documents, run).rows()]
     [('all', 0.25), ('present', 0.1), ('absent', 0.4)]
     """
     return pass_for(in_pass, corpus, runs, options_from(ConfidenceOptions, locals()))
@@ -134,8 +136,7 @@ def in_pass(reading: Pass, options: ConfidenceOptions) -> Callable[[], Confidenc
         protocols = [str(each) for each in as_protocols(as_list(options.protocol), options.join.language)]
         maps = _fitted(fitted, options, sure) if options.calibrate else {}
         scope = _Scope(list(reading.setup.systems), protocols, len(results.ids), options)
-        drafts = list(_drafts(scope, sure, maps, fitted))
-        found = tuple(_with_intervals(drafts, options))
+        found = tuple(_assess(scope, sure, maps, fitted))
         notes = (*results.notes, *_notes(scope, sure, maps, found))
         used = replace(options, work=WorkOptions())
         return Confidence(reading.corpus.name, len(results.ids), used, found, results.signatures, notes)
@@ -147,8 +148,7 @@ def _check(options: ConfidenceOptions) -> None:
     """Raises InputError if an option is out of its bounds, or if options do not go together."""
     if options.precision is not None and not 0 < options.precision <= 1:
         raise InputError(f"the wanted precision is above 0 and at most 1, as 0.5, not {options.precision:g}")
-    if not 0 < options.level < 1:
-        raise InputError(f"level {options.level} is not between 0 and 1: write .95 for an interval of 95 %")
+    check_level(options.level)
     if options.fit is not None and options.calibrate is None:
         raise InputError("nothing is fitted without a calibration: add --calibrate temperature, platt or isotonic")
 
@@ -188,7 +188,7 @@ Fitted = dict[tuple[int, int], Map | Unfit]  # by system and protocol
 
 
 def _fitted(fit: _FitRuns, options: ConfidenceOptions, judged: Gathered) -> Fitted:
-    """The calibration of each system under each protocol, fitted on all its predictions of all kinds."""
+    """The calibration of each system with probabilities under each protocol, fitted on all its predictions."""
     if options.fit is None:
         gathered = judged
     else:
@@ -205,7 +205,11 @@ def _fitted(fit: _FitRuns, options: ConfidenceOptions, judged: Gathered) -> Fitt
     for s, p in gathered:
         if not len(gathered[s, p].confidence):
             raise InputError(f"{fit.runs[s].name} has no prediction with a confidence to fit a calibration on")
-    return {key: fit_by[options.calibrate](each.confidence, each.correct["all"]) for key, each in gathered.items()}
+    return {
+        key: fit_by[options.calibrate](each.confidence, each.correct["all"])
+        for key, each in gathered.items()
+        if _are_probabilities(each, options) and _are_probabilities(judged[key], options)
+    }
 
 
 # ---------------------------------------------------------------------------------------------- figures
@@ -221,34 +225,36 @@ class _Scope:
     options: ConfidenceOptions
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """Figures without their intervals, and what these are made of."""
-
-    figures: Figures
-    ece: Sample
-    brier: Sample
+NO_FIGURES = Figures(None, None, None, (None, None), None, None, None, (None, None), None, ())
 
 
-def _draft(judged: Judged, scope: _Scope) -> _Draft:
-    """The figures of some predictions."""
+def _figures(judged: Judged, scope: _Scope) -> Figures:
+    """The calibration of some predictions, with intervals over documents."""
     sure, correct = judged.confidence, judged.correct
     which, edges = _binned(sure, scope.options)
-    in_bins = bin_rows(judged, which, len(edges) - 1, scope.documents)
-    squares = brier_rows(judged, scope.documents)
-    none: Interval = (None, None)
-    figures = Figures(None, None, none, None, None, None, none, None, bins_of(sure, correct, which, edges))
-    if len(sure):
-        figures = replace(
-            figures,
-            mean_confidence=float(sure.mean()),
-            ece=float(finish_ece(in_bins.sums())),
-            ece_by_chance=ece_by_chance(sure, which),
-            mce=float(finish_mce(in_bins.sums())),
-            brier=float(finish_brier(squares.sums())),
-            parts=brier_parts(sure, correct, which),
-        )
-    return _Draft(figures, Sample(in_bins.values, finish_ece), Sample(squares.values, finish_brier))
+    bins = bins_of(sure, correct, which, edges)
+    if not len(sure):
+        return replace(NO_FIGURES, bins=bins)
+    in_bins = bin_rows(judged, which, len(bins), scope.documents)
+    divisor = np.bincount(judged.document, minlength=scope.documents) if judged.total is None else judged.total
+    error = calibration_error(calibration_rows(bin_sums(judged, which, len(bins), scope.documents), divisor))
+    brier = brier_score(brier_rows(judged.document, sure, correct, scope.documents))
+    return Figures(
+        mean_confidence=float(sure.mean()),
+        ece=float(finish_ece(in_bins.sums())),
+        ece_debiased=finite(float(np.clip(error.value, 0.0, 1.0))),
+        ece_debiased_ci=_finite_ends(calibration_interval(error, scope.options.level)),
+        ece_by_chance=ece_by_chance(sure, which),
+        mce=float(finish_mce(in_bins.sums())),
+        brier=float(brier.value),
+        brier_ci=_finite_ends(brier_interval(brier, scope.options.level)),
+        parts=brier_parts(sure, correct, which),
+        bins=bins,
+    )
+
+
+def _finite_ends(ends: tuple[float, float]) -> Interval:
+    return finite(ends[0]), finite(ends[1])
 
 
 def _binned(sure: Floats, options: ConfidenceOptions) -> tuple[Ints, Floats]:
@@ -259,10 +265,8 @@ def _binned(sure: Floats, options: ConfidenceOptions) -> tuple[Ints, Floats]:
     return mass_bins(sure, edges), np.array([0.0, *edges, 1.0])
 
 
-def _drafts(
-    scope: _Scope, sure: Gathered, maps: Fitted, fit: _FitRuns
-) -> Iterator[tuple[Assessed, _Draft, _Draft | None]]:
-    """(what is found, its figures before, and after a calibration), by system, protocol and subset."""
+def _assess(scope: _Scope, sure: Gathered, maps: Fitted, fit: _FitRuns) -> Iterator[Assessed]:
+    """The figures before and after a calibration, by system, protocol and subset."""
     for (s, p), each in sure.items():
         for subset, within in each.within.items():
             judged = Judged(
@@ -272,39 +276,41 @@ def _drafts(
                 each.correct[subset][within],
                 each.totals.get(subset),
             )
-            before = _draft(judged, scope)
-            found = _assessed(scope, (s, p, subset), each, judged, before.figures)
+            found = _assessed(scope, (s, p, subset), each, judged)
             mapped = maps.get((s, p))
             if mapped is None or isinstance(mapped, Unfit):
-                yield found, before, None
+                yield found
                 continue
-            after = _draft(replace(judged, confidence=mapped(judged.confidence)), scope)
+            after = _figures(replace(judged, confidence=mapped(judged.confidence)), scope)
             numbers = {} if isinstance(mapped, Steps) else asdict(mapped)
             assert scope.options.calibrate is not None
             calibrated = Calibrated(
-                scope.options.calibrate, numbers, fit.corpus.name, fit.runs[s].name, fit.itself[s], after.figures
+                scope.options.calibrate, numbers, fit.corpus.name, fit.runs[s].name, fit.itself[s], after
             )
-            yield replace(found, calibrated=calibrated), before, after
+            yield replace(found, calibrated=calibrated)
 
 
-def _assessed(scope: _Scope, key: tuple[int, int, Subset], sure: Sure, judged: Judged, figures: Figures) -> Assessed:
+def _assessed(scope: _Scope, key: tuple[int, int, Subset], sure: Sure, judged: Judged) -> Assessed:
     s, p, subset = key
     value, correct, precision = judged.confidence, judged.correct, scope.options.precision
-    some = len(value) > 0
+    some, probabilities = len(value) > 0, _are_probabilities(sure, scope.options)
+    kpp = judged.kpp if probabilities else judged.kpp[:0]
+    tenths = width_bins(value if probabilities else value[:0], TENTHS)
     return Assessed(
         system=scope.systems[s],
         protocol=scope.protocols[p],
         subset=subset,
         source=tuple(name for name in SOURCES if name in sure.sources),
+        probabilities=probabilities,
         undefined=scope.documents - len(np.unique(judged.document)),
         predictions=len(value),
         left_out=sure.left_out[subset],
         correct=int(correct.sum()),
-        figures=figures,
-        kpp_median=float(np.median(judged.kpp)) if some else None,
-        histogram=tuple(np.bincount(width_bins(value, TENTHS), minlength=TENTHS).tolist()),
-        kpp_histogram=kpp_histogram(judged.kpp),
-        ranks=tuple(_ranks(sure.rank[sure.within[subset]], judged.kpp)),
+        figures=_figures(judged, scope) if probabilities else NO_FIGURES,
+        kpp_median=float(np.median(kpp)) if len(kpp) else None,
+        histogram=tuple(np.bincount(tenths, minlength=TENTHS).tolist()),
+        kpp_histogram=kpp_histogram(kpp),
+        ranks=tuple(_ranks(sure.rank[sure.within[subset]], kpp)) if probabilities else (),
         positions=tuple(_positions(sure.tokens[sure.within[subset]])),
         curve=risk_coverage(value, correct) if some else (),
         aurc=float(risks(value, correct).mean()) if some else None,
@@ -328,30 +334,6 @@ def _positions(tokens: Floats) -> Iterator[Position]:
             yield Position(n + 1, len(there), float(there.mean()), *np.quantile(there, [0.25, 0.5, 0.75]).tolist())
 
 
-def _with_intervals(
-    drafts: Sequence[tuple[Assessed, _Draft, _Draft | None]], options: ConfidenceOptions
-) -> Iterator[Assessed]:
-    """What is found, with intervals: documents are drawn, the same ones for all."""
-    each = [draft for _, before, after in drafts for draft in (before, after) if draft is not None]
-    samples = [sample for draft in each for sample in (draft.ece, draft.brier)]
-    estimates = iter(estimate(samples, options.resamples, options.seed))
-
-    def figures(draft: _Draft) -> Figures:
-        ece, brier = (_interval(next(estimates), options) for _ in range(2))
-        return replace(draft.figures, ece_ci=ece, brier_ci=brier)
-
-    for found, before, after in drafts:
-        found = replace(found, figures=figures(before))
-        if after is not None and found.calibrated is not None:
-            found = replace(found, calibrated=replace(found.calibrated, figures=figures(after)))
-        yield found
-
-
-def _interval(found: Estimate, options: ConfidenceOptions) -> Interval:
-    low, high = interval_of(found, options.level, options.interval)
-    return finite(low), finite(high)
-
-
 # ---------------------------------------------------------------------------------------------- notes
 
 
@@ -360,7 +342,7 @@ def _notes(scope: _Scope, sure: Gathered, maps: Fitted, found: Sequence[Assessed
     for (s, p), each in sure.items():
         who = f"{scope.systems[s]}, {scope.protocols[p]}" if several else scope.systems[s]
         yield from _of_predictions(who, each)
-        yield from _of_scores(who, each, explicit=scope.options.confidence == "scores")
+        yield from _of_scores(who, each, scope.options)
         mapped = maps.get((s, p))
         if isinstance(mapped, Unfit):
             name, instead = UNFIT[scope.options.calibrate or ""]
@@ -376,6 +358,7 @@ def _notes(scope: _Scope, sure: Gathered, maps: Fitted, found: Sequence[Assessed
         if each_found.threshold is not None and each_found.threshold.threshold is None:
             who = f"{each_found.system}, {each_found.subset}"
             yield f"{who}: no threshold of confidence gives a precision of {each_found.threshold.wanted:g}"
+    yield from _of_documents(scope, found)
     if sure and "present" not in next(iter(sure.values())).within:
         yield NO_SUBSETS
 
@@ -394,14 +377,52 @@ def _of_predictions(who: str, sure: Sure) -> Iterator[str]:
         yield f"{who}: some documents have {named}: of each the first is taken; --confidence takes one of them alone"
 
 
-def _of_scores(who: str, sure: Sure, explicit: bool) -> Iterator[str]:
-    """Notes on scores that are taken for confidences, unless an option says so (`explicit`)."""
-    if "scores" not in sure.sources:
+def _of_documents(scope: _Scope, found: Sequence[Assessed]) -> Iterator[str]:
+    """Notes on intervals over few documents."""
+    counts = [(each, scope.documents - each.undefined) for each in found if each.probabilities and each.predictions]
+    if any(n == 1 for _, n in counts):
+        yield "the debiased ECE and intervals need two documents with predictions"
+    few = dict.fromkeys(f"{each.system}, {each.subset}" for each, n in counts if 1 < n < FEW)
+    if few:
+        yield (
+            f"fewer than {FEW} documents have predictions ({'; '.join(few)}): the debiased ECE keeps some bias, and "
+            "intervals may cover less than the level says"
+        )
+    some = dict.fromkeys(each.system for each, n in counts if FEW <= n < SOME)
+    if some:
+        yield (
+            f"fewer than {SOME} documents have predictions ({', '.join(some)}): the interval of the Brier score is too "
+            "narrow if rare documents have many confident errors"
+        )
+
+
+def _of_scores(who: str, sure: Sure, options: ConfidenceOptions) -> Iterator[str]:
+    """Notes on scores: why they are not taken for probabilities, or why they may not be."""
+    if not len(sure.confidence) or "scores" not in sure.sources:
         return
-    if sure.sources == {"scores"} and _are_shares(sure):
-        yield SHARES.format(who)
-    elif not explicit:
-        yield PERHAPS.format(who)
+    shares = sure.sources == {"scores"} and _are_shares(sure)
+    if _are_probabilities(sure, options):
+        if shares:
+            yield SHARES.format(who)
+        return
+    low, high = float(sure.confidence.min()), float(sure.confidence.max())
+    if low < 0:
+        why = f"probabilities (smallest {low:.3g})"
+    elif high > 1:
+        why = f"probabilities (largest {high:.3g})"
+    elif shares:
+        why = "probabilities (those of a document add up to 1 at most, as weights do)"
+    else:
+        why = f"assumed to be probabilities (from {low:.3g} to {high:.3g}; if they are, use --confidence scores)"
+    yield NOT_PROBABILITIES.format(who, why)
+
+
+def _are_probabilities(sure: Sure, options: ConfidenceOptions) -> bool:
+    """Whether confidences are probabilities: those of tokens are, and scores if the options say so.
+
+    Weights of extractors and cosines lie between 0 and 1 as well, so no rule can tell probabilities by their values.
+    """
+    return "scores" not in sure.sources or options.confidence == "scores"
 
 
 def _are_shares(sure: Sure) -> bool:

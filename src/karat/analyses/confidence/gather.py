@@ -48,14 +48,14 @@ Gathered = dict[tuple[int, int], Sure]  # by system and protocol
 
 def in_pass(reading: Pass, options: ConfidenceOptions) -> Callable[[], tuple[Results, Gathered]]:
     """Registers what confidences need of a pass: what `score` says, and the predictions with their confidences."""
-    source = options.confidence or ANY
+    source, any_scores = options.confidence or ANY, options.confidence != "scores"
     corpus, runs = reading.corpus, reading.runs
     subsets: tuple[Subset, ...] = ("all", "present", "absent") if has_texts(corpus, runs) else ("all",)
-    check_confidences(runs, source)
+    check_confidences(runs, source, any_scores)
     scoring = ScoreOptions(protocol=options.protocol, metrics=["p@M"], join=options.join, work=options.work)
     results = scores_in_pass(reading, scoring)
     protocols = as_protocols(as_list(options.protocol), options.join.language)
-    answers = reading.look(partial(_look, protocols, subsets, source))
+    answers = reading.look(partial(_look, protocols, subsets, source, any_scores))
 
     def finish() -> tuple[Results, Gathered]:
         parts = answers.parts
@@ -74,17 +74,17 @@ def gather(corpus: Corpus, runs: Sequence[Run], options: ConfidenceOptions) -> t
 
 
 def _look(
-    protocols: tuple[Protocol, ...], subsets: tuple[Subset, ...], source: str, view: View
+    protocols: tuple[Protocol, ...], subsets: tuple[Subset, ...], source: str, any_scores: bool, view: View
 ) -> tuple[int, Gathered]:
     return len(view), {
-        (s, p): _sure(view.aligned(s, protocol), subsets, source, view.ids)
+        (s, p): _sure(view.aligned(s, protocol), subsets, (source, any_scores), view.ids)
         for s in range(len(view.setup.systems))
         for p, protocol in enumerate(protocols)
     }
 
 
-def _sure(aligned: Aligned, subsets: tuple[Subset, ...], source: str, ids: Sequence[str]) -> Sure:
-    p, given = aligned.predictions, confidences(aligned, source)
+def _sure(aligned: Aligned, subsets: tuple[Subset, ...], source: tuple[str, bool], ids: Sequence[str]) -> Sure:
+    p, given = aligned.predictions, confidences(aligned, *source)
     kept = aligned.ranked("all").row
     row = kept[given.fault[kept] == 0]
     right_ones: dict[Subset, Bools] = {}
@@ -97,7 +97,7 @@ def _sure(aligned: Aligned, subsets: tuple[Subset, ...], source: str, ids: Seque
         within[subset], right_ones[subset] = there[row], right[row]
         left_out[subset] = int((given.fault[ranked.row] > 0).sum())
     counted = {subset: totals(aligned, subset) for subset in subsets}
-    wrong = list(faulty(aligned, "all", source))
+    wrong = list(faulty(aligned, "all", *source))
     surfaces = list(aligned.prepared.surfaces) if wrong else []
     place = np.arange(POSITIONS)
     inside = place < given.tokens[row, None]

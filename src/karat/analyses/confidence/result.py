@@ -15,16 +15,12 @@ from karat.options import (
     MatchOptions,
     WorkOptions,
     group,
-    interval_option,
     level_option,
     option,
     protocol_option,
-    resamples_option,
-    seed_option,
 )
 from karat.protocol import MOST
 from karat.results.displayed import Displayed
-from karat.stats.resampling import Method
 from karat.tabular import Table
 
 Binning = Literal["width", "mass"]
@@ -39,7 +35,7 @@ class ConfidenceOptions:
     protocol: ProtocolsLike = protocol_option(repeatable=True)
     confidence: str | None = option(
         None,
-        "What confidence is made of.",
+        "What confidence is made of; `scores` are then taken for probabilities.",
         values=("token_probs", "token_logprobs", "scores"),
         otherwise="the first of these that a document has",
     )
@@ -57,21 +53,19 @@ class ConfidenceOptions:
         values=("temperature", "platt", "isotonic"),
     )
     fit: Development | None = option(None, "A corpus and its runs, on which the calibration is fitted.", command=False)
-    resamples: int = resamples_option()
-    seed: int = seed_option()
     level: float = level_option()
-    interval: Method = interval_option()
     join: MatchOptions = group(MatchOptions)
     work: WorkOptions = group(WorkOptions)
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How far confidences and hits are apart; None where there is no prediction."""
+    """Calibration of some predictions; None where there is no prediction, or where scores are not probabilities."""
 
     mean_confidence: float | None
     ece: float | None
-    ece_ci: Interval
+    ece_debiased: float | None  # None with fewer than two documents
+    ece_debiased_ci: Interval
     ece_by_chance: float | None  # about what a perfectly calibrated system would have
     mce: float | None
     brier: float | None
@@ -85,7 +79,8 @@ class Figures:
         return {
             "mean_confidence": self.mean_confidence,
             "ece": self.ece,
-            "ece_ci": list(self.ece_ci),
+            "ece_debiased": self.ece_debiased,
+            "ece_debiased_ci": list(self.ece_debiased_ci),
             "ece_by_chance": self.ece_by_chance,
             "mce": self.mce,
             "brier": self.brier,
@@ -137,6 +132,7 @@ class Assessed:
     protocol: str
     subset: Subset
     source: tuple[str, ...]
+    probabilities: bool  # whether confidences are probabilities, or scores that only rank predictions
     undefined: int  # documents without a prediction that has a confidence
     predictions: int
     left_out: int
@@ -176,8 +172,9 @@ class Confidence(Displayed):
         "accuracy",
         "mean_confidence",
         "ece",
-        "ece_low",
-        "ece_high",
+        "ece_debiased",
+        "ece_debiased_low",
+        "ece_debiased_high",
         "ece_by_chance",
         "mce",
         "brier",
@@ -192,8 +189,9 @@ class Confidence(Displayed):
         "threshold",
         "kept_share",
         "calibrated_ece",
-        "calibrated_ece_low",
-        "calibrated_ece_high",
+        "calibrated_ece_debiased",
+        "calibrated_ece_debiased_low",
+        "calibrated_ece_debiased_high",
         "calibrated_mce",
         "calibrated_brier",
         "bins_n",
@@ -219,6 +217,7 @@ class Confidence(Displayed):
             "protocol": each.protocol,
             "subset": each.subset,
             "confidence": ", ".join(each.source) or None,
+            "probabilities": each.probabilities,
             "documents": self.documents,
             "undefined": each.undefined,
             "predictions": each.predictions,
@@ -239,7 +238,7 @@ class Confidence(Displayed):
 
     def as_dict(self) -> dict[str, Any]:
         """The whole as plain values: the envelope of `score`, and the options."""
-        names = ("confidence", "bins", "binning", "precision", "calibrate", "resamples", "seed", "level", "interval")
+        names = ("confidence", "bins", "binning", "precision", "calibrate", "level")
         return {
             "signatures": self.signatures,
             "rows": self.rows(),

@@ -29,7 +29,8 @@ def tables_of(found: Confidence) -> Iterator[Table]:
         subsets = list(each)
         name = ", ".join(filter(None, [system, f"protocol {protocol}", " and ".join(subsets[0].source)]))
         yield Table(name, items=list(_sentences(subsets[0])))
-        for title, corner, columns, rows in _of_system(subsets) if subsets[0].predictions else ():
+        shown = subsets[0].predictions and subsets[0].probabilities
+        for title, corner, columns, rows in _of_system(subsets) if shown else ():
             yield Table(title, corner, columns, rows_of(rows), caption=f"{name}: {title}. {head}.")
 
 
@@ -67,15 +68,15 @@ def _overview(found: Sequence[Assessed], title: str, caption: str) -> Table:
         Group([Row(each.subset, _overview_cells(each)) for each in subsets], system)
         for system, subsets in groupby(found, key=lambda each: each.system)
     ]
-    numbers = [Column(name) for name in ("chance", "MCE", "Brier", "sure", "right")]
-    columns = [Column("ECE"), Column("interval", BETWEEN), *numbers, Column("n", COUNT)]
+    numbers = [Column(name) for name in ("MCE", "Brier", "sure", "right")]
+    columns = [Column("ECE"), Column("debiased"), Column("interval", BETWEEN), *numbers, Column("n", COUNT)]
     return Table(title, "system", columns, groups, caption=caption)
 
 
 def _overview_cells(each: Assessed) -> list[Any]:
     f = each.figures
-    numbers = (f.ece_by_chance, f.mce, f.brier, f.mean_confidence, each.accuracy)
-    return [Cell(f.ece), f.ece_ci, *map(Cell, numbers), each.predictions]
+    numbers = (f.mce, f.brier, f.mean_confidence, each.accuracy)
+    return [Cell(f.ece), Cell(f.ece_debiased), f.ece_debiased_ci, *map(Cell, numbers), each.predictions]
 
 
 def _of_system(subsets: Sequence[Assessed]) -> Iterator[Parts]:
@@ -128,11 +129,17 @@ def _calibration(subsets: Sequence[Assessed]) -> Parts:
     numbers = ", ".join(f"{SYMBOLS.get(name, name)} = {value:.4g}" for name, value in fits[0].numbers.items())
     fit = f" ({numbers})" if numbers else ""
     title = f"After {NAMES[fits[0].method]}{fit}, fitted on {fits[0].run} and {fits[0].corpus}"
-    kinds = [NUMBER, NUMBER, BETWEEN, NUMBER, NUMBER, NUMBER]
-    names = ("ECE before", "after", "interval", "MCE", "Brier before", "after")
+    kinds = [NUMBER, NUMBER, NUMBER, BETWEEN, NUMBER, NUMBER, NUMBER]
+    names = ("ECE before", "after", "debiased", "interval", "MCE", "Brier before", "after")
     pairs = [(each.subset, each.figures, fit.figures) for each, fit in zip(subsets, fits, strict=True)]
     rows: list[tuple[str, list[Any]]] = [
-        (subset, [*map(Cell, (before.ece, after.ece, after.ece_ci, after.mce, before.brier, after.brier))])
+        (
+            subset,
+            [
+                *map(Cell, (before.ece, after.ece, after.ece_debiased, after.ece_debiased_ci)),
+                *map(Cell, (after.mce, before.brier, after.brier)),
+            ],
+        )
         for subset, before, after in pairs
     ]
     return title, "subset", list(map(Column, names, kinds)), rows
@@ -152,9 +159,11 @@ def _kpp(subsets: Sequence[Assessed]) -> Iterator[tuple[str, list[Any]]]:
 def flat_row(row: dict[str, Any]) -> dict[str, Any]:
     """The row of the CSV output: one cell for each end of an interval, and for each column of the bins."""
     kept, after = row["threshold"] or {}, row["calibrated"] or {}
-    calibrated = {f"calibrated_{name}": after.get(name) for name in ("ece", "ece_ci", "mce", "brier")}
+    calibrated = {
+        f"calibrated_{name}": after.get(name) for name in ("ece", "ece_debiased", "ece_debiased_ci", "mce", "brier")
+    }
     flat = row | calibrated | {"threshold": kept.get("threshold"), "kept_share": kept.get("share")}
-    for name in ("ece_ci", "brier_ci", "calibrated_ece_ci"):
+    for name in ("ece_debiased_ci", "brier_ci", "calibrated_ece_debiased_ci"):
         ends = (f"{name.removesuffix('ci')}{end}" for end in ("low", "high"))
         flat |= dict(zip(ends, flat[name] or (None, None), strict=True))
     for name in ("n", "confidence", "accuracy"):
@@ -171,23 +180,24 @@ def _meaning(found: Confidence) -> str:
     bins = f"{options.bins} bins {'of one width' if options.binning == 'width' else 'with as many predictions each'}"
     return (
         "Confidence is 1/KPP, the geometric mean of the probabilities of a phrase's tokens, or its score. ECE: how far "
-        f"the mean confidence (sure) and the share of correct predictions (right) are apart, over {bins}; interval: "
-        f"{100 * options.level:g} %, by resamples of documents; chance: about the ECE of a system that is perfectly "
-        "calibrated, on as many predictions; MCE: that of the bin where it is largest."
+        f"the mean confidence (sure) and the share of correct predictions (right) are apart, over {bins}; debiased: "
+        f"ECE without the bias of few predictions; interval: {100 * options.level:g} % confidence interval of the "
+        "debiased ECE; MCE: the distance in the bin where it is largest."
     )
 
 
 def _sentences(each: Assessed) -> Iterator[str]:
     """What the Brier score is made of, and what selecting by confidence gives."""
-    f = each.figures
-    if f.parts is None or f.brier is None or each.accuracy is None:
+    f, p = each.figures, each.figures.parts
+    if each.accuracy is None:
         yield "No prediction has a confidence."
         return
-    p = f.parts
-    yield (
-        f"Brier {number(f.brier)} = reliability {number(p.reliability)} − resolution {number(p.resolution)} "
-        f"+ uncertainty {number(p.uncertainty)} + within bins {number(p.within_bins)}."
-    )
+    if p is not None:
+        yield (
+            f"Brier {number(f.brier)} (interval {_between(f.brier_ci)}) = reliability {number(p.reliability)} "
+            f"− resolution {number(p.resolution)} + uncertainty {number(p.uncertainty)} "
+            f"+ within bins {number(p.within_bins)}."
+        )
     shown = [
         f"{number(1 - point.risk)} of the surest {share} %"
         for share in (10, 25, 50)

@@ -265,7 +265,7 @@ def _part(given: Given, options: ReportOptions) -> Part:
     scored = _scored(judged, options) if referred else None
     documents = _browser(reading, options, has_text)
     wrong = _mistakes(judged, options, referred)
-    verbs = Verbs(reading, judged, options, About(referred, has_text, given.predicted))
+    verbs = Verbs(reading, judged, options, About(referred, has_text))
     reading.run()
     with uncollected():  # the documents are millions of objects, which would be walked again and again
         results, curves, sorting = scored() if scored else (None, None, ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -36,7 +36,8 @@ NO_PAIRS = "No pairs of alike documents were given."
 NO_PREDICTED_REFORMULATIONS = "No run predicts for the reformulations, so homogeneity cannot be measured on them."
 NO_HUMAN = "No scores of people were given."
 NO_PROBABILITIES = (
-    "No run tells probabilities, or scores from 0 to 1, of its phrases, so it is not known how sure the systems are."
+    "No run gives the probabilities of its phrases (token_probs or token_logprobs); scores of other kinds are not "
+    "probabilities, which calibration needs."
 )
 NO_REFERENCES = "The documents have no references, so nothing can be scored."
 
@@ -47,7 +48,6 @@ class About:
 
     referred: bool  # whether a document has references
     has_text: bool
-    predicted: frozenset[str]  # the systems whose scores are of karat's own models, and no probabilities
 
 
 class Verbs:
@@ -61,13 +61,13 @@ class Verbs:
         self.planned: dict[str, Callable[[], Result]] = {}
         self.missing: dict[str, str] = {}
         first, join, work = options.protocols()[0], options.join, options.work
-        sure = _sure(reading.runs, about.predicted)
+        sure = [n for n, run in enumerate(reading.runs) if _has_probabilities(run)]
         without = None if about.referred else NO_REFERENCES
         unsure = without or (None if sure else NO_PROBABILITIES)
         alone = None if len(reading.runs) > 1 else ONE_RUN
         metric = DEFAULT_METRIC if about.has_text else HEADLINE
         aside, some, every = judged.aside(), judged.aside(sure), reading.aside()
-        judging = ConfidenceOptions(first, join=join, work=work, **options.resampling())
+        judging = ConfidenceOptions(first, join=join, work=work)
         [protocol, *_] = as_protocols([first], join.language)
         self._plan("audit", without, lambda: _audit(aside, metric, options))
         self._plan("describe", None, lambda: describe.in_pass(every, DescribeOptions(first, join=join, work=work)))
@@ -184,22 +184,8 @@ def reformulated(reformulations: CorpusLike | None) -> frozenset[str]:
     return frozenset() if reformulations is None else frozenset(filter(None, as_corpus(reformulations).ids))
 
 
-def _sure(runs: Sequence[Run], predicted: Collection[str]) -> list[int]:
-    """The runs that tell how sure they are: by probabilities of tokens, or if no run does, by scores from 0 to 1.
-
-    What is predicted for the page has scores by which phrases are ranked; these are no probabilities.
-    """
-    by_tokens = [n for n, run in enumerate(runs) if _has_probabilities(run)]
-    return by_tokens or [n for n, run in enumerate(runs) if run.name not in predicted and _has_shares(run)]
-
-
 def _has_probabilities(run: Run) -> bool:
     return any(each.token_probs or each.token_logprobs for each in run.records_ahead())
-
-
-def _has_shares(run: Run) -> bool:
-    scores = [score for each in run.records_ahead() for score in each.scores or () if score is not None]
-    return bool(scores) and all(0 <= score <= 1 for score in scores)
 
 
 def sentence(text: str) -> str:

@@ -33,17 +33,18 @@ from karat.output.charts.base import (
     tenths,
 )
 
+NO_PROBABILITIES = "no prediction has a probability: a run gives token_probs or token_logprobs"
 NONE = "no prediction has a confidence: a run gives token_probs, token_logprobs or scores"
 SHOWN_KPP = 40  # bins of perplexity: from 1 to 5
 PANELS = 12  # of a chart that has one for each system
 POINTS = ("as it is", "calibrated")
 
 
-def _families(found: Confidence) -> dict[str, list[Assessed]]:
+def _families(found: Confidence, any_scores: bool) -> dict[str, list[Assessed]]:
     """What there is to draw, by protocol."""
     families: dict[str, list[Assessed]] = {}
     for each in found.found:
-        if each.predictions:
+        if each.predictions and (each.probabilities or any_scores):
             families.setdefault(each.protocol, []).append(each)
     return families
 
@@ -65,10 +66,16 @@ def _two(own: dict[str, Assessed]) -> dict[str, Assessed]:
     return apart or own
 
 
-def _each(found: Confidence, kind: str, title: str, make: Callable[[str, list[Assessed]], list[Chart]]) -> list[Chart]:
-    """The charts of each protocol, or that there is none."""
-    charts = [chart for protocol, own in _families(found).items() for chart in make(protocol, own)]
-    return charts or [missing(kind, title, NONE)]
+def _each(
+    found: Confidence,
+    kind: str,
+    title: str,
+    make: Callable[[str, list[Assessed]], list[Chart]],
+    any_scores: bool = False,
+) -> list[Chart]:
+    """The charts of each protocol, or that there is none; `any_scores` includes scores that are not probabilities."""
+    charts = [chart for protocol, own in _families(found, any_scores).items() for chart in make(protocol, own)]
+    return charts or [missing(kind, title, NONE if any_scores else NO_PROBABILITIES)]
 
 
 # ---------------------------------------------------------------------------------------------- reliability
@@ -412,7 +419,7 @@ def risk(found: Confidence) -> list[Chart]:
         spec = panels("risk", title, subtitle, parts, columns)
         return [Chart("risk", title, spec, None, f"{title}: {_risks(drawn)}.")]
 
-    return _each(found, "risk", title, make)
+    return _each(found, "risk", title, make, any_scores=True)
 
 
 def _risks(drawn: Sequence[Assessed]) -> str:

@@ -319,15 +319,28 @@ def _confidence(found: Confidence) -> Block:
             name_cell(row["subset"]),
             figure_cell(row["mean_confidence"]),
             figure_cell(row["accuracy"]),
-            figure_cell(row["ece"], row["ece_ci"]),
+            figure_cell(row["ece"]),
+            figure_cell(row["ece_debiased"], row["ece_debiased_ci"]),
             figure_cell(row["brier"], row["brier_ci"]),
             count_cell(row["predictions"]),
         ]
         for row in found.rows()
         if row["predictions"]
     ]
-    heads = ["system", Head("subset", numeric=False), "mean confidence", "right", "ECE", "Brier", "predictions"]
-    text = "A system that knows when it is right is right as often as it is sure; ECE is by how much it is not."
+    heads = [
+        "system",
+        Head("subset", numeric=False),
+        "mean confidence",
+        "right",
+        "ECE",
+        "debiased ECE",
+        "Brier",
+        "predictions",
+    ]
+    text = (
+        "A calibrated system is right as often as its confidence says. ECE, the expected calibration error, is the "
+        "mean distance of confidence and accuracy; few predictions inflate it, and the debiased ECE corrects for that."
+    )
     shown = table(f"Confidence on {found.corpus}", heads, rows)
     return Block((text,), (shown,), tuple(charts_of(found)), tuple(_behind_confidence(found)))
 
