@@ -11,6 +11,7 @@ from math import nan
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.stats.base import ALIKE, Floats, Ints
 from karat.stats.influence import contrast, interval_between, jackknife, jackknife_of, score_interval
@@ -62,9 +63,7 @@ def _majority(scores: Floats) -> float:
 # ---------------------------------------------------------------------------------------------- equal scores
 
 
-def equal_shares(
-    values: Floats, units: Ints | None = None, level: float = 0.95
-) -> list[tuple[int, AgreementValue]]:
+def equal_shares(values: Floats, units: Ints | None = None, level: float = 0.95) -> list[tuple[int, AgreementValue]]:
     """Return for each k from 2 on the share of items with k values or more on which k or more are equal.
 
     >>> shares = equal_shares(np.array([[1.0, 1.0, 2.0], [3.0, 3.0, 3.0], [1.0, 2.0, np.nan]]))
@@ -91,7 +90,19 @@ def equal_pairs(values: Floats, units: Ints | None = None, level: float = 0.95) 
     return _mean(np.array(shares), _of(units, several), level)
 
 
-def _of(units: Ints | None, some: np.ndarray) -> Ints | None:
+def all_equal(values: Floats, units: Ints | None = None, level: float = 0.95) -> AgreementValue:
+    """Return the share of items with two values or more whose values are all equal.
+
+    >>> all_equal(np.array([[1.0, 1.0, np.nan], [3.0, 3.0, 2.0], [1.0, np.nan, np.nan]])).value
+    0.5
+    """
+    several = (~np.isnan(values)).sum(axis=1) > 1
+    some = values[several]
+    equal = np.nanmax(some, axis=1) == np.nanmin(some, axis=1) if len(some) else np.zeros(0)
+    return _mean(equal.astype(float), _of(units, several), level)
+
+
+def _of(units: Ints | None, some: NDArray[np.bool_]) -> Ints | None:
     return None if units is None else np.unique(units[some], return_inverse=True)[1]
 
 

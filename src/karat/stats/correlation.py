@@ -9,7 +9,6 @@ jackknife standard error; differences of two have a jackknife t interval and tes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import nan
 from typing import Any
 
@@ -159,14 +158,19 @@ def correlation_intervals(found: Influences, level: float = 0.95) -> list[tuple[
     where all items but one have the same score.
     """
     one = contrast(found)
+    if one.n < FEWEST:
+        return [(nan, nan)] * len(COEFFICIENTS)
     parts = [_coefficient(one, i) for i in range(len(COEFFICIENTS))]
     return [interval_between(part, level, (-1.0, 1.0)) for part in parts]
 
 
 def _coefficient(one: Contrast, which: int) -> Contrast:
     """Return the contrast of one coefficient."""
-    fields = ("value", "documents", "noise", "seeds", "df_documents", "df_seeds")
-    return replace(one, **{name: np.asarray(getattr(one, name)[which]) for name in fields})
+    value, documents, noise, seeds, df_documents, df_seeds = (
+        np.asarray(part[which])
+        for part in (one.value, one.documents, one.noise, one.seeds, one.df_documents, one.df_seeds)
+    )
+    return Contrast(value, documents, noise, seeds, one.n, df_documents, df_seeds)
 
 
 def compare_correlations(

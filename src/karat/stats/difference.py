@@ -325,7 +325,7 @@ def _max_t(own: Sequence[Difference], corpora: Sequence[Hashable], how: Inferenc
 
 def _covariance_max_t(own: Sequence[Difference], how: Inference) -> Any:
     """Adjust by draws from the multivariate t distribution of the differences, for influences with heavy tails."""
-    influence = np.stack([np.nan_to_num(one.influence) for one in own])
+    influence = np.stack([np.nan_to_num(one.influence) for one in own if one.influence is not None])
     errors = np.array([one.error for one in own])
     t = np.array([one.value for one in own]) / np.where(errors > 0, errors, np.inf)
     df = float(np.median([one.contrast.df_documents for one in own if one.contrast is not None and not one.equal]))

@@ -425,17 +425,17 @@ def interval_between(score: Contrast, level: float, bounds: tuple[float, float])
     check_level(level)
     low, high = bounds
     value = float(score.value)
-    if np.isnan(value) or not score.n:
+    if np.isnan(value) or not score.n or (score.n > 1 and np.isnan(score.error)):
         return np.nan, np.nan
     if not np.isfinite([low, high]).all():
-        ends = score.interval(level)
-        return max(float(ends[0]), low), min(float(ends[1]), high)
+        lower, upper = score.interval(level)
+        return max(float(lower), low), min(float(upper), high)
     width = high - low
     share = (value - low) / width
     if min(share, 1 - share) <= ALIKE:
         unseen = float(unseen_share(score.n, level)) * width
         return (low, low + unseen) if share < 0.5 else (high - unseen, high)
-    if score.n < 2 or np.isnan(score.error):
+    if score.n < 2:
         return np.nan, np.nan
     if not score.varies:
         half = width * float(unseen_share(score.n, level))
