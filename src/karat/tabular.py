@@ -125,8 +125,6 @@ def signed(value: float | None) -> str:
     return text if text == NONE or text.startswith("-") else f"+{text}"
 
 
-
-
 def p_value(value: float | None, approximate: bool = False) -> str:
     """A p-value, with "≈" where it is an approximation below what resamples can tell; – where it is undefined.
 

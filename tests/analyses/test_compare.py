@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from karat.stats.corrections import adjusted
+from karat.stats.seeds import seeds_of, two_level
 from scipy import stats
 
 import karat
@@ -19,8 +21,6 @@ from karat.analyses.compare.families import sample_of
 from karat.analyses.compare.letters import letters
 from karat.analyses.compare.result import Comparison
 from karat.analyses.compare.tables import stars as stars_of
-from karat.stats.corrections import adjusted
-from karat.stats.seeds import seeds_of, two_level
 from karat.stats.tests import Alternative
 from tests.examples import examples
 

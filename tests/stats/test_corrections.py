@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from karat.stats.corrections import CORRECTIONS, adjusted, benjamini_hochberg, holm
 from scipy import stats
 
 from karat.errors import InputError
-from karat.stats.corrections import CORRECTIONS, adjusted, benjamini_hochberg, holm
 
 # The worked example of Benjamini and Hochberg (1995): 15 tests of thrombolysis after an infarct.
 INFARCT = [

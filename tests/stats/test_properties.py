@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from karat.stats.corrections import CORRECTIONS, adjusted, bounded
 from scipy import stats
 
 from karat.errors import InputError
 from karat.metrics.base import f_of_means, mean
 from karat.stats.base import Floats
-from karat.stats.corrections import CORRECTIONS, adjusted, bounded
 from karat.stats.effects import detectable, documents_needed, effect, power_of, spread
 from karat.stats.ranks import friedman
 from karat.stats.resampling import Sample, difference, estimate, interval_of, standard_error

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from karat.stats.seeds import ALTERNATIVES, ITEM_GROUPS, Seeds, TwoLevel, seeds_of, two_level
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
@@ -20,7 +21,6 @@ from karat.metrics.confidence import weighted_median
 from karat.stats.base import Floats
 from karat.stats.effects import detectable, documents_needed
 from karat.stats.resampling import Sample, estimate, standard_error
-from karat.stats.seeds import ALTERNATIVES, ITEM_GROUPS, Seeds, TwoLevel, seeds_of, two_level
 from tests.examples import examples
 
 

@@ -11,11 +11,9 @@ from math import nan
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from karat.stats.base import ALIKE, Floats, Ints
-from karat.stats.influence import contrast, interval_between, jackknife, jackknife_of, score_interval
-from karat.stats.resampling import Sample
+from karat.stats.influence import contrast, interval_between, jackknife_of, score_interval
 
 Scale = Literal["nominal", "ordinal", "interval"]
 Combination = Literal["mean", "majority"]
@@ -74,7 +72,10 @@ def equal_shares(values: Floats, units: Ints | None = None, level: float = 0.95)
     most = np.array([np.unique(row, return_counts=True)[1].max(initial=0) for row in scores])
     size = np.array(list(map(len, scores)))
     able = {k: size >= k for k in range(2, int(size.max(initial=0)) + 1)}
-    return [(k, _mean((most[some] >= k).astype(float), _of(units, some), level)) for k, some in able.items()]
+    return [
+        (k, _mean((most[some] >= k).astype(float), None if units is None else units[some], level))
+        for k, some in able.items()
+    ]
 
 
 def equal_pairs(values: Floats, units: Ints | None = None, level: float = 0.95) -> AgreementValue:
@@ -87,7 +88,7 @@ def equal_pairs(values: Floats, units: Ints | None = None, level: float = 0.95) 
     several = (~np.isnan(values)).sum(axis=1) > 1
     counts = [np.unique(row[~np.isnan(row)], return_counts=True)[1] for row in values[several]]
     shares = [(same * (same - 1)).sum() / (same.sum() * (same.sum() - 1)) for same in counts]
-    return _mean(np.array(shares), _of(units, several), level)
+    return _mean(np.array(shares), None if units is None else units[several], level)
 
 
 def all_equal(values: Floats, units: Ints | None = None, level: float = 0.95) -> AgreementValue:
@@ -99,19 +100,20 @@ def all_equal(values: Floats, units: Ints | None = None, level: float = 0.95) ->
     several = (~np.isnan(values)).sum(axis=1) > 1
     some = values[several]
     equal = np.nanmax(some, axis=1) == np.nanmin(some, axis=1) if len(some) else np.zeros(0)
-    return _mean(equal.astype(float), _of(units, several), level)
-
-
-def _of(units: Ints | None, some: NDArray[np.bool_]) -> Ints | None:
-    return None if units is None else np.unique(units[some], return_inverse=True)[1]
+    return _mean(equal.astype(float), None if units is None else units[several], level)
 
 
 def _mean(shares: Floats, units: Ints | None, level: float) -> AgreementValue:
     """Return the mean of shares of items, with its interval."""
     if not len(shares):
         return AgreementValue(nan, (nan, nan), 0)
-    sample = Sample(np.stack([shares, np.ones(len(shares))], axis=1), lambda sums: sums[..., 0] / sums[..., 1], units)
-    return AgreementValue(float(shares.mean()), score_interval(contrast(jackknife(sample)), level), len(shares))
+
+    def mean(weights: Floats) -> Floats:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(weights @ shares / weights.sum(axis=1))
+
+    found = jackknife_of(mean, np.arange(len(shares)) if units is None else units)
+    return AgreementValue(float(shares.mean()), score_interval(contrast(found), level), len(shares))
 
 
 # ---------------------------------------------------------------------------------------------- Krippendorff's alpha

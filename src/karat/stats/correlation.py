@@ -9,6 +9,7 @@ jackknife standard error; differences of two have a jackknife t interval and tes
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import nan
 from typing import Any
 
@@ -22,6 +23,7 @@ from karat.stats.influence import Contrast, Influences, contrast, interval_betwe
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
 
+REACH = 2.0  # the largest difference of two correlations
 LARGEST_MATRIX = 2000  # points whose pairs are held as one matrix
 
 
@@ -205,24 +207,24 @@ def compare_correlations(
 def _difference(a: Influences, b: Influences, which: int, how: Inference) -> Difference:
     """Return the difference of one coefficient, with a jackknife t test."""
     apart = _coefficient(contrast(a, b), which)
-    value_a, value_b = float(a.value[which]), float(b.value[which])
     tested = apart.n >= FEWEST and bool(np.isfinite(apart.error))
-    same = tested and float(apart.error) <= ALIKE and float(apart.value) == 0
-    p = nan if not tested else 1.0 if same else float(apart.p(how.alternative))
-    low, high = apart.interval(how.level) if tested else (nan, nan)
-    influence = (a.mean_influence - b.mean_influence)[which]
+    if tested and apart.value == 0 and apart.error <= ALIKE:  # of rounding alone
+        apart = replace(apart, documents=np.zeros(()))
+    influence = (a.mean_influence - b.mean_influence)[which] if apart.documents else np.zeros(len(a.defined))
+    p = float(apart.p(how.alternative)) if tested else nan
+    low, high = apart.interval(how.level, REACH) if tested else (nan, nan)
     return Difference(
-        value_a,
-        value_b,
-        (max(float(low), -2.0), min(float(high), 2.0)) if tested and not same else (0.0, 0.0) if same else (nan, nan),
-        nan if not tested else 0.0 if same else float(apart.error),
+        float(a.value[which]),
+        float(b.value[which]),
+        (max(float(low), -REACH), min(float(high), REACH)) if tested else (nan, nan),
+        float(apart.error) if tested else nan,
         apart.n,
         p,
         "t",
-        detectable=float(apart.detectable(how.alpha, POWER, how.alternative)) if tested and not same else nan,
+        detectable=float(apart.detectable(how.alpha, POWER, how.alternative)) if tested else nan,
         tests={"t": p} if tested else {},
         contrast=apart,
-        influence=np.where(a.defined, 0.0 if same else influence, np.nan),
+        influence=np.where(a.defined, influence, np.nan),
     )
 
 

@@ -79,21 +79,20 @@ def _few_units(work: Task, row: Correlation) -> str:
     return f"all {what} but one have the same value"
 
 
-def _skewed(work: Task) -> list[str]:
-    """Note intervals that are too narrow: of few items, most of which have the same score."""
-    every = np.ones(len(work.people), dtype=bool)
-    if len(np.unique(work.units(every))) >= ENOUGH_FOR_SKEWED:
-        return []
-    columns = {column.name: column.values for column in work.given.columns}
-    alpha = {"Krippendorff's alpha": work.judged.values} if work.others else {}
-    if _mostly_equal(work.people):
-        names = [*alpha, *columns]
-    else:
-        names = [name for name, values in (alpha | columns).items() if _mostly_equal(values)]
-    if not names:
-        return []
-    why = f"more than half of the scores are equal, and there are fewer than {ENOUGH_FOR_SKEWED} items"
-    return [f"the intervals of {_names(work, names)} may be too narrow: {why}"]
+def _skewed(work: Task) -> Iterator[str]:
+    """Note intervals that may be too narrow, since more than half of the scores are equal."""
+    columns = [column.name for column in work.given.columns if _mostly_equal(column.values)]
+    units = len(np.unique(work.units(np.ones(len(work.people), dtype=bool))))
+    if units < ENOUGH_FOR_SKEWED:
+        names = [column.name for column in work.given.columns] if _mostly_equal(work.people) else list(columns)
+        alpha = work.others and _mostly_equal(work.judged.values)
+        parts = [*([_names(work, names)] if names else []), *(["Krippendorff's alpha"] if alpha else [])]
+        if parts:
+            why = f"more than half of the scores are equal, and there are fewer than {ENOUGH_FOR_SKEWED} items"
+            yield f"intervals of {' and of '.join(parts)} may be too narrow: {why}"
+    if len(columns) > 1:
+        why = "more than half of the values of each are equal"
+        yield f"differences between {' and '.join(columns)}: intervals may be too narrow, {why}"
 
 
 def _mostly_equal(values: Floats) -> bool:
