@@ -42,7 +42,7 @@ COMMANDS = {
     "corpus df": ("papers", "-o", "out.json"),
     "describe": ("papers", "run.jsonl"),
     "homogeneity": ("papers", "pairs.jsonl", "run.jsonl", *RESAMPLES),
-    "human": ("sets.jsonl", "--corpus", "papers", "--run", "run.jsonl", "--missing", "empty", *RESAMPLES),
+    "human": ("sets.jsonl", "--corpus", "papers", "--run", "run.jsonl", "--missing", "empty"),
     "nearmiss": ("papers", "run.jsonl"),
     "overlap": ("papers", "run.jsonl", "yake.jsonl"),
     "pairs describe": ("papers", "pairs.jsonl", *RESAMPLES),

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 import karat
-from karat.stats.correlation import williams
 
 Floats = NDArray[np.float64]
 FORMS = {"t5": "chan19", "exhird": "chen20"}
@@ -95,7 +94,10 @@ def by_place(documents: list[list[list[float] | None]]) -> tuple[Floats, Floats]
 
 
 def people(data: Path) -> Iterator[str]:
-    """Whether the printed correlations with people differ from that of F1, by Williams' test."""
+    """Compute the correlation of F1 and soft F, and list the printed correlations with people.
+
+    Scores of people by document are not released, and a test from correlations alone takes scores to be normal.
+    """
     pairs = []
     for corpus in CORPORA:
         exact, soft = (values(data, corpus, "t5", metric) for metric in ("f1@M", "soft_f,score=kmr"))
@@ -103,8 +105,8 @@ def people(data: Path) -> Iterator[str]:
     between = float(np.corrcoef(np.array(pairs).T)[0, 1])
     yield f"t5, Pearson's r of f1@M and soft_f over {len(pairs)} documents: {between:.3f}"
     for name, printed in PRINTED.items():
-        p = williams(printed, PRINTED_F1, between, PEOPLE)[1]
-        yield f"{name} {printed:.4f} against F1 {PRINTED_F1:.4f} on {PEOPLE} documents: p = {p:.3f}, unadjusted"
+        gain = printed - PRINTED_F1
+        yield f"{name} {printed:.4f} against F1 {PRINTED_F1:.4f} on {PEOPLE} documents: {gain:+.4f}, untested"
 
 
 def shared(data: Path) -> Iterator[str]:

@@ -25,13 +25,13 @@ from karat.metrics.base import METRICS, Rows, metric
 from karat.output import render
 from karat.similarity import compare
 from karat.similarity.classes import classify
-from karat.stats.correlation import combined, equal_shares, krippendorff
+from karat.stats.agreement import combined, equal_shares, krippendorff
+from karat.stats.correlation import correlate
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PAIRS, SETS = GOLDEN / "human.pairs.jsonl", GOLDEN / "human.sets.jsonl"
 CORPUS = GOLDEN / "synthetic.corpus.jsonl"
 RUNS = [f"alpha={GOLDEN / 'synthetic.alpha.jsonl'}", f"beta={GOLDEN / 'synthetic.beta.jsonl'}"]
-QUICK: dict[str, Any] = {"resamples": 60}
 
 Score = dict[str, Any]
 
@@ -68,7 +68,7 @@ def pairs_of(scores: dict[str, Sequence[float | None]]) -> list[Score]:
 
 
 def of_pairs(scores: list[Score], *metrics: str, **options: Any) -> Human:
-    return human(scores, metrics=metrics or ["overlap"], **QUICK | options)
+    return human(scores, metrics=metrics or ["overlap"], **options)
 
 
 # ---------------------------------------------------------------------------------------------- pairs
@@ -78,7 +78,7 @@ def test_correlations_of_pairs_are_those_of_scipy_in_every_subset() -> None:
     given: dict[tuple[str, str], list[float]] = {}
     for each in records(PAIRS):
         given.setdefault((each["prediction"], each["reference"]), []).append(each["score"])
-    found = human(PAIRS, metrics=["overlap", "bleu,reference=given"], **QUICK)
+    found = human(PAIRS, metrics=["overlap", "bleu,reference=given"])
     rows = {(row["metric"], row["subset"]): row for row in found.rows()}
     # Exact fractions are ties where floats may differ in their last digit.
     people = {item: round(sum(scores) / len(scores), 10) for item, scores in given.items()}
@@ -110,19 +110,18 @@ def test_a_row_has_these_fields_and_its_intervals_hold_the_value() -> None:
         assert low < row[name] < high
 
 
-def test_the_interval_is_that_of_items_drawn_anew() -> None:
+def test_the_interval_is_a_t_interval_of_fishers_z_with_the_jackknife_error() -> None:
     scores = pairs_of({"x": [0, 2, 1, 3, 3, 4]})
-    overlap = [compare("overlap", each["prediction"], each["reference"]) for each in scores]
-    people = [each["score"] for each in scores]
-    [row, *_] = of_pairs(scores, resamples=4000, level=0.8).rows()
-    generator = np.random.default_rng(99)
-    drawn = []
-    for _ in range(4000):
-        some = generator.integers(6, size=6)
-        x, y = np.array(overlap)[some], np.array(people)[some]
-        if len(set(x)) > 1 and len(set(y)) > 1:
-            drawn.append(stats.pearsonr(x, y).statistic)
-    assert row["ci"]["pearson"] == pytest.approx(np.quantile(drawn, [0.1, 0.9]).tolist(), abs=0.02)
+    x = np.array([compare("overlap", each["prediction"], each["reference"]) for each in scores])
+    y = np.array([each["score"] for each in scores], dtype=float)
+    [row, *_] = of_pairs(scores, level=0.8).rows()
+    without = np.array([by_scipy(np.delete(x, i), np.delete(y, i)) for i in range(6)])
+    errors = np.sqrt(5 * without.var(axis=0))  # (n − 1)/n Σ(r − mean)²
+    for name, r, error in zip(("pearson", "spearman", "kendall"), by_scipy(x, y), errors, strict=True):
+        half = stats.t.ppf(0.9, 5) * error / (1 - r * r)
+        assert row["ci"][name] == pytest.approx(
+            np.tanh([np.arctanh(r) - half, np.arctanh(r) + half]).tolist(), abs=0.02
+        )
 
 
 def test_a_pair_in_two_documents_is_two_items() -> None:
@@ -145,7 +144,7 @@ def test_the_means_of_near_misses_by_hand() -> None:
 @pytest.mark.wordnet
 def test_every_default_similarity_is_measured() -> None:
     names = "exact overlap overlap_head kmr bleu nist meteor rouge1 rougeL chrf levenshtein cosine"
-    found = human(PAIRS, **QUICK)
+    found = human(PAIRS)
     assert [row["metric"] for row in found.rows()][:12] == names.split()
     assert any("letters, not meanings" in note for note in found.notes)
 
@@ -154,7 +153,7 @@ def test_meteor_is_left_out_without_wordnet_unless_it_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KARAT_WORDNET", str(tmp_path))
-    found = human(PAIRS, **QUICK)
+    found = human(PAIRS)
     assert "meteor" not in {row["metric"] for row in found.rows()}
     assert [note for note in found.notes if note.startswith("meteor is left out: WordNet's")]
     with pytest.raises(MissingExtraError, match="WordNet"):
@@ -184,7 +183,7 @@ def test_correlations_of_sets_are_those_of_scipy_over_documents_and_systems() ->
         for score in results.scores
         for identifier, value in zip(results.ids, score.per_document().tolist(), strict=True)
     }
-    found = human(SETS, corpus=CORPUS, runs=RUNS, metrics=["p@5", "r@M:absent"], **QUICK)
+    found = human(SETS, corpus=CORPUS, runs=RUNS, metrics=["p@5", "r@M:absent"])
     for row in found.rows():
         items = [item for item in given if not isnan(values[row["metric"], *item])]
         people = [round(sum(given[item]) / len(given[item]), 10) for item in items]
@@ -216,25 +215,25 @@ def test_f1_of_a_document_by_itself_is_what_people_are_compared_with_under_any_a
 
 
 def test_the_default_metrics_of_sets_are_f1_and_soft_f() -> None:
-    rows = human(SETS, corpus=CORPUS, runs=RUNS, **QUICK).rows()
+    rows = human(SETS, corpus=CORPUS, runs=RUNS).rows()
     assert [(row["metric"], row["options"]) for row in rows] == [("f1@M", {}), ("soft_f", {"score": "kmr"})]
 
 
 def test_only_documents_with_scores_count_and_a_run_may_lack_the_others() -> None:
     short = karat.Run.of(list(RUN_OF_4)[:3], name="mine")
-    whole = human(SCORES_OF_4[:3], corpus=CORPUS_OF_4, runs=RUN_OF_4, metrics=["f1@M"], **QUICK)
-    assert human(SCORES_OF_4[:3], corpus=CORPUS_OF_4, runs=[short], metrics=["f1@M"], **QUICK).rows() == whole.rows()
+    whole = human(SCORES_OF_4[:3], corpus=CORPUS_OF_4, runs=RUN_OF_4, metrics=["f1@M"])
+    assert human(SCORES_OF_4[:3], corpus=CORPUS_OF_4, runs=[short], metrics=["f1@M"]).rows() == whole.rows()
     with pytest.raises(InputError, match=r"memory:4: scores for an unknown document: 'd3' is not in memory; take it"):
         human(SCORES_OF_4, corpus=CORPUS_OF_4, runs=[short], metrics=["f1@M"])
-    [row] = human(SCORES_OF_4, corpus=CORPUS_OF_4, runs=[short], metrics=["f1@M"], missing="empty", **QUICK).rows()
+    [row] = human(SCORES_OF_4, corpus=CORPUS_OF_4, runs=[short], metrics=["f1@M"], missing="empty").rows()
     assert figures(row) == pytest.approx(by_scipy([1, 2 / 3, 1 / 2, 0], [0.9, 0.8, 0.3, 0.1]))
-    [row] = human(SCORES_OF_4, corpus=CORPUS_OF_4, runs=[short], metrics=["f1@M"], missing="skip", **QUICK).rows()
+    [row] = human(SCORES_OF_4, corpus=CORPUS_OF_4, runs=[short], metrics=["f1@M"], missing="skip").rows()
     assert row["n"] == 3
 
 
 def test_a_run_without_ids_is_matched_by_line_and_may_end_early() -> None:
     bare = karat.Run.of([{"keyphrases": ["a"]}] * 3, name="mine")
-    found = human(SCORES_OF_4[:3], corpus=CORPUS_OF_4, runs=bare, metrics=["f1@M"], **QUICK)
+    found = human(SCORES_OF_4[:3], corpus=CORPUS_OF_4, runs=bare, metrics=["f1@M"])
     assert found.rows()[0]["n"] == 3
     assert "line by line" in found.notes[1]
     with pytest.raises(InputError, match="'d3' is not in memory"):
@@ -245,7 +244,7 @@ def test_documents_are_drawn_together_when_several_systems_were_scored_on_them()
     once = [{**each, "system": "mine"} for each in SCORES_OF_4]
     twice = [*once, *({**each, "system": "same"} for each in SCORES_OF_4)]
     same = karat.Run.of(list(RUN_OF_4), name="same")
-    options: dict[str, Any] = {"corpus": CORPUS_OF_4, "metrics": ["f1@M"], "resamples": 500}
+    options: dict[str, Any] = {"corpus": CORPUS_OF_4, "metrics": ["f1@M"]}
     [alone] = human(once, runs=[RUN_OF_4], **options).rows()
     [both] = human(twice, runs=[RUN_OF_4, same], **options).rows()
     assert (alone["n"], both["n"]) == (4, 8)
@@ -253,19 +252,19 @@ def test_documents_are_drawn_together_when_several_systems_were_scored_on_them()
 
 
 def test_a_metric_of_which_less_is_better_is_compared_by_how_it_goes_against_people() -> None:
-    found = human(SCORES_OF_4, corpus=CORPUS_OF_4, runs=RUN_OF_4, metrics=["f1@M", "count_mae"], **QUICK)
+    found = human(SCORES_OF_4, corpus=CORPUS_OF_4, runs=RUN_OF_4, metrics=["f1@M", "count_mae"])
     f1, mae = found.rows()
     assert mae["pearson"] < -0.9
     [row] = found.comparisons()
     assert found.best == ("count_mae",)  # the difference in number is 0, 1, 2, 3: nearly a line
-    assert row["difference"]["pearson"] == pytest.approx(f1["pearson"] + mae["pearson"])
+    assert row["difference"] == pytest.approx(f1["pearson"] + mae["pearson"])
     assert "count_mae: lower is better, so the best is the most negative" in found.notes
 
 
 def test_a_run_that_nobody_scored_is_told() -> None:
     scores = [{**each, "system": "mine"} for each in SCORES_OF_4]
     other = karat.Run.of(list(RUN_OF_4), name="other")
-    found = human(scores, corpus=CORPUS_OF_4, runs=[RUN_OF_4, other], metrics=["f1@M"], **QUICK)
+    found = human(scores, corpus=CORPUS_OF_4, runs=[RUN_OF_4, other], metrics=["f1@M"])
     assert "other: nobody scored it" in found.notes
 
 
@@ -299,7 +298,7 @@ def test_metrics_without_a_value_for_each_document_are_refused() -> None:
             human(SCORES_OF_4, metrics=[name], **given)
     with pytest.raises(InputError, match=r"f1@M:present/micro is of all documents together.*; write f1@M:present"):
         human(SCORES_OF_4, metrics=["f1@M:present/micro"], **given)
-    assert human(SCORES_OF_4, metrics=["f1@M/mean-of-f"], **given, **QUICK).rows()[0]["metric"] == "f1@M"
+    assert human(SCORES_OF_4, metrics=["f1@M/mean-of-f"], **given).rows()[0]["metric"] == "f1@M"
 
 
 # ---------------------------------------------------------------------------------------------- annotators
@@ -361,7 +360,7 @@ def test_the_ceiling_is_the_mean_of_each_annotator_against_the_mean_of_the_other
 
 
 def test_there_is_a_ceiling_of_every_subset() -> None:
-    found = human(PAIRS, metrics=["kmr"], **QUICK)
+    found = human(PAIRS, metrics=["kmr"])
     ceilings = found.as_dict()["agreement"]["ceiling"]
     assert [each["subset"] for each in ceilings] == [row["subset"] for row in found.rows()]
 
@@ -369,17 +368,16 @@ def test_there_is_a_ceiling_of_every_subset() -> None:
 def test_agreement_by_hand() -> None:
     found = of_pairs(pairs_of(ANNOTATED), level_of_scale="ordinal").as_dict()["agreement"]
     # Of six items x and y agree on the third and the last; with z, on the first, fourth and fifth two agree, too.
-    assert found["exact"] == [{"annotators": 2, "n": 6, "share": 5 / 6}, {"annotators": 3, "n": 4, "share": 0.0}]
+    assert [(each["annotators"], each["n"], each["share"]) for each in found["exact"]] == [(2, 6, 5 / 6), (3, 4, 0.0)]
+    assert found["exact"][1]["ci"] == pytest.approx([0.0, 1 - 0.025 ** (1 / 4)])  # nothing was seen on four items
     values = np.array([ANNOTATED["x"], ANNOTATED["y"], ANNOTATED["z"]], dtype=np.float64).T
     assert found["alpha"] == pytest.approx(krippendorff(values, "ordinal"))
     assert found["level_of_scale"] == "ordinal"
 
 
 def test_shares_are_of_items_that_enough_annotators_scored() -> None:
-    assert equal_shares(np.array([[1.0, 1.0, 1.0], [1.0, np.nan, 2.0], [3.0, np.nan, np.nan]])) == [
-        (2, 2, 0.5),
-        (3, 1, 1.0),
-    ]
+    shares = equal_shares(np.array([[1.0, 1.0, 1.0], [1.0, np.nan, 2.0], [3.0, np.nan, np.nan]]))
+    assert [(k, share.n, share.value) for k, share in shares] == [(2, 2, 0.5), (3, 1, 1.0)]
 
 
 def test_an_annotator_with_one_item_or_constant_scores_is_left_out_of_the_ceiling_and_told() -> None:
@@ -399,7 +397,13 @@ def test_an_annotator_with_one_item_or_constant_scores_is_left_out_of_the_ceilin
 
 def test_one_annotator_has_neither_ceiling_nor_agreement() -> None:
     found = of_pairs([{k: v for k, v in each.items() if k != "annotator"} for each in pairs_of({"x": [0, 1, 3]})])
-    assert found.as_dict()["agreement"] == {"alpha": None, "level_of_scale": "interval", "exact": [], "ceiling": []}
+    assert found.as_dict()["agreement"] == {
+        "alpha": None,
+        "ci": [None, None],
+        "level_of_scale": "interval",
+        "exact": [],
+        "ceiling": [],
+    }
     assert found.annotators() == []
     assert "there is one annotator, so that there is neither a ceiling nor agreement" in found.notes
 
@@ -407,56 +411,84 @@ def test_one_annotator_has_neither_ceiling_nor_agreement() -> None:
 # ---------------------------------------------------------------------------------------------- comparisons
 
 
-def test_every_metric_is_compared_with_the_best_and_p_is_adjusted() -> None:
-    found = human(PAIRS, metrics=["exact", "overlap", "levenshtein", "kmr"], resamples=500)
+def test_all_pairs_of_metrics_are_compared_and_adjusted_and_those_with_the_best_come_first() -> None:
+    found = human(PAIRS, metrics=["exact", "overlap", "levenshtein", "kmr"])
     rows = {row["metric"]: row for row in found.rows() if row["subset"] == "all"}
     best = max(rows, key=lambda name: float(rows[name]["spearman"]))
     assert found.best == (best,)
     compared = found.comparisons()
-    assert {row["metric"] for row in compared} == set(rows) - {best}
+    assert len(compared) == 6
+    assert [row["against"] for row in compared[:3]] == [best] * 3
+    assert {row["metric"] for row in compared[:3]} == set(rows) - {best}
     for row in compared:
-        assert row["against"] == best
-        for name in ("pearson", "spearman", "kendall"):
-            assert row["difference"][name] == pytest.approx(rows[row["metric"]][name] - rows[best][name])
-            assert row["ci"][name][0] <= row["difference"][name] <= row["ci"][name][1]
-        assert all(0 < p <= 1 for p in row["p"].values())
-    for test in ("pearson", "spearman", "kendall", "williams"):
-        smallest = min(compared, key=lambda row: float(row["p"][test]))
-        assert smallest["p_holm"][test] == pytest.approx(min(1.0, 3 * smallest["p"][test]))
+        expected = rows[row["metric"]]["spearman"] - rows[row["against"]]["spearman"]
+        assert row["difference"] == pytest.approx(expected)
+        assert row["ci"][0] <= row["difference"] <= row["ci"][1]
+        assert (row["coefficient"], row["test"], row["family"], row["items"]) == ("spearman", "t", 6, 54)
+        assert 0 <= row["p"] <= row["p_adjusted"] <= 1
+        assert row["p_adjusted_by"] == "max-t"
+    assert [row["p"] for row in compared if row["p_adjusted"] < row["p"]] == []
+    shown = render(found).split("Compared with")[1].split("Mean score")[0]
+    assert "over all pairs of metrics (6 tests each)" in " ".join(shown.split())
+    assert [line.split()[0] for line in shown.splitlines() if line.startswith(("exact", "leven", "kmr"))] == [
+        row["metric"] for row in compared[:3]
+    ]
+
+
+def test_the_difference_is_a_jackknife_t_of_the_items() -> None:
+    values = {name: [] for name in ("overlap", "kmr")}  # type: dict[str, list[float]]
+    given: dict[tuple[str, str], list[float]] = {}
+    for each in records(PAIRS):
+        given.setdefault((each["prediction"], each["reference"]), []).append(each["score"])
+    people = np.array([round(sum(scores) / len(scores), 10) for scores in given.values()])
+    for name, own in values.items():
+        own += [round(compare(name, *item), 10) for item in given]
+    x, y = (np.array(values[name]) for name in ("overlap", "kmr"))
+    without = [
+        correlate(np.delete(x, i), np.delete(people, i))[1, 0] - correlate(np.delete(y, i), np.delete(people, i))[1, 0]
+        for i in range(len(people))
+    ]
+    error = float(np.sqrt((len(people) - 1) * np.var(without)))
+    [row] = human(PAIRS, metrics=["overlap", "kmr"]).comparisons()
+    assert row["se"] == pytest.approx(error)
+    assert row["p"] >= 2 * stats.t.sf(abs(row["difference"]) / error, len(people) - 1) - 1e-12
 
 
 def test_a_metric_against_itself_has_p_1() -> None:
-    found = human(PAIRS, metrics=["bleu", "bleu,reference=longer"], **QUICK)
+    found = human(PAIRS, metrics=["bleu", "bleu,reference=longer"])
     assert found.best == ("bleu", "bleu,reference=longer")
     [row] = found.comparisons()
-    assert row["p"] == {"pearson": 1.0, "spearman": 1.0, "kendall": 1.0, "williams": 1.0}
+    assert (row["difference"], row["p"], row["p_adjusted"], row["se"]) == (0.0, 1.0, 1.0, 0.0)
+    unseen = 1 - 0.025 ** (1 / 54)  # at most this share of all items differs, and a correlation by 2 at most
+    assert row["ci"] == pytest.approx([-2 * unseen, 2 * unseen])
 
 
 def test_the_metric_to_compare_with_can_be_chosen() -> None:
-    found = human(PAIRS, metrics=["exact", "overlap", "kmr"], against="exact", **QUICK)
+    found = human(PAIRS, metrics=["exact", "overlap", "kmr"], against="exact")
     assert [(row["metric"], row["against"]) for row in found.comparisons()] == [("overlap", "exact"), ("kmr", "exact")]
     assert found.best == ("overlap",)
     with pytest.raises(InputError, match=r"unknown metric to compare with 'exakt'; did you mean 'exact'\?"):
-        human(PAIRS, metrics=["exact", "kmr"], against="exakt", **QUICK)
+        human(PAIRS, metrics=["exact", "kmr"], against="exakt")
 
 
 def test_two_metrics_are_compared_where_both_are_defined() -> None:
-    found = human(SETS, corpus=CORPUS, runs=RUNS, metrics=["f1@M", "f1@M:absent"], **QUICK)
+    found = human(SETS, corpus=CORPUS, runs=RUNS, metrics=["f1@M", "f1@M:absent"])
     [row] = found.comparisons()
-    assert row["n"] == 84
+    assert (row["items"], row["n"]) == (84, 42)  # of two systems on 42 documents
     whole, absent = found.rows()
-    assert row["difference"]["pearson"] != pytest.approx(absent["pearson"] - whole["pearson"])  # of 90 and of 84 items
+    assert row["difference"] != pytest.approx(absent["pearson"] - whole["pearson"])  # of 90 and of 84 items
 
 
-def test_the_seed_chooses_the_resamples() -> None:
-    first, again, other = (human(PAIRS, metrics=["kmr"], seed=seed, **QUICK).as_dict() for seed in (1, 1, 2))
+def test_the_seed_chooses_the_draws_of_the_family_and_nothing_else() -> None:
+    first, again, other = (human(PAIRS, metrics=["kmr", "chrf", "exact"], seed=seed).as_dict() for seed in (1, 1, 2))
     assert first == again
-    assert first["rows"][0]["ci"] != other["rows"][0]["ci"]
+    assert first["rows"] == other["rows"]
+    assert [row["p"] for row in first["comparisons"]] == [row["p"] for row in other["comparisons"]]
 
 
 def test_the_coefficient_that_ranks_can_be_chosen() -> None:
-    assert human(PAIRS, metrics=["overlap", "chrf"], **QUICK).best == ("overlap",)
-    assert human(PAIRS, metrics=["overlap", "chrf"], coefficient="pearson", **QUICK).best == ("chrf",)
+    assert human(PAIRS, metrics=["overlap", "chrf"]).best == ("overlap",)
+    assert human(PAIRS, metrics=["overlap", "chrf"], coefficient="pearson").best == ("chrf",)
 
 
 # ---------------------------------------------------------------------------------------------- undefined
@@ -481,19 +513,44 @@ def test_one_item_is_undefined_and_told() -> None:
     assert "–" in render(found)
 
 
-def test_resamples_that_are_undefined_are_counted() -> None:
-    found = of_pairs([pair("a", "a", 4), pair("b", "c", 0), pair("d", "e", 1)], resamples=300)
-    [note] = [note for note in found.notes if note.startswith("resamples of 300")]
-    # All three draws are of the first item, or none is: 1/27 + 8/27 of the resamples, give or take.
-    count = int(note.split("at most: all ")[1].split(" ")[0])
-    assert 300 * 9 / 27 - 40 < count < 300 * 9 / 27 + 40
+def test_a_correlation_that_rests_on_one_item_has_no_interval_and_a_note() -> None:
+    found = of_pairs([pair("a", "a", 4), pair("b", "c", 0), pair("d", "e", 1), pair("f", "g", 1)])
+    row = found.rows()[0]
+    assert row["pearson"] is not None
+    assert row["ci"]["pearson"] == [None, None]
+    assert [note for note in found.notes if note.endswith(": no interval, all items but one have the same value")]
+    assert "nan" not in render(found)
+
+
+def test_fewer_than_three_items_have_no_interval_and_no_test() -> None:
+    found = of_pairs(pairs_of({"x": [0, 1]}), "overlap", "chrf")
+    assert found.rows()[0]["ci"]["pearson"] == [None, None]
+    assert found.comparisons()[0]["p"] is None
+    assert [note for note in found.notes if note.endswith(": no interval, fewer than three items")]
+    assert "nan" not in render(found)
+
+
+def test_a_metric_that_is_undefined_on_nearly_all_items_is_not_tested() -> None:
+    documents = [{"id": f"d{i}", "text": "a b c d", "keyphrases": ["a"] + ["z"] * (i < 2)} for i in range(8)]
+    run = karat.Run.of([{"id": f"d{i}", "keyphrases": ["a", "bcd"[i % 3]][: 1 + i % 2]} for i in range(8)], name="m")
+    scores = [{"id": f"d{i}", "score": i % 5} for i in range(8)]
+    found = human(scores, corpus=karat.Corpus.of(documents), runs=run, metrics=["f1@M", "f1@M:absent"])
+    [row] = found.comparisons()
+    assert (row["items"], row["p"], row["p_adjusted"]) == (2, None, None)
+    assert "nan" not in render(found)
+    assert "NaN" not in render(found, "json")
+
+
+def test_few_items_that_are_mostly_equal_have_a_note() -> None:
+    few = of_pairs([pair(f"a{i}", f"a{i} b{i}" if i % 4 else f"a{i}", float(i % 4 == 0)) for i in range(40)])
+    assert [note for note in few.notes if "may be too narrow: more than half of the scores are equal" in note]
 
 
 # ---------------------------------------------------------------------------------------------- files
 
 
 def test_scores_are_read_from_every_container(tmp_path: Path) -> None:
-    expected = human(PAIRS, metrics=["kmr"], **QUICK)
+    expected = human(PAIRS, metrics=["kmr"])
     given = records(PAIRS)
     packed, listed = tmp_path / "a.jsonl.gz", tmp_path / "a.json"
     packed.write_bytes(gzip.compress(PAIRS.read_bytes()))
@@ -505,8 +562,8 @@ def test_scores_are_read_from_every_container(tmp_path: Path) -> None:
             writer.writeheader()
             writer.writerows(given)
     for path in (packed, listed, *tables):
-        assert human(path, metrics=["kmr"], **QUICK).rows() == expected.rows(), path
-    assert human(given, metrics=["kmr"], **QUICK).rows() == expected.rows()
+        assert human(path, metrics=["kmr"]).rows() == expected.rows(), path
+    assert human(given, metrics=["kmr"]).rows() == expected.rows()
 
 
 def test_zst_files_are_read(tmp_path: Path) -> None:
@@ -609,7 +666,6 @@ def test_a_table_without_scores_says_what_a_line_is(tmp_path: Path) -> None:
         ({"combine": "median"}, "unknown value of combine 'median'"),
         ({"coefficient": "kendal"}, "did you mean 'kendall'"),
         ({"level_of_scale": "ratio"}, "unknown value of level_of_scale 'ratio'"),
-        ({"resamples": 0}, "resamples is a whole number from 1 to 100,000, not 0"),
         ({"level": 95}, "level is a number above 0 and below 1, not 95"),
         ({"seed": -1}, "from 0 on, not -1"),
         ({"protocol": ["karat", "chan2019"]}, "under one protocol"),
@@ -636,15 +692,13 @@ def test_names_in_files_are_never_markup_nor_formulas() -> None:
 def test_json_has_these_parts_and_no_nan() -> None:
     found = json.loads(render(of_pairs(pairs_of({"x": [1, 1], "y": [2, 3]})), "json"))
     assert list(found) == ["signatures", "rows", "annotators", "agreement", "classes", "comparisons", "notes"]
-    assert found["rows"][0]["ci"]["pearson"] == [pytest.approx(1.0), pytest.approx(1.0)]
+    assert found["rows"][0]["ci"]["pearson"] == [None, None]
     assert found["annotators"][0]["pearson"] is None
-    assert found["signatures"]["human"].startswith(
-        "combine=mean,level_of_scale=interval,level=0.95,resamples=60,seed=0,"
-    )
+    assert found["signatures"]["human"].startswith("combine=mean,level_of_scale=interval,level=0.95,seed=0,")
 
 
 def test_csv_has_a_line_for_each_metric_ceiling_and_annotator() -> None:
-    found = human(PAIRS, metrics=["kmr", "bleu,reference=given"], **QUICK)
+    found = human(PAIRS, metrics=["kmr", "bleu,reference=given"])
     lines = list(csv.DictReader(render(found, "csv").splitlines()))
     subsets = len({row["subset"] for row in found.rows()})
     assert [line["row"] for line in lines] == ["metric"] * 2 * subsets + ["ceiling"] * subsets + ["annotator"] * 3

@@ -22,13 +22,13 @@ from karat.formats.human import read_judged
 from karat.output import render
 from karat.similarity import compare, words_of
 from karat.similarity.groups import GROUPS
-from karat.stats.correlation import equal_pairs
+from karat.similarity.placed import learn, places_of
+from karat.stats.agreement import equal_pairs
 from tests.wide import table
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 WIDE = GOLDEN / "human.wide.csv"
 KIM = ["overlap", "overlap_head", "bleu", "meteor", "nist", "rouge1", "context"]  # the columns of Table 3
-QUICK: dict[str, Any] = {"resamples": 50}
 
 
 def lines(path: Path = WIDE) -> list[dict[str, str]]:
@@ -163,23 +163,23 @@ def test_what_is_wrong_in_a_wide_table_is_said_with_its_place(
 @pytest.mark.parametrize("scale", ["4", "4:0", "a:b", "0:4:8", "0:inf", "1:1", ""])
 def test_a_scale_is_two_numbers(scale: str) -> None:
     with pytest.raises(InputError, match="a scale is its lowest and its highest score, as 0:4"):
-        karat.human(WIDE, metrics=["overlap"], scale=scale, **QUICK)
+        karat.human(WIDE, metrics=["overlap"], scale=scale)
 
 
 def test_an_annotator_and_rows_without_scores_are_left_out_and_told(tmp_path: Path) -> None:
     text = "prediction,reference,ana,ben,cem\na,a b,1,2,\nb,a b,3,3,\nc,a b,,,\nb c,a b c,2,1,\n"
-    found = karat.human(write(tmp_path, text), metrics=["overlap"], **QUICK)
+    found = karat.human(write(tmp_path, text), metrics=["overlap"])
     assert (found.names, found.items) == (("ana", "ben"), 3)
     assert "annotator cem: no score in the table; left out" in found.notes
     assert "1 row of the table without any score; left out" in found.notes
 
 
 def test_one_item_and_constant_scores_are_undefined_and_told(tmp_path: Path) -> None:
-    one = karat.human(write(tmp_path, "prediction,reference,ana,ben\na,a b,1,2\n"), metrics=["kim2010"], **QUICK)
+    one = karat.human(write(tmp_path, "prediction,reference,ana,ben\na,a b,1,2\n"), metrics=["kim2010"])
     assert any(note.endswith("undefined, fewer than two items") for note in one.notes)
     assert one.rows()[0]["spearman"] is None
     text = "prediction,reference,ana,ben\na,a b,2,2\nb c,a b c,2,2\n"
-    same = karat.human(write(tmp_path, text), metrics=["overlap", "kmr"], **QUICK)
+    same = karat.human(write(tmp_path, text), metrics=["overlap", "kmr"])
     assert any(note.endswith("undefined, people's scores are all equal") for note in same.notes)
     assert render(same)
 
@@ -192,7 +192,7 @@ def test_kim2010_is_the_seven_measures_of_the_paper() -> None:
     assert list(GROUPS["kim2010"]) == KIM
     records = lines()
     corpus = [{"id": row["id"], "text": f"The {row['prediction']} is a {row['reference']}."} for row in records[:40]]
-    found = karat.human(WIDE, metrics=["kim2010"], corpus=karat.Corpus.of(distinct(corpus)), **QUICK)
+    found = karat.human(WIDE, metrics=["kim2010"], corpus=karat.Corpus.of(distinct(corpus)))
     assert [row["metric"] for row in rows_of(found, subset="all", combine="mean")] == KIM
 
 
@@ -201,10 +201,10 @@ def distinct(records: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def test_what_a_group_needs_and_is_not_there_is_left_out_but_not_what_is_asked_for_by_name() -> None:
-    found = karat.human(WIDE, metrics=["kim2010"], combine="mean", **QUICK)
+    found = karat.human(WIDE, metrics=["kim2010"], combine="mean")
     assert any(note.startswith("context is left out: context compares the sentences") for note in found.notes)
     with pytest.raises(InputError, match="context compares the sentences"):
-        karat.human(WIDE, metrics=["kim2010", "context"], **QUICK)
+        karat.human(WIDE, metrics=["kim2010", "context"])
 
 
 def test_a_group_of_similarities_is_for_pairs_alone() -> None:
@@ -228,12 +228,12 @@ def test_mean_and_majority_are_printed_together_and_are_those_of_scipy() -> None
         counts = {value: int((row == value).sum()) for value in row.tolist()}
         first = sorted(value for value, count in counts.items() if count == max(counts.values()))
         majority.append(min(first, key=lambda value: (abs(value - float(np.median(row))), value)))
-    found = karat.human(WIDE, metrics=["overlap"], combine="both", **QUICK)
+    found = karat.human(WIDE, metrics=["overlap"], combine="both")
     for how, people in (("mean", mean), ("majority", majority)):
         [row] = rows_of(found, subset="all", combine=how)
         assert row["spearman"] == pytest.approx(stats.spearmanr(overlap, people).statistic)
         assert row["kendall"] == pytest.approx(stats.kendalltau(overlap, people).statistic)
-        alone = karat.human(WIDE, metrics=["overlap"], combine=how, **QUICK)  # type: ignore[arg-type]
+        alone = karat.human(WIDE, metrics=["overlap"], combine=how)  # type: ignore[arg-type]
         assert [{"combine": how} | each for each in alone.rows()] == rows_of(found, combine=how)
     text = render(found)
     assert "combined by mean and by majority" in " ".join(text.split())
@@ -249,17 +249,17 @@ def test_the_ceiling_is_one_annotator_with_the_others_left_out_in_turn() -> None
         rest = [round(float(row[~np.isnan(row)].mean()), 10) for row in others]
         there = ~np.isnan(scores[:, a])
         each.append(stats.spearmanr(scores[there, a], np.array(rest)[there]).statistic)
-    [ceiling, *_] = karat.human(WIDE, metrics=["overlap"], **QUICK).as_dict()["agreement"]["ceiling"]
+    [ceiling, *_] = karat.human(WIDE, metrics=["overlap"]).as_dict()["agreement"]["ceiling"]
     assert ceiling["spearman"] == pytest.approx(np.mean(each))
 
 
 def test_one_metric_of_a_paper_does_not_combine_both_ways() -> None:
-    assert karat.human(WIDE, metrics=["overlap"], **QUICK).further == ()
-    assert karat.human(WIDE, metrics=["kim2010"], annotators="ana", **QUICK).further == ()
+    assert karat.human(WIDE, metrics=["overlap"]).further == ()
+    assert karat.human(WIDE, metrics=["kim2010"], annotators="ana").further == ()
 
 
 def test_subsets_that_beat_the_whole_are_marked() -> None:
-    found = karat.human(WIDE, metrics=["overlap"], resamples=300)
+    found = karat.human(WIDE, metrics=["overlap"])
     whole = rows_of(found, subset="all")[0]["spearman"]
     marks = {}
     for row in found.rows()[1:]:
@@ -279,11 +279,11 @@ def test_subsets_that_beat_the_whole_are_marked() -> None:
 
 
 def test_few_items_are_never_clearly_above() -> None:
-    """Of three items the resamples that are defined have rank correlations of 1: no interval to rely on."""
+    """An interval of three items is not reliable."""
     few = [("a", "a b", 1), ("a b", "a b c", 2), ("a b c", "a b c d", 3)]
     many = [(f"x{n}", f"x{n} y{n}", n % 3) for n in range(30)]
     scores = [{"prediction": p, "reference": r, "x": s} for p, r, s in (*few, *many)]
-    found = karat.human(scores, metrics=["overlap"], resamples=200)
+    found = karat.human(scores, metrics=["overlap"])
     rows = {row["subset"]: row for row in found.rows()}
     assert {row["above_all"] for name, row in rows.items() if name != "all" and row["n"] < 10} <= {"no", "yes", None}
 
@@ -293,7 +293,7 @@ def test_few_items_are_never_clearly_above() -> None:
 
 def test_agreement_by_relation_is_that_of_krippendorff_and_fleiss() -> None:
     relations, scores = np.array([row["relation"] for row in lines()]), matrix()
-    found = karat.human(WIDE, metrics=["overlap"], resamples=200).as_dict()["agreement"]["relations"]
+    found = karat.human(WIDE, metrics=["overlap"]).as_dict()["agreement"]["relations"]
     assert [row["relation"] for row in found] == ["all", "include", "part-of"]
     for row in found:
         own = scores if row["relation"] == "all" else scores[relations == row["relation"]]
@@ -315,7 +315,7 @@ def test_equal_pairs_are_the_observed_agreement_of_fleiss() -> None:
     full = scores[~np.isnan(scores).any(axis=1)]
     counts, _ = aggregate_raters(full.astype(int))
     expected = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())
-    assert equal_pairs(full) == pytest.approx(fleiss_kappa(counts) * (1 - expected) + expected)
+    assert equal_pairs(full).value == pytest.approx(fleiss_kappa(counts) * (1 - expected) + expected)
 
 
 def test_agreement_by_hand() -> None:
@@ -325,7 +325,7 @@ def test_agreement_by_hand() -> None:
         {"prediction": "a c", "reference": "c", "x": 1, "y": 1},
         {"prediction": "a", "reference": "a b", "x": 1, "y": 1, "z": 2},
     ]
-    whole, include, part_of = karat.human(scores, metrics=["overlap"], **QUICK).agreement.relations
+    whole, include, part_of = karat.human(scores, metrics=["overlap"]).agreement.relations
     assert (include.relation, include.n, include.alpha, include.pairs) == ("include", 2, 1.0, 1.0)
     assert (part_of.relation, part_of.n) == ("part-of", 1)
     assert part_of.pairs == pytest.approx(1 / 3)
@@ -336,10 +336,10 @@ def test_agreement_by_hand() -> None:
 # ---------------------------------------------------------------------------------------------- intervals
 
 
-def test_pairs_of_named_documents_are_drawn_with_their_document() -> None:
-    """By scipy on documents drawn anew; where no documents are named, pairs are drawn."""
+def test_pairs_of_named_documents_are_one_unit_of_the_interval() -> None:
+    """Against a bootstrap of documents with scipy; where no documents are named, pairs are the units."""
     records, scores = lines(), matrix()
-    found = karat.human(WIDE, metrics=["overlap"], resamples=2000)
+    found = karat.human(WIDE, metrics=["overlap"])
     assert found.by_document
     overlap = np.array([compare("overlap", row["prediction"], row["reference"]) for row in records])
     people = np.nanmean(scores, axis=1)
@@ -351,12 +351,12 @@ def test_pairs_of_named_documents_are_drawn_with_their_document() -> None:
         drawn.append(stats.pearsonr(overlap[some], people[some]).statistic)
     assert found.rows()[0]["ci"]["pearson"] == pytest.approx(np.quantile(drawn, [0.025, 0.975]).tolist(), abs=0.02)
     bare = [{k: v for k, v in row.items() if k in ("prediction", "reference", "ana")} for row in records[:60]]
-    loose = karat.human([row | {"ana": float(row["ana"] or 1)} for row in bare], metrics=["overlap"], **QUICK)
+    loose = karat.human([row | {"ana": float(row["ana"] or 1)} for row in bare], metrics=["overlap"])
     assert not loose.by_document
 
 
-def test_a_subset_in_few_documents_is_resampled_by_pairs() -> None:
-    """All pairs with a preposition are of one document: drawn with it, their interval would be a point."""
+def test_pairs_are_the_units_of_a_subset_in_few_documents() -> None:
+    """All pairs with a preposition are of one document, which alone has no interval."""
     scores = [
         {"id": f"d{n}", "prediction": f"x{n}", "reference": f"x{n} y{n}" + " z" * (n % 2), "a": n % 5}
         for n in range(20)
@@ -366,7 +366,7 @@ def test_a_subset_in_few_documents_is_resampled_by_pairs() -> None:
         {"id": "d0", "prediction": words[n], "reference": f"{words[n]} of" + " v" * (1 + n % 3), "a": n % 4}
         for n in range(12)
     ]
-    found = karat.human(scores, metrics=["overlap"], resamples=200)
+    found = karat.human(scores, metrics=["overlap"])
     assert found.by_document
     [row] = rows_of(found, subset="complexity=preposition")
     assert row["n"] == 12
@@ -391,7 +391,7 @@ def test_no_fold_learns_from_what_it_is_judged_on() -> None:
 
 
 def test_learned_weights_are_judged_beside_the_metrics_and_saved(tmp_path: Path) -> None:
-    found = karat.human(WIDE, metrics=["overlap", "overlap_head"], learn=True, **QUICK)
+    found = karat.human(WIDE, metrics=["overlap", "overlap_head"], learn=True)
     assert found.weights is not None
     rows = {row["metric"]: row for row in rows_of(found, subset="all")}
     assert list(rows) == ["overlap", "overlap_head", "placed"]
@@ -403,13 +403,35 @@ def test_learned_weights_are_judged_beside_the_metrics_and_saved(tmp_path: Path)
     saved = json.loads(path.read_text())
     assert saved["learned"]["cross_validated"]["spearman"] == pytest.approx(rows["placed"]["spearman"])
     assert (saved["learned"]["pairs"], saved["learned"]["folds"]) == (240, 10)
-    again = karat.human(WIDE, metrics=[f"placed:{path}"], **QUICK)
+    again = karat.human(WIDE, metrics=[f"placed:{path}"])
     assert any(
         note.endswith("learned from 240 of these 240 pairs, so it looks better than it is; see --learn")
         for note in again.notes
     )
     others = write(tmp_path, table(60).replace("grid", "gridiron").replace("model", "modem"))
-    assert not any("240 of these" in note for note in karat.human(others, metrics=[f"placed:{path}"], **QUICK).notes)
+    assert not any("240 of these" in note for note in karat.human(others, metrics=[f"placed:{path}"]).notes)
+
+
+def test_intervals_of_learned_weights_are_near_those_of_a_bootstrap() -> None:
+    """Documents are drawn anew and weights learned anew; the spread of the logarithms is that of the jackknife."""
+    judged = read_judged(WIDE)
+    stems = [(words_of(item[0], "stems"), words_of(item[1], "stems")) for item in judged.items]
+    documents = np.unique([item[2] for item in judged.items], return_inverse=True)[1]
+    places, people = places_of(stems), np.nanmean(judged.values, axis=1)
+    generator, logs = np.random.default_rng(0), []
+    for _ in range(60):
+        drawn = generator.integers(documents.max() + 1, size=documents.max() + 1)
+        rows = np.concatenate([np.flatnonzero(documents == each) for each in drawn])
+        weights = learn(places.take(rows), people[rows])
+        logs.append(np.log([*weights.places[1:], weights.first]))
+    found = karat.human(WIDE, metrics=["overlap"], learn=True)
+    assert found.learned is not None
+    rows_ = found.learned.rows()
+    assert rows_[0] == {"place": "head", "weight": 1.0, "ci": [None, None]}
+    for row, spread in zip(rows_[1:], np.std(logs, axis=0), strict=True):
+        low, high = row["ci"]
+        assert low < row["weight"] < high
+        assert np.log(high / low) / (2 * 2.02) == pytest.approx(spread, rel=0.4)
 
 
 def test_cross_validated_scores_are_below_those_on_what_was_learned() -> None:
@@ -424,7 +446,7 @@ def test_cross_validated_scores_are_below_those_on_what_was_learned() -> None:
         }
         for row in lines()[:120]
     ]
-    found = karat.human(noise, metrics=["overlap"], learn=True, resamples=500)
+    found = karat.human(noise, metrics=["overlap"], learn=True)
     [row] = [each for each in found.correlations if each.name == LEARNED and each.subset == "all"]
     low, high = row.intervals[1]
     assert low < 0.15
@@ -433,16 +455,14 @@ def test_cross_validated_scores_are_below_those_on_what_was_learned() -> None:
 
 def test_weights_need_pairs_and_enough_of_them(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="weights cannot be learned from 2 pairs; it takes 10"):
-        karat.human(
-            write(tmp_path, "prediction,reference,ana\na,a b,1\nb,a b,2\n"), metrics=["overlap"], learn=True, **QUICK
-        )
+        karat.human(write(tmp_path, "prediction,reference,ana\na,a b,1\nb,a b,2\n"), metrics=["overlap"], learn=True)
     same = "prediction,reference,ana\n" + "".join(f"a{n},a{n} b{n},1\n" for n in range(12))
     with pytest.raises(InputError, match="from scores that are all equal"):
-        karat.human(write(tmp_path, same), metrics=["overlap"], learn=True, **QUICK)
+        karat.human(write(tmp_path, same), metrics=["overlap"], learn=True)
     one = "prediction,reference,ana\n" + "".join(f"a{n},a b,{n % 3}\n" for n in range(12))
     with pytest.raises(InputError, match="too few pairs are left that share neither document nor reference"):
-        karat.human(write(tmp_path, one), metrics=["overlap"], learn=True, **QUICK)
+        karat.human(write(tmp_path, one), metrics=["overlap"], learn=True)
     sets = write(tmp_path, "id,ana\ns000,1\ns001,2\n")
     golden = GOLDEN / "synthetic.corpus.jsonl", GOLDEN / "synthetic.alpha.jsonl"
     with pytest.raises(InputError, match="weights by place are learned from scores of pairs"):
-        karat.human(sets, corpus=golden[0], runs=[golden[1]], learn=True, **QUICK)
+        karat.human(sets, corpus=golden[0], runs=[golden[1]], learn=True)

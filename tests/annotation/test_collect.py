@@ -251,7 +251,7 @@ def test_scores_of_sets_are_what_human_reads(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     judged = read_judged(tmp_path / "scores.jsonl")
     assert (judged.kind, judged.annotators, judged.values.shape) == ("sets", NAMES, (20, 4))
-    people = karat.human(tmp_path / "scores.jsonl", corpus=CORPUS, runs=[ALPHA, BETA], metrics=["f1@M"], resamples=20)
+    people = karat.human(tmp_path / "scores.jsonl", corpus=CORPUS, runs=[ALPHA, BETA], metrics=["f1@M"])
     assert people.rows()[0]["n"] == 20
 
 
@@ -263,7 +263,7 @@ def test_scores_of_pairs_are_what_human_reads_as_a_table_too(tmp_path: Path) -> 
         found.save(tmp_path / name)
         judged = read_judged(tmp_path / name)
         assert (judged.kind, judged.annotators, judged.values.shape) == ("pairs", NAMES, (20, 4))
-    assert karat.human(tmp_path / "scores.csv", metrics=["kmr"], resamples=20).rows()[0]["n"] == 20
+    assert karat.human(tmp_path / "scores.csv", metrics=["kmr"]).rows()[0]["n"] == 20
 
 
 def test_accepted_phrases_are_references_of_a_score(tmp_path: Path) -> None:

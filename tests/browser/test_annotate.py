@@ -221,7 +221,7 @@ def test_four_annotators_lose_no_answer_and_double_none_and_people_are_measured(
         "corpus": studies / "corpus.jsonl",
         "runs": [studies / "alpha.jsonl", studies / "beta.jsonl"],
     }
-    people = karat.human(scores, **inputs, metrics=["f1@M"], resamples=50, level_of_scale="ordinal")
+    people = karat.human(scores, **inputs, metrics=["f1@M"], level_of_scale="ordinal")
     assert people.as_dict()["agreement"]["alpha"] == pytest.approx(found.agreement()["alpha"])
     page = karat.report(inputs["corpus"], *inputs["runs"], human=scores, resamples=50).html()
     assert "Correlation with the scores of people" in page

@@ -9,7 +9,6 @@ from tests.cli.test_output import karat
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 WIDE = str(GOLDEN / "human.wide.csv")
-QUICK = ("--resamples", "60")
 
 
 def refusal(*flags: str, cwd: Path) -> str:
@@ -20,7 +19,7 @@ def refusal(*flags: str, cwd: Path) -> str:
 
 
 def test_weights_are_learned_into_a_file_and_used_by_scores(tmp_path: Path) -> None:
-    done = karat("human", WIDE, "-m", "overlap", "--learn", "weights.json", *QUICK, cwd=tmp_path)
+    done = karat("human", WIDE, "-m", "overlap", "--learn", "weights.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr.decode()
     shown = done.stdout.decode()
     assert "placed (learned)*" in shown
@@ -56,6 +55,6 @@ def test_bad_scores_are_a_sentence(tmp_path: Path) -> None:
 def test_the_columns_that_are_annotators_can_be_said(tmp_path: Path) -> None:
     text = "prediction,reference,comment,ana,ben\na,a b,fine,1,2\nb c,a b c,,2,3\nc,d c,,0,1\n"
     (tmp_path / "wide.csv").write_text(text)
-    flags = ("wide.csv", "--annotators", "ana,ben", "-m", "overlap", *QUICK, "-f", "json")
+    flags = ("wide.csv", "--annotators", "ana,ben", "-m", "overlap", "-f", "json")
     found = json.loads(karat("human", *flags, cwd=tmp_path).stdout)
     assert [row["annotator"] for row in found["annotators"]] == ["ana", "ben"]

@@ -270,13 +270,13 @@ def _figures(path: str, how: dict[str, str]) -> None:
 
 def _human(path: str, how: dict[str, str]) -> None:
     read_judged(path)
-    found = karat.human(path, corpus=corpus(), runs=[run(), run(seeds.OTHER, "beta")], missing="empty", **SMALL)  # type: ignore[arg-type]
+    found = karat.human(path, corpus=corpus(), runs=[run(), run(seeds.OTHER, "beta")], missing="empty")
     attempt(found.as_dict, lambda: karat.render(found, "md"))
 
 
 def _wide(path: str, how: dict[str, str]) -> None:
     read_judged(path, scale=(0.0, 4.0))
-    found = karat.human(path, metrics=["overlap"], combine="both", learn=True, **SMALL)  # type: ignore[arg-type]
+    found = karat.human(path, metrics=["overlap"], combine="both", learn=True)
     attempt(found.as_dict, lambda: karat.render(found, "md"))
 
 
@@ -287,7 +287,6 @@ def _weights(path: str, how: dict[str, str]) -> None:
         lambda: karat.human(
             [{"prediction": "a", "reference": "a b", "x": 1}, {"prediction": "b", "reference": "a b", "x": 2}],
             metrics=[f"placed:{path}"],
-            **SMALL,  # type: ignore[arg-type]
         ),
     )
 

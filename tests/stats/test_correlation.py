@@ -1,9 +1,8 @@
-"""Coefficients against scipy, resamples against computing anew, tests against simulated nulls, alpha as published."""
+"""Coefficients against scipy, influences by brute force, intervals and tests against scipy and simulation."""
 
 from __future__ import annotations
 
 from math import isnan, nan, sqrt
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,16 @@ from scipy import stats
 
 from karat.stats import correlation
 from karat.stats.base import Floats, interval
-from karat.stats.correlation import Scale, bootstrap_p, correlate, holm, krippendorff, williams
+from karat.stats.correlation import (
+    bootstrap_p,
+    compare_correlations,
+    correlate,
+    correlation_intervals,
+    correlations,
+    mean_correlations,
+)
+from karat.stats.difference import Inference
+from karat.stats.influence import contrast, jackknife_of
 from karat.stats.resampling import block_size, bootstrap_of, draws
 from tests.examples import examples
 
@@ -129,125 +137,165 @@ def test_the_interval_is_that_of_percentiles_without_undefined_resamples() -> No
     assert all(map(isnan, interval(np.full(3, nan))))
 
 
+# ---------------------------------------------------------------------------------------------- inference
+
+
+@pytest.mark.parametrize("levels", [None, 2])
+def test_influences_are_those_of_coefficients_without_each_unit(levels: int | None) -> None:
+    x, y = made(5, 24, levels)
+    x[3], y[7] = nan, nan
+    units = np.arange(24) // 2
+    found = correlations(x, y, units)
+    both = ~np.isnan(x) & ~np.isnan(y)
+    without = np.array([by_scipy(x[both & (units != u)], y[both & (units != u)]) for u in range(12)])
+    expected = (without.mean(axis=0) - without) * 11 / 12
+    assert found.value.tolist() == pytest.approx(by_scipy(x[both], y[both]), abs=1e-12)
+    assert pytest.approx(expected, abs=1e-12) == found.mean_influence.T
+    assert found.defined.all()
+
+
+def test_a_unit_on_which_a_column_is_undefined_has_no_influence() -> None:
+    x, y = made(6, 12)
+    x[4:6] = nan
+    found = correlations(x, y, np.arange(12) // 2)
+    assert found.defined.tolist() == [True, True, False, True, True, True]
+    assert found.influence[:, 0, 2].tolist() == [0.0, 0.0, 0.0]
+    assert contrast(found).n == 5
+
+
+def test_more_units_than_most_are_left_out_in_groups() -> None:
+    x, y = made(7, 300)
+    every = contrast(correlations(x, y, np.arange(300)))
+    both = np.ones(300, dtype=bool)
+    groups = contrast(jackknife_of(lambda w: correlate(x, y, w), np.arange(300), both, most=60))
+    assert groups.n == 60
+    assert groups.error.tolist() == pytest.approx(every.error.tolist(), rel=0.25)
+
+
+def test_the_jackknife_error_of_pearson_is_near_that_of_a_bootstrap() -> None:
+    x, y = made(8, 120)
+    resampled = bootstrap_of(lambda weights: correlate(x, y, weights), 120, 1500, seed=2)
+    assert contrast(correlations(x, y, np.arange(120))).error.tolist() == pytest.approx(
+        resampled.std(axis=1).tolist(), rel=0.12
+    )
+
+
+def test_the_interval_is_that_of_fishers_z_by_hand() -> None:
+    x, y = made(9, 40)
+    found = correlations(x, y, np.arange(40))
+    one = contrast(found)
+    for i, (low, high) in enumerate(correlation_intervals(found, 0.9)):
+        r = float(one.value[i])
+        half = float(stats.t.ppf(0.95, one.df_documents[i])) * float(one.error[i]) / (1 - r * r)
+        assert (low, high) == pytest.approx((np.tanh(np.arctanh(r) - half), np.tanh(np.arctanh(r) + half)))
+
+
+def test_on_normal_scores_the_interval_is_near_the_textbook_one_of_scipy() -> None:
+    x, y = made(10, 400)
+    [pearson, *_] = correlation_intervals(correlations(x, y, np.arange(400)))
+    textbook = stats.pearsonr(x, y).confidence_interval(0.95)
+    assert pearson == pytest.approx((textbook.low, textbook.high), abs=0.02)
+
+
+def test_intervals_are_undefined_with_two_units_or_where_all_items_but_one_are_equal() -> None:
+    nothing = [(nan, nan)] * 3
+    assert str(correlation_intervals(correlations(*made(1, 4), np.arange(4) // 2))) == str(nothing)
+    x, y = np.array([0.0, 0.0, 0.0, 0.0, 1.0]), np.arange(5.0)
+    assert str(correlation_intervals(correlations(x, y, np.arange(5)))) == str(nothing)
+    assert str(correlation_intervals(correlations(np.ones(5), y, np.arange(5)))) == str(nothing)
+    everywhere = correlations(np.full(5, nan), y, np.arange(5))
+    assert str(correlation_intervals(everywhere)) == str(nothing)
+
+
+def test_a_perfect_correlation_has_a_lower_bound() -> None:
+    [low, high] = correlation_intervals(correlations(np.arange(20.0), np.arange(20.0), np.arange(20)))[0]
+    assert high == 1.0
+    assert low == pytest.approx(1 - 2 * (1 - 0.025 ** (1 / 20)))
+
+
+def test_the_mean_of_correlations_leaves_out_undefined_ones() -> None:
+    x, y = made(11, 30)
+    units = np.arange(30)
+    one, other = correlations(x, y, units), correlations(-x, y, units)
+    constant = correlations(np.ones(30), y, units)
+    mean = mean_correlations([one, constant, one, other])
+    assert mean.value.tolist() == pytest.approx((one.value / 3).tolist())
+    assert mean.mean_influence == pytest.approx(one.mean_influence / 3)
+    assert np.isnan(mean_correlations([constant]).value).all()
+
+
 def test_intervals_hold_the_true_correlation_about_as_often_as_they_say() -> None:
     generator = np.random.default_rng(11)
     held = 0
-    for seed in range(200):
-        x = generator.normal(size=80)
-        y = x + generator.normal(size=80)  # the true Pearson is 1 / √2
-        low, high = interval(bootstrap_of(lambda w, x=x, y=y: correlate(x, y, w)[0], 80, 300, seed), 0.9)  # type: ignore[misc]
+    for _ in range(300):
+        x = generator.normal(size=40)
+        y = x + generator.normal(size=40)  # the true Pearson is 1 / √2
+        low, high = correlation_intervals(correlations(x, y, np.arange(40)), 0.9)[0]
         held += low <= 1 / sqrt(2) <= high
-    assert 0.84 <= held / 200 <= 0.95
+    assert 0.85 <= held / 300 <= 0.95
 
 
 # ---------------------------------------------------------------------------------------------- comparisons
 
 
-def test_a_column_against_itself_has_p_1() -> None:
+def test_a_column_against_itself_has_p_1_and_does_not_count() -> None:
     x, y = made(4, 50)
-    both = bootstrap_of(lambda w: correlate(x, y, w) - correlate(2 * x + 3, y, w), 50, 200, seed=0)
-    assert [bootstrap_p(row) for row in both] == [1.0, 1.0, 1.0]
-    r = float(correlate(x, y)[0, 0])
-    assert williams(r, r, 1.0, 50) == (0.0, 1.0)
+    other = x + np.random.default_rng(1).normal(size=50)
+    columns = [x, 2 * x + 3, other]
+    found = compare_correlations(columns, y, np.arange(50), [(0, 1), (0, 2)], "pearson", Inference())
+    assert (found[0].value, found[0].p, found[0].adjusted, found[0].error) == (0.0, 1.0, 1.0, 0.0)
+    assert found[0].equal
+    assert found[1].family == 1
+    assert found[1].adjusted == found[1].p
 
 
-def test_p_is_never_0_and_counts_only_defined_resamples() -> None:
+def test_two_columns_are_compared_where_both_are_defined() -> None:
+    x, y = made(12, 40)
+    other = y + np.random.default_rng(2).normal(size=40)
+    x[:10], other[35:] = nan, nan
+    [found] = compare_correlations([x, other], y, np.arange(40), [(0, 1)], "kendall", Inference())
+    some = slice(10, 35)
+    assert found.n == 25
+    assert found.value_a == pytest.approx(by_scipy(x[some], y[some])[2])
+    assert found.value_b == pytest.approx(by_scipy(other[some], y[some])[2])
+    without = [
+        by_scipy(np.delete(x[some], i), np.delete(y[some], i))[2]
+        - by_scipy(np.delete(other[some], i), np.delete(y[some], i))[2]
+        for i in range(25)
+    ]
+    assert found.error == pytest.approx(sqrt(24 * np.var(without)))
+
+
+def test_too_few_units_are_not_tested() -> None:
+    x, y = made(13, 30)
+    other = np.where(np.arange(30) < 2, x, nan)
+    [found] = compare_correlations([x, other], y, np.arange(30), [(0, 1)], "pearson", Inference())
+    assert found.n == 2
+    assert np.isnan([found.p, found.adjusted, found.error, *found.interval]).all()
+    assert found.as_dict()["p"] is None
+
+
+def test_p_is_small_exactly_where_the_interval_excludes_zero() -> None:
+    generator = np.random.default_rng(3)
+    for _ in range(40):
+        y = generator.normal(size=30)
+        columns = [y + generator.normal(size=30), y + 2 * generator.normal(size=30)]
+        [found] = compare_correlations(columns, y, np.arange(30), [(0, 1)], "spearman", Inference())
+        assert (found.p < 0.05) == (not found.interval[0] <= 0 <= found.interval[1])
+
+
+def test_a_metric_that_is_truly_better_is_significant_over_all_pairs() -> None:
+    generator = np.random.default_rng(8)
+    y = generator.normal(size=200)
+    columns = [y + noise * generator.normal(size=200) for noise in (0.3, 2.0, 2.0)]
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    found = compare_correlations(columns, y, np.arange(200), pairs, "pearson", Inference(draws="covariance"))
+    assert max(found[0].adjusted, found[1].adjusted) < 0.001
+    assert found[2].adjusted > 0.05
+    assert [one.adjusted_by for one in found] == ["max-t"] * 3
+
+
+def test_the_bootstrap_p_is_never_0_and_counts_only_defined_resamples() -> None:
     assert bootstrap_p(np.full(99, 0.3)) == pytest.approx(2 / 100)
     assert bootstrap_p(np.array([0.3, 0.2, 0.1, nan, nan])) == pytest.approx(2 / 4)
     assert isnan(bootstrap_p(np.full(5, nan)))
-
-
-def test_p_is_small_exactly_where_the_interval_leaves_out_zero() -> None:
-    resampled = np.linspace(-1, 1, 999)
-    for shift in (0.0, 0.5, 0.9, 0.94, 0.96, 1.1):
-        low, high = interval(resampled + shift)
-        assert (bootstrap_p(resampled + shift) < 0.05) == (not low <= 0 <= high)
-
-
-def test_williams_by_hand() -> None:
-    # Steiger's (1980) example of two correlations that share a variable: n = 103, .50 and .40, and .10 between the two.
-    # K = 1 − .25 − .16 − .01 + 2 · .5 · .4 · .1 = .62; 2K · 102/100 = 1.2648; .81/4 · .9³ = .1476225
-    # t = .1 · √(102 · 1.1) / √1.4124225 = .8913 with 100 degrees of freedom.
-    t, p = williams(0.5, 0.4, 0.1, 103)
-    assert t == pytest.approx(0.1 * sqrt(112.2) / sqrt(1.4124225), abs=1e-12)
-    assert t == pytest.approx(0.8913, abs=5e-5)
-    assert p == pytest.approx(2 * float(stats.t.sf(t, 100)), abs=1e-12)
-    assert williams(0.4, 0.5, 0.1, 103) == (-t, p)
-
-
-def test_williams_is_undefined_where_nothing_is_left_to_judge_by() -> None:
-    assert all(map(isnan, williams(0.5, 0.4, 0.1, 3)))
-    assert all(map(isnan, williams(nan, 0.4, 0.1, 30)))
-    assert all(map(isnan, williams(0.5, -0.5, -1.0, 30)))
-
-
-def test_both_tests_reject_a_true_null_in_about_5_percent() -> None:
-    generator = np.random.default_rng(7)
-    rejected = np.zeros(2)
-    for seed in range(400):
-        people = generator.normal(size=60)
-        a, b = people + generator.normal(size=60), people + generator.normal(size=60)
-
-        def difference(weights: Floats, a: Floats = a, b: Floats = b, people: Floats = people) -> Floats:
-            return np.asarray(correlate(a, people, weights)[0] - correlate(b, people, weights)[0])
-
-        r12, r13, r23 = (float(correlate(*pair)[0, 0]) for pair in ((people, a), (people, b), (a, b)))
-        p = [bootstrap_p(bootstrap_of(difference, 60, 300, seed)), williams(r12, r13, r23, 60)[1]]
-        rejected += np.array(p) < 0.05
-    assert all(0.025 <= share <= 0.085 for share in rejected / 400), rejected / 400
-
-
-def test_both_tests_see_a_metric_that_is_truly_better() -> None:
-    generator = np.random.default_rng(8)
-    people = generator.normal(size=200)
-    near, far = people + 0.3 * generator.normal(size=200), people + 2 * generator.normal(size=200)
-    resampled = bootstrap_of(lambda w: correlate(near, people, w) - correlate(far, people, w), 200, 300, seed=0)
-    assert max(bootstrap_p(row) for row in resampled) < 0.01
-    r12, r13, r23 = (float(correlate(*pair)[0, 0]) for pair in ((people, near), (people, far), (near, far)))
-    assert williams(r12, r13, r23, 200)[1] < 0.001
-
-
-def test_holm_by_hand() -> None:
-    # Sorted .005, .01, .03, .04, times 4, 3, 2, 1: .02, .03, .06, .04; and never less than one before.
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.6, 0.7]) == [1.0, 1.0]
-    assert holm([]) == []
-
-
-# ---------------------------------------------------------------------------------------------- agreement
-
-# Four observers, twelve units, as Krippendorff publishes them ("Computing Krippendorff's Alpha-Reliability").
-PUBLISHED: Any = np.array(
-    [
-        [1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan],
-        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, 3],
-        [nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, nan],
-        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, nan],
-    ]
-).T
-
-
-@pytest.mark.parametrize(("scale", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
-def test_alpha_of_the_published_example(scale: Scale, alpha: float) -> None:
-    assert krippendorff(PUBLISHED, scale) == pytest.approx(alpha, abs=5e-4)
-
-
-def test_alpha_by_hand() -> None:
-    # Two units with the values 1 1 and 1 3. Disagreeing ordered pairs: 2 of the 4 within units, so D_o = 2/4; values
-    # 1 1 1 3 make 12 ordered pairs, 6 of them different: D_e = 6/12. The squared distances are 4 for each of these.
-    values = np.array([[1.0, 1.0], [1.0, 3.0]])
-    assert krippendorff(values, "nominal") == pytest.approx(0.0)
-    assert krippendorff(values, "interval") == pytest.approx(0.0)
-
-
-@pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
-def test_alpha_is_1_for_equal_values_and_undefined_without_any_variation(scale: Scale) -> None:
-    assert krippendorff(np.array([[1.0, 1.0], [2.0, 2.0], [4.0, nan]]), scale) == 1.0
-    assert isnan(krippendorff(np.array([[1.0, 1.0], [1.0, 1.0]]), scale))
-    assert isnan(krippendorff(np.array([[1.0, nan], [nan, 2.0]]), scale))
-    assert isnan(krippendorff(np.empty((0, 3)), scale))
-
-
-def test_alpha_does_not_depend_on_the_unit_of_the_scale() -> None:
-    assert krippendorff(PUBLISHED * 10 - 7) == pytest.approx(krippendorff(PUBLISHED))
-    assert krippendorff(PUBLISHED**3, "ordinal") == pytest.approx(krippendorff(PUBLISHED, "ordinal"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from karat.formats.reviews import write_review
 from karat.matching.columns import Floats
 from karat.options import option, options_from, public
 from karat.results.displayed import Displayed
-from karat.stats.correlation import combined, krippendorff
+from karat.stats.agreement import all_equal, alpha_with_interval, combined
 from karat.tabular import COUNT, PERCENT, TEXT, Cell, Column, Kind, Table, fixed, number, rows_of
 
 SHOWN = 20  # disagreements in the table; `as_dict` has all
@@ -88,22 +88,34 @@ class Annotations(Displayed):
     # ------------------------------------------------------------------ agreement
 
     def values(self, offered: bool = False) -> Floats:
-        """The answers as [units, annotators], NaN where there is none; `offered` leaves out phrases that were added."""
-        units = [unit for unit in self.units if not offered or not unit.phrase or unit.phrase in unit.item.predicted]
+        """Return the answers as [units, annotators], NaN where there is none; `offered` excludes phrases that were
+        added.
+        """
+        units = self._offered() if offered else self.units
         rows = [[unit.answers.get(name, np.nan) for name in self.annotators] for unit in units]
         return np.array(rows, dtype=np.float64).reshape(len(units), len(self.annotators))
 
+    def _offered(self) -> list[Unit]:
+        return [unit for unit in self.units if not unit.phrase or unit.phrase in unit.item.predicted]
+
     def agreement(self) -> dict[str, Any]:
-        """Krippendorff's alpha at the level of the scale, and on how many units all annotators answer the same."""
+        """Return Krippendorff's alpha at the level of the scale, and the share of units with equal answers of all.
+
+        Both have 95 % confidence intervals, by jackknife of documents.
+        """
         values = self.values(offered=True)
-        several = values[(~np.isnan(values)).sum(axis=1) > 1]
-        equal = np.nanmax(several, axis=1) == np.nanmin(several, axis=1) if len(several) else np.zeros(0, dtype=bool)
-        alpha = krippendorff(values, self.study.answers.level)
+        several = (~np.isnan(values)).sum(axis=1) > 1
+        number = {name: n for n, name in enumerate(dict.fromkeys(unit.item.document for unit in self.units))}
+        documents = np.array([number[unit.item.document] for unit in self._offered()], dtype=np.int64)
+        alpha = alpha_with_interval(values, self.study.answers.level, documents)
+        exact = all_equal(values, documents)
         return {
             "level": self.study.answers.level,
-            "alpha": None if np.isnan(alpha) else alpha,
-            "units": len(several),
-            "exact": float(equal.mean()) if len(equal) else None,
+            "alpha": _finite(alpha.value),
+            "alpha_ci": [_finite(end) for end in alpha.interval],
+            "units": int(several.sum()),
+            "exact": _finite(exact.value),
+            "exact_ci": [_finite(end) for end in exact.interval],
         }
 
     def _equal_with_others(self, name: str) -> float | None:
@@ -313,9 +325,13 @@ class Annotations(Displayed):
     def _agreement(self) -> str:
         found = self.agreement()
         what = "phrases that were offered" if self.study.task == "reference" else "items"
-        exact = "" if found["exact"] is None else f" All answers are equal on {100 * found['exact']:.1f} % of these."
         several = f"{found['units']:,} {what} with two answers or more"
-        return f"Krippendorff's alpha ({found['level']}) {number(found['alpha'])} on {several}.{exact}"
+        alpha = f"{number(found['alpha'])}{_ends(found['alpha_ci'], 1, number)}"
+        text = f"Krippendorff's alpha ({found['level']}) {alpha} on {several}."
+        if found["exact"] is not None:
+            ends = _ends(found["exact_ci"], 100, "{:.1f}".format)
+            text += f" All answers are equal on {100 * found['exact']:.1f} %{ends} of these."
+        return f"{text} In brackets: 95 % confidence intervals." if found["alpha_ci"][0] is not None else text
 
     def _open(self, found: Sequence[Mapping[str, Any]]) -> Table:
         names = self.annotators
@@ -331,6 +347,16 @@ class Annotations(Displayed):
         more = [f"{len(found) - SHOWN:,} more are in the JSON output."] if len(found) > SHOWN else []
         title = f"To settle: {counted(len(found), 'disagreement')}"
         return Table(title, "item", columns, rows_of(rows), notes=[*more, "--adjudicate FILE makes a sheet of them."])
+
+
+def _finite(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _ends(ends: Sequence[float | None], factor: float, shown: Callable[[float], str]) -> str:
+    """Return an interval in brackets, or nothing where it is undefined."""
+    low, high = ends
+    return "" if low is None or high is None else f" [{shown(factor * low)}, {shown(factor * high)}]"
 
 
 def _cells(row: Mapping[str, Any]) -> list[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from karat.stats.correlation import Scale as Level
+from karat.stats.agreement import Scale as Level
 
 TaskName = Literal["set", "pair", "phrase", "reference"]
 ScaleName = Literal["0-4", "0-1"]

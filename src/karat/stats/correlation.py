@@ -1,31 +1,29 @@
-"""Correlations of columns: coefficients, their uncertainty and comparison; and the agreement of several columns.
+"""Correlations of columns: coefficients, their confidence intervals, and comparisons of two of them.
 
-A coefficient is a function of how often each item counts: once in the sample, as often as it was drawn in a resample.
-So the sample and thousands of resamples are one call, `correlate(x, y, weights)` with weights[resamples, items], and
-each figure is exactly that of the coefficient computed anew on the resampled items. What is undefined is NaN.
+A coefficient is a function of how often each item counts. So the sample and all samples without one unit are one call,
+`correlate(x, y, weights)` with weights[samples, items], and each figure is exactly that of the coefficient computed
+anew. An undefined coefficient is NaN. Intervals of single correlations are t intervals on Fisher's z scale with the
+jackknife standard error; differences of two have a jackknife t interval and test.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import sqrt
-from typing import Any, Literal
+from dataclasses import replace
+from math import nan
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from karat.stats.base import ALIKE, Floats, Ints
-from karat.stats.corrections import holm as holm  # where several correlations are compared
-from karat.stats.resampling import bootstrap_of
-
-Scale = Literal["nominal", "ordinal", "interval"]
-Combination = Literal["mean", "majority"]
+from karat.stats.difference import FEWEST, Difference, Inference, adjust_families
+from karat.stats.effects import POWER
+from karat.stats.influence import Contrast, Influences, contrast, interval_between, jackknife_of
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
-SCALES: tuple[Scale, ...] = ("nominal", "ordinal", "interval")
-COMBINATIONS: tuple[Combination, ...] = ("mean", "majority")
 
+REACH = 2.0  # the largest difference of two correlations
 LARGEST_MATRIX = 2000  # points whose pairs are held as one matrix
 
 
@@ -127,48 +125,110 @@ def _concordance_by_bits(at_x: Ints, at_y: Ints, weights: Floats) -> Floats:
     return 2 * found
 
 
-# ---------------------------------------------------------------------------------------------- resamples
+# ---------------------------------------------------------------------------------------------- inference
 
 
-@dataclass(frozen=True, slots=True)
-class Resampled:
-    """The coefficients of pairs of columns, on the sample and on every resample."""
+def correlations(x: Floats, y: Floats, units: Ints) -> Influences:
+    """Compute the three coefficients of two columns and the influence of each unit, with a leading axis of three.
 
-    counts: Ints  # [pairs], the items on which both columns are defined
-    values: Floats  # [pairs, 3]
-    resampled: Floats  # [pairs, 3, resamples]
+    The coefficients use the items on which neither column is NaN; items of one unit are left out together.
 
-
-def resample(pairs: Sequence[tuple[Floats, Floats]], units: Ints, resamples: int, seed: int) -> Resampled:
-    """The coefficients of pairs of columns over the same items, all on the same resamples.
-
-    `units` says which items are drawn together; a pair of columns goes by the items on which neither is NaN.
+    >>> found = correlations(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 4.0]), np.arange(4))
+    >>> found.value.round(4).tolist(), found.influence.shape
+    ([0.8, 0.8, 0.6667], (3, 1, 4))
     """
-    distinct, unit = np.unique(units, return_inverse=True)
-    both = [~np.isnan(x) & ~np.isnan(y) for x, y in pairs]
-    defined = [(x[some], y[some]) for (x, y), some in zip(pairs, both, strict=True)]
-
-    def statistic(weights: Floats) -> Floats:
-        each = weights[:, unit]  # [resamples, items]
-        return np.stack([correlate(x, y, each[:, some]) for (x, y), some in zip(defined, both, strict=True)])
-
-    values = statistic(np.ones((1, len(distinct))))[..., 0]
-    counts = np.array([some.sum() for some in both], dtype=np.int64)
-    return Resampled(counts, values, bootstrap_of(statistic, len(distinct), resamples, seed))
+    both = ~np.isnan(x) & ~np.isnan(y)
+    return jackknife_of(lambda weights: correlate(x[both], y[both], weights[:, both]), units, both)
 
 
-def mean_of_defined(values: Floats) -> Floats:
-    """The mean over the first axis, NaN being left out; NaN where nothing else is there.
+def mean_correlations(several: Sequence[Influences]) -> Influences:
+    """Return the mean of correlations over the same units, without those that are undefined."""
+    values = np.stack([one.values for one in several])
+    there = ~np.isnan(values)  # [several, 3, 1]
+    count = there.sum(axis=0)
+    influence = np.stack([one.influence for one in several])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(there, values, 0.0).sum(axis=0) / count
+        pull = np.where(there[..., None], influence, 0.0).sum(axis=0) / count[..., None]
+    return Influences(mean, pull, np.logical_or.reduce([one.defined for one in several]))
 
-    >>> mean_of_defined(np.array([[1.0, np.nan], [2.0, np.nan]])).tolist()
-    [1.5, nan]
+
+def correlation_intervals(found: Influences, level: float = 0.95) -> list[tuple[float, float]]:
+    """Return the interval of each coefficient: by t on Fisher's z scale, NaN where it is undefined.
+
+    An interval is undefined with fewer than three units, and where a coefficient is undefined without one of them, as
+    where all items but one have the same score.
     """
-    there = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(there, values, 0.0).sum(axis=0) / there.sum(axis=0))
+    one = contrast(found)
+    if one.n < FEWEST:
+        return [(nan, nan)] * len(COEFFICIENTS)
+    parts = [_coefficient(one, i) for i in range(len(COEFFICIENTS))]
+    return [interval_between(part, level, (-1.0, 1.0)) for part in parts]
 
 
-# ---------------------------------------------------------------------------------------------- comparisons
+def _coefficient(one: Contrast, which: int) -> Contrast:
+    """Return the contrast of one coefficient."""
+    value, documents, noise, seeds, df_documents, df_seeds = (
+        np.asarray(part[which])
+        for part in (one.value, one.documents, one.noise, one.seeds, one.df_documents, one.df_seeds)
+    )
+    return Contrast(value, documents, noise, seeds, one.n, df_documents, df_seeds)
+
+
+def compare_correlations(
+    columns: Sequence[Floats],
+    y: Floats,
+    units: Ints,
+    pairs: Sequence[tuple[int, int]],
+    coefficient: str,
+    how: Inference,
+) -> list[Difference]:
+    """Compare how two columns correlate with y, for each pair of columns, on the items on which both are defined.
+
+    The test is a jackknife t; p is adjusted over all pairs, which are one family. Columns that correlate negatively
+    with y by design are given with their sign changed.
+    """
+    which = COEFFICIENTS.index(coefficient)
+    cache: dict[tuple[int, bytes], Influences] = {}
+
+    def on(column: int, both: NDArray[np.bool_]) -> Influences:
+        key = column, both.tobytes()
+        if key not in cache:
+            cache[key] = correlations(np.where(both, columns[column], np.nan), y, units)
+        return cache[key]
+
+    differences = []
+    for i, j in pairs:
+        both = ~np.isnan(columns[i]) & ~np.isnan(columns[j]) & ~np.isnan(y)
+        differences.append(_difference(on(i, both), on(j, both), which, how))
+    return adjust_families(differences, ["pairs"] * len(differences), how)
+
+
+def _difference(a: Influences, b: Influences, which: int, how: Inference) -> Difference:
+    """Return the difference of one coefficient, with a jackknife t test."""
+    apart = _coefficient(contrast(a, b), which)
+    tested = apart.n >= FEWEST and bool(np.isfinite(apart.error))
+    if tested and apart.value == 0 and apart.error <= ALIKE:  # of rounding alone
+        apart = replace(apart, documents=np.zeros(()))
+    influence = (a.mean_influence - b.mean_influence)[which] if apart.documents else np.zeros(len(a.defined))
+    p = float(apart.p(how.alternative)) if tested else nan
+    low, high = apart.interval(how.level, REACH) if tested else (nan, nan)
+    return Difference(
+        float(a.value[which]),
+        float(b.value[which]),
+        (max(float(low), -REACH), min(float(high), REACH)) if tested else (nan, nan),
+        float(apart.error) if tested else nan,
+        apart.n,
+        p,
+        "t",
+        detectable=float(apart.detectable(how.alpha, POWER, how.alternative)) if tested else nan,
+        tests={"t": p} if tested else {},
+        contrast=apart,
+        influence=np.where(a.defined, influence, np.nan),
+    )
+
+
+# ---------------------------------------------------------------------------------------------- bootstrap
 
 
 def bootstrap_p(differences: Floats) -> float:
@@ -185,117 +245,7 @@ def bootstrap_p(differences: Floats) -> float:
     return float(min(1.0, 2 * (rarer + 1) / (defined + 1))) if defined else np.nan
 
 
-def on_floor(differences: Floats) -> bool:
-    """Whether `bootstrap_p` is the smallest that so many resamples can give.
-
-    >>> on_floor(np.array([0.2, 0.1, 0.3])), on_floor(np.array([0.2, 0.1, -0.3]))
-    (True, False)
-    """
-    rarer, defined = _rarer(differences)
-    return defined > 0 and not rarer
-
-
 def _rarer(differences: Floats) -> tuple[int, int]:
     """(how many resamples are on the rarer side of zero, how many are defined)."""
     defined = differences[~np.isnan(differences)]
     return int(min((defined <= ALIKE).sum(), (defined >= -ALIKE).sum())), len(defined)
-
-
-def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
-    """(t, two-sided p) of the test that r12 = r13, correlations of n items that share variable 1 (Williams 1959).
-
-    t = (r12 − r13) √((n − 1)(1 + r23)) / √(2K (n − 1)/(n − 3) + (r12 + r13)²/4 · (1 − r23)³) has n − 3 degrees of
-    freedom, with K = 1 − r12² − r13² − r23² + 2 r12 r13 r23 (as in Graham and Baldwin 2014). It is for Pearson's r.
-    """
-    if n < 4 or np.isnan([r12, r13, r23]).any():
-        return np.nan, np.nan
-    if abs(r12 - r13) < ALIKE:
-        return 0.0, 1.0
-    from scipy.special import stdtr
-
-    k = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
-    below = 2 * max(k, 0.0) * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
-    if below <= 0:  # the three are so dependent that nothing is left to judge the difference by
-        return np.nan, np.nan
-    t = (r12 - r13) * sqrt(max((n - 1) * (1 + r23), 0.0) / below)
-    return t, float(2 * stdtr(n - 3, -abs(t)))
-
-
-# ---------------------------------------------------------------------------------------------- agreement
-
-
-def combined(values: Floats, how: Combination = "mean") -> Floats:
-    """One value an item of values[items, annotators], NaN where nobody gave one: the mean, or the majority's.
-
-    Of values that equally many gave the one nearest the median is taken, and of two equally near the lower.
-
-    >>> combined(np.array([[1.0, 2.0, 2.0], [0.0, 3.0, 4.0], [1.0, 3.0, np.nan]]), "majority").tolist()
-    [2.0, 3.0, 1.0]
-    """
-    if how == "mean":
-        return mean_of_defined(np.sort(values, axis=1).T)  # sorted, so that who gave which does not move a digit
-    given = [row[~np.isnan(row)] for row in values]
-    return np.array([_majority(row) if len(row) else np.nan for row in given], dtype=np.float64)
-
-
-def _majority(given: Floats) -> float:
-    distinct, counts = np.unique(given, return_counts=True)
-    first = distinct[counts == counts.max()]
-    return float(first[np.argmin(np.abs(first - np.median(given)))])
-
-
-def equal_shares(values: Floats) -> list[tuple[int, int, float]]:
-    """For each k from 2 on: (k, items with k values or more, the share of these on which k or more are equal).
-
-    >>> equal_shares(np.array([[1.0, 1.0, 2.0], [3.0, 3.0, 3.0], [1.0, 2.0, np.nan]]))
-    [(2, 3, 0.6666666666666666), (3, 2, 0.5)]
-    """
-    given = [row[~np.isnan(row)] for row in values]
-    most = np.array([np.unique(row, return_counts=True)[1].max(initial=0) for row in given])
-    size = np.array(list(map(len, given)))
-    able = {k: size >= k for k in range(2, int(size.max(initial=0)) + 1)}
-    return [(k, int(some.sum()), float((most[some] >= k).mean())) for k, some in able.items()]
-
-
-def equal_pairs(values: Floats) -> float:
-    """The share of pairs of annotators that give an item the same value, the mean over the items with two or more.
-
-    >>> equal_pairs(np.array([[1.0, 1.0, 2.0], [3.0, 3.0, 3.0], [1.0, np.nan, np.nan]]))
-    0.6666666666666666
-    """
-    given = [row[~np.isnan(row)] for row in values]
-    counts = [np.unique(row, return_counts=True)[1] for row in given if len(row) > 1]
-    shares = [(own * (own - 1)).sum() / (own.sum() * (own.sum() - 1)) for own in counts]
-    return float(np.mean(shares)) if shares else np.nan
-
-
-def krippendorff(values: Floats, scale: Scale = "interval") -> float:
-    """Krippendorff's alpha of values[items, annotators]: 1 − observed disagreement / that expected by chance.
-
-    Values may be missing (NaN); only items with two or more count. Alpha is NaN where there are none, and where all
-    values are equal.
-    """
-    values = values[(~np.isnan(values)).sum(axis=1) > 1]
-    there = ~np.isnan(values)
-    if not there.any():
-        return np.nan
-    levels, counts = np.unique(values[there], return_counts=True)
-    if len(levels) == 1:
-        return np.nan
-    code = np.searchsorted(levels, values)  # of a missing value beyond the levels, and not used
-    if scale == "nominal":
-        within = np.array([(np.bincount(row[some]) ** 2).sum() for row, some in zip(code, there, strict=True)])
-        size = there.sum(axis=1)
-        observed = ((size**2 - within) / (size - 1)).sum()
-        return float(1 - observed / ((counts.sum() ** 2 - (counts**2).sum()) / (counts.sum() - 1)))
-    # The ordinal distance of two values, the values between them and half of both, is that of their mean ranks.
-    places = _ranks(counts[None, :].astype(np.float64))[0] if scale == "ordinal" else _scaled(levels)
-    at = np.where(there, np.append(places, 0.0)[code], np.nan)
-    size = there.sum(axis=1)
-    observed = (_squares(at, axis=1) * size / (size - 1)).sum()
-    return float(1 - observed * (size.sum() - 1) / size.sum() / _squares(at))
-
-
-def _squares(values: Floats, axis: int | None = None) -> Floats:
-    """The sum of squared deviations from the mean, missing values left out."""
-    return np.asarray(np.nansum((values - np.nanmean(values, axis=axis, keepdims=True)) ** 2, axis=axis))

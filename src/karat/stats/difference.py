@@ -50,6 +50,7 @@ class Inference:
     level: float = 0.95
     resamples: int = RESAMPLES
     seed: int = 0
+    draws: Literal["signs", "covariance"] = "signs"  # of max-T: random signs of documents, or multivariate t
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +311,8 @@ def _max_t(own: Sequence[Difference], corpora: Sequence[Hashable], how: Inferenc
     counted = [i for i, one in enumerate(own) if one.influence is not None and not isnan(one.p)]
     if any(own[i].pairs is not None for i in counted):
         result = _dyadic_max_t([own[i] for i in counted], how)
+    elif how.draws == "covariance":
+        result = _covariance_max_t([own[i] for i in counted], how)
     else:
         scores = [own[i].scores for i in counted]
         side = how.alternative
@@ -318,6 +321,15 @@ def _max_t(own: Sequence[Difference], corpora: Sequence[Hashable], how: Inferenc
     for j, i in enumerate(counted):
         p[i], floors[i] = result.p[j], result.at_floor[j]
     return replace(result, p=p, at_floor=floors)
+
+
+def _covariance_max_t(own: Sequence[Difference], how: Inference) -> Any:
+    """Adjust by draws from the multivariate t distribution of the differences, for influences with heavy tails."""
+    influence = np.stack([np.nan_to_num(one.influence) for one in own if one.influence is not None])
+    errors = np.array([one.error for one in own])
+    t = np.array([one.value for one in own]) / np.where(errors > 0, errors, np.inf)
+    df = float(np.median([one.contrast.df_documents for one in own if one.contrast is not None and not one.equal]))
+    return max_t_of_covariance(t, influence @ influence.T, df, how.resamples, how.seed, how.alternative)
 
 
 def _dyadic_max_t(own: Sequence[Difference], how: Inference) -> Any:

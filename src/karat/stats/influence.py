@@ -23,7 +23,7 @@ All functions accept leading axes (trials of a simulation, for example) and trea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -40,6 +40,8 @@ Bools = NDArray[np.bool_]
 
 ALTERNATIVES: tuple[Alternative, ...] = ("two-sided", "greater", "less")
 ITEM_GROUPS = 20  # groups of documents that are left out together where a statistic is no function of sums
+MOST_UNITS = 1000  # leave-one-out values of a statistic of weighted items
+MOST_CELLS = 1_000_000  # weights that are held at once
 HALVINGS = 60  # bisection steps for log p
 SMALLEST = 1e-100  # smallest p of the bisection; without any error p is 0
 
@@ -91,6 +93,41 @@ def jackknife(*samples: Sample) -> Influences:
         np.logical_or.reduce([defined for _, defined in parts]),
         pairs,
     )
+
+
+def jackknife_of(
+    statistic: Callable[[Floats], Floats], units: Ints, defined: Bools | None = None, most: int = MOST_UNITS
+) -> Influences:
+    """Compute the influences of units on statistics of weighted items.
+
+    Args:
+        statistic: takes weights[some, items], 0 or 1, and returns [..., some].
+        units: the unit of each item; items of one unit, such as a document, are left out together. Of more units than
+            `most`, every so many-th is left out together.
+        defined: the items that the statistics use; None where they use all.
+        most: the largest number of leave-one-out values.
+
+    Returns:
+        The influences, NaN where a statistic is undefined without one of the units.
+
+    >>> mean = lambda weights: weights @ np.array([0.5, 1.0, 0.0]) / weights.sum(axis=1)
+    >>> jackknife_of(mean, np.arange(3)).influence.round(4).tolist()
+    [[0.0, 0.1667, -0.1667]]
+    """
+    distinct, unit = np.unique(units, return_inverse=True)
+    count = min(len(distinct), most)
+    group = unit % max(count, 1)
+    used = np.bincount(group if defined is None else group[defined], minlength=count) > 0
+    values = statistic(np.ones((1, len(units))))
+    without = np.full((*values.shape[:-1], count), np.nan)
+    groups, step = np.flatnonzero(used), max(MOST_CELLS // max(len(units), 1), 1)
+    for start in range(0, len(groups), step):
+        some = groups[start : start + step]
+        without[..., some] = statistic((some[:, None] != group).astype(np.float64))
+    n = len(groups)
+    mean = without[..., used].mean(axis=-1, keepdims=True) if n else np.nan
+    influence = np.where(used, (mean - without) * ((n - 1) / max(n, 1)), 0.0)
+    return Influences(values, influence[..., None, :], used)
 
 
 def _jackknife(sample: Sample) -> tuple[Floats, Bools]:
@@ -381,14 +418,23 @@ def score_interval(
     >>> [round(end, 3) for end in score_interval(contrast(jackknife(misses)))]
     [0.0, 0.308]
     """
+    return interval_between(student(score), level, bounds)
+
+
+def interval_between(score: Contrast, level: float, bounds: tuple[float, float]) -> tuple[float, float]:
+    """Return the interval of `score_interval` with the degrees of freedom of the contrast.
+
+    With the bounds −1 and 1 it is a t interval on Fisher's z scale, for correlations and Krippendorff's alpha. It is
+    NaN where the standard error is undefined.
+    """
     check_level(level)
     low, high = bounds
     value = float(score.value)
-    if np.isnan(value) or not score.n:
+    if np.isnan(value) or not score.n or (score.n > 1 and np.isnan(score.error)):
         return np.nan, np.nan
     if not np.isfinite([low, high]).all():
-        ends = score.interval(level)
-        return max(float(ends[0]), low), min(float(ends[1]), high)
+        lower, upper = score.interval(level)
+        return max(float(lower), low), min(float(upper), high)
     width = high - low
     share = (value - low) / width
     if min(share, 1 - share) <= ALIKE:
@@ -399,7 +445,7 @@ def score_interval(
     if not score.varies:
         half = width * float(unseen_share(score.n, level))
         return max(value - half, low), min(value + half, high)
-    half = float(student(score).deviation(1 - level)) / width / (share * (1 - share))
+    half = float(score.deviation(1 - level)) / width / (share * (1 - share))
     logit = np.log(share / (1 - share))
     lower, upper = (float(low + width / (1 + np.exp(-(logit + sign * half)))) for sign in (-1, 1))
     return lower, upper

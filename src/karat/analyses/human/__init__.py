@@ -1,4 +1,4 @@
-"""The verb: metrics against people. `items` has what is measured, `measure` the figures, `learn` weights by place."""
+"""The verb `human`: `items` reads metrics and scores, `measure` correlates them, `learn` learns weights by place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from karat.formats.human import HumanLike, Judged, read_judged
 from karat.matching.inputs import CorpusLike, MetricsLike, ProtocolLike, RunLike, as_metrics, as_runs
 from karat.options import By, Extra, Missing, Progress, options_from, public
 from karat.similarity.groups import GROUPS
-from karat.stats.correlation import Scale
+from karat.stats.agreement import Scale
 from karat.vocabulary import VocabularyLike
 
 
@@ -34,7 +34,6 @@ def human(
     against: str | None = None,
     level_of_scale: Scale = "interval",
     level: float = 0.95,
-    resamples: int = 2000,
     seed: int = 0,
     references: str | None = None,
     language: str | None = None,
@@ -45,7 +44,7 @@ def human(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Human:
-    """How well metrics go with the scores that people gave to sets or to pairs.
+    """Correlate metrics with the scores that people gave to sets or to pairs.
 
     `scores` is a path, or dicts of the same fields. Scores of sets need the corpus and the runs that were scored, and
     `metrics` are as for `karat.score`; for scores of pairs they are names of similarities, and a corpus is needed for

@@ -40,8 +40,9 @@ from karat.similarity.classes import CLASSES, Classes, classify, is_word
 from karat.similarity.context import sentences_look
 from karat.similarity.groups import GROUPS, ungrouped
 from karat.similarity.placed import read_weights
+from karat.stats.agreement import Scale
 from karat.stats.base import Floats, Ints
-from karat.stats.correlation import COEFFICIENTS, Scale
+from karat.stats.correlation import COEFFICIENTS
 
 Bools = NDArray[np.bool_]
 Coefficient = Literal["pearson", "spearman", "kendall"]
@@ -63,8 +64,7 @@ PAIR_METRICS = (
     "cosine",
 )
 FEW_WORDS = (4, 3)  # of the reference: the subsets words<=4 and words<=3
-MOST_RESAMPLES = 100_000
-ENOUGH_DOCUMENTS = 10  # from so many on, pairs are resampled by the documents that they are of
+ENOUGH_DOCUMENTS = 10  # from so many on, the documents of pairs are the units of the inference
 _BY_DOCUMENT = ("mean", "mean-of-f")  # averages of values that documents have by themselves
 
 
@@ -114,14 +114,18 @@ class HumanOptions:
         values=COEFFICIENTS,
         otherwise="spearman for pairs, pearson for sets",
     )
-    against: str | None = option(None, "What the others are compared with.", metavar="METRIC", otherwise="the best")
+    against: str | None = option(
+        None,
+        "Compare the other metrics with METRIC alone.",
+        metavar="METRIC",
+        otherwise="compare all pairs, and print those with the best",
+    )
     level_of_scale: Scale = option(
         "interval",
         "What the scores are, for Krippendorff's alpha.",
         values=("nominal", "ordinal", "interval"),
     )
     level: float = level_option()
-    resamples: int = option(2000, "Resamples of the items.", least=1, most=MOST_RESAMPLES, metavar="N")
     seed: int = seed_option()
     join: MatchOptions = group(MatchOptions)
     work: WorkOptions = group(WorkOptions)
@@ -149,7 +153,7 @@ class HumanOptions:
 
     def signature(self) -> str:
         """What the figures rest on besides the metrics."""
-        values = {name: getattr(self, name) for name in ("combine", "level_of_scale", "level", "resamples", "seed")}
+        values = {name: getattr(self, name) for name in ("combine", "level_of_scale", "level", "seed")}
         return ",".join(f"{name}={value}" for name, value in (values | {"karat": __version__}).items())
 
 
@@ -167,7 +171,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What is measured: columns of metrics, subsets of items, and the unit that each item is resampled with."""
+    """What is measured: columns of metrics, subsets of items, and the unit of each item, such as its document."""
 
     columns: list[Column]
     subsets: dict[str, Bools]
@@ -349,7 +353,7 @@ def of_pairs(
 
 
 def _pair_units(judged: Judged) -> Ints:
-    """What is drawn with each pair: its document with all its pairs, where enough are named; else the pair alone."""
+    """Return the unit of each pair: its document where enough are named, else the pair itself."""
     names = [item[2] for item in judged.items]
     number = {name: n for n, name in enumerate(dict.fromkeys(names))}
     if "" in number or len(number) < ENOUGH_DOCUMENTS:

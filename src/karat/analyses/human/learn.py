@@ -1,4 +1,4 @@
-"""Weights by place, learned from people's scores of pairs, and judged on pairs that they did not learn from."""
+"""Weights by place: learned from people's scores of pairs, with intervals, and evaluated by cross-validation."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from karat.analyses.human.items import Column, HumanOptions
 from karat.errors import InputError
 from karat.formats.human import Item, Judged
 from karat.similarity import Words, words_of
-from karat.similarity.placed import PLACES, Weights, learn, places_of
+from karat.similarity.placed import PLACES, Places, Weights, learn, places_of
+from karat.stats.agreement import combined
 from karat.stats.base import ALIKE, Floats, Ints
-from karat.stats.correlation import combined
+from karat.stats.influence import contrast, jackknife_of
 
 LEARNED = "placed (learned)"  # the column of scores by weights that were learned on other pairs
+JACKKNIFE_GROUPS = 40  # groups of documents, without each of which weights are learned for their intervals
 _LEAST_PAIRS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Weights learned from all pairs, those of each fold, and from how many pairs."""
+    """Weights learned from all pairs with their intervals, the number of folds, and from how many pairs."""
 
     weights: Weights
-    folds: tuple[Weights, ...]
+    intervals: tuple[tuple[float, float], ...]  # of the places but the head, which weighs 1, then of the first word
+    level: float
+    folds: int
     pairs: int
     fewest: int  # pairs that any of the folds learned from
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dict a place: the weight learned from all pairs, and the lowest and highest of the folds."""
-        columns = [_listed(each) for each in self.folds]
+        """Return one dict a place: the weight learned from all pairs, and its confidence interval."""
+        names = (*PLACES, "first of several")
+        weights = (*self.weights.places, self.weights.first)
+        ends = [(np.nan, np.nan), *self.intervals]
         return [
-            {"place": name, "weight": weight, "low": min(own), "high": max(own)}
-            for name, weight, own in zip(
-                (*PLACES, "first of several"), _listed(self.weights), zip(*columns, strict=True), strict=True
-            )
+            {"place": name, "weight": weight, "ci": [None if np.isnan(end) else end for end in own]}
+            for name, weight, own in zip(names, weights, ends, strict=True)
         ]
-
-
-def _listed(weights: Weights) -> list[float]:
-    return [*weights.places, weights.first]
 
 
 def learned_column(judged: Judged, options: HumanOptions) -> tuple[Column, Learned]:
@@ -60,8 +60,9 @@ def learned_column(judged: Judged, options: HumanOptions) -> tuple[Column, Learn
             "different scores"
         )
     stems = [(words_of(item[0], "stems"), words_of(item[1], "stems")) for item in judged.items]
-    fold = folds_of([item[2] or reference for item, (_, reference) in zip(judged.items, stems, strict=True)], options)
-    places, values, by_fold, sizes = places_of(stems), np.zeros(len(stems)), [], []
+    groups = [item[2] or reference for item, (_, reference) in zip(judged.items, stems, strict=True)]
+    fold = folds_of(groups, options)
+    places, values, sizes = places_of(stems), np.zeros(len(stems)), []
     for each in range(int(fold.max()) + 1):
         others = unrelated(stems, fold, each)
         if others.sum() < _LEAST_PAIRS or np.ptp(people[others]) < ALIKE:
@@ -71,10 +72,25 @@ def learned_column(judged: Judged, options: HumanOptions) -> tuple[Column, Learn
             )
         weights = learn(places.take(others), people[others])
         values[fold == each] = places.take(fold == each).scores(_logs(weights))
-        by_fold.append(weights)
         sizes.append(int(others.sum()))
     column = Column(LEARNED, "placed", {"weights": "cross-validated"}, None, values)
-    return column, Learned(learn(places, people), tuple(by_fold), len(stems), min(sizes))
+    intervals = weight_intervals(places, people, groups, options.level)
+    return column, Learned(learn(places, people), tuple(intervals), options.level, len(sizes), len(stems), min(sizes))
+
+
+def weight_intervals(
+    places: Places, people: Floats, groups: Sequence[object], level: float
+) -> list[tuple[float, float]]:
+    """Return the interval of each weight but the head's: jackknife t of its logarithm, leaving out whole groups."""
+    number = {group: n for n, group in enumerate(dict.fromkeys(groups))}
+    units = np.array([number[group] for group in groups], dtype=np.int64)
+
+    def logs(weights: Floats) -> Floats:
+        some = weights > 0
+        return np.stack([_logs(learn(places.take(row), people[row])) for row in some], axis=1)
+
+    low, high = contrast(jackknife_of(logs, units, most=JACKKNIFE_GROUPS)).interval(level)
+    return [(float(one), float(other)) for one, other in zip(np.exp(low), np.exp(high), strict=True)]
 
 
 def _logs(weights: Weights) -> Floats:
@@ -113,7 +129,7 @@ def with_origin(learned: Learned, judged: Judged, options: HumanOptions, figures
         "from": judged.origin,
         "pairs": learned.pairs,
         "annotators": len(judged.annotators),
-        "folds": len(learned.folds),
+        "folds": learned.folds,
         "fewest_pairs": learned.fewest,
         "seed": options.seed,
         "cross_validated": figures,

@@ -1,4 +1,4 @@
-"""The measures of metrics against people: correlations with their intervals, the ceiling, agreement."""
+"""Correlations of metrics with people, with confidence intervals; the ceiling, and the agreement of annotators."""
 
 from __future__ import annotations
 
@@ -8,24 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.analyses.human.compare import best_of, compare, opponent
+from karat.analyses.human.compare import best_of, compare
 from karat.analyses.human.items import ENOUGH_DOCUMENTS, Column, Given, HumanOptions
 from karat.analyses.human.notes import notes_of
 from karat.analyses.human.result import Agreement, Ceiling, Correlation, Human, Mean, RelationAgreement, Share
 from karat.formats.human import Judged
 from karat.similarity.classes import CLASSES, Classes
-from karat.stats.base import Floats, Ints, interval
-from karat.stats.correlation import (
-    Combination,
-    Resampled,
-    combined,
-    equal_pairs,
-    equal_shares,
-    krippendorff,
-    mean_of_defined,
-    resample,
-)
-from karat.stats.resampling import bootstrap_of
+from karat.stats.agreement import Combination, alpha_with_interval, combined, equal_pairs, equal_shares
+from karat.stats.base import Floats, Ints
+from karat.stats.correlation import correlation_intervals, correlations, mean_correlations
+from karat.stats.influence import Influences
 
 Pair = tuple[Floats, Floats]  # two columns over the same items
 
@@ -61,21 +53,18 @@ class Task:
         """The scores combined, to their last digit."""
         return combined(self.judged.values, "majority" if self.options.combine == "majority" else "mean")
 
-    def resampled(self, subset: str) -> Resampled:
-        """The coefficients on a subset: first those of the metrics, then those of the annotators."""
-        pairs = [*((column.values, self.people) for column in self.given.columns), *self.others]
+    def correlations(self, subset: str) -> tuple[list[Influences], list[Influences]]:
+        """Return the correlations on a subset: those of the metrics with people, of each annotator with the others."""
         some = self.given.subsets[subset]
-        return self.resample([(x[some], y[some]) for x, y in pairs], self.units(some))
+        units = self.units(some)
+        metrics = [correlations(column.values[some], self.people[some], units) for column in self.given.columns]
+        return metrics, [correlations(x[some], y[some], units) for x, y in self.others]
 
     def units(self, some: NDArray[np.bool_]) -> Ints:
-        """What is drawn with each of some items; of pairs in few documents the pair alone."""
+        """Return the unit of each of some items: its document, or the item itself for pairs in few documents."""
         units = self.given.units[some]
         few = self.judged.kind == "pairs" and len(np.unique(units)) < ENOUGH_DOCUMENTS
         return np.arange(len(units)) if few else units
-
-    def resample(self, pairs: list[Pair], units: Ints) -> Resampled:
-        """The coefficients of pairs of columns, on as many resamples as the options say."""
-        return resample(pairs, units, self.options.resamples, self.options.seed)
 
 
 def _to_twelve_digits(values: Floats) -> Floats:
@@ -83,14 +72,19 @@ def _to_twelve_digits(values: Floats) -> Floats:
 
 
 def measure(work: Task, by_relation: bool = True) -> Human:
-    """The whole result on the items, subset by subset; agreement by relation, which no combination changes, or not."""
+    """Measure metrics on the items, subset by subset; `by_relation` also measures agreement for each relation."""
     judged, given, options = work.judged, work.given, work.options
     coefficient = options.coefficient or ("spearman" if judged.kind == "pairs" else "pearson")
-    whole = work.resampled("all")
-    by_subset = [_on_subset(work, whole if s == "all" else work.resampled(s), s) for s in given.subsets]
-    rows = [row for own, _ in by_subset for row in own]
+    rows: list[Correlation] = []
+    ceilings: list[Ceiling] = []
+    people: list[Correlation] = []
+    for subset in given.subsets:
+        metrics, others = work.correlations(subset)
+        rows += [_metric(work, column, found, subset) for column, found in zip(given.columns, metrics, strict=True)]
+        ceilings += [_ceiling(work, others, subset)] if others else []
+        if subset == "all":
+            people = [_annotator(work, a, found) for a, found in enumerate(others)]
     best = best_of(given.columns, rows[: len(given.columns)], coefficient)
-    people = _people(work, whole)
     return Human(
         kind=judged.kind,
         origin=judged.origin,
@@ -101,108 +95,79 @@ def measure(work: Task, by_relation: bool = True) -> Human:
         best=tuple(column.name for column in best),
         correlations=tuple(rows),
         people=tuple(people),
-        agreement=_agreement(work, [each for _, ceilings in by_subset for each in ceilings], by_relation),
+        agreement=_agreement(work, ceilings, by_relation),
         means=tuple(_means(given.classes, work.combined())),
-        compared=tuple(compare(work, whole, opponent(given.columns, best, options.against))),
+        compared=tuple(compare(work, best, coefficient)),
         signatures={**given.signatures, "human": options.signature()},
         notes=tuple(notes_of(work, people, rows)),
         by_document=len(np.unique(given.units)) < len(judged.items),
     )
 
 
-def _on_subset(work: Task, found: Resampled, subset: str) -> tuple[list[Correlation], list[Ceiling]]:
-    """The correlations of the metrics on a subset, and the ceiling if there is one."""
-    columns = enumerate(work.given.columns)
-    rows = [_correlation(found, i, column, subset, work.options.level) for i, column in columns]
-    return rows, [_ceiling(work, found, subset)] if work.others else []
+def _metric(work: Task, column: Column, found: Influences, subset: str) -> Correlation:
+    """Return the correlations of a metric with people."""
+    n = int((work.given.subsets[subset] & ~np.isnan(column.values) & ~np.isnan(work.people)).sum())
+    row = Correlation(column.name, column.metric, column.options, column.subset or subset, n)
+    return _with_figures(row, found, work.options.level)
 
 
-def _correlation(found: Resampled, pair: int, column: Column, subset: str, level: float) -> Correlation:
-    """The correlations of a metric."""
-    n = int(found.counts[pair])
-    own = Correlation(column.name, column.metric, column.options, column.subset or subset, n)
-    return _with_figures(own, found.values[pair], found.resampled[pair], level)
-
-
-def _with_figures(own: Correlation, values: Floats, resampled: Floats, level: float) -> Correlation:
-    defined = not np.isnan(values).all()
-    return replace(
-        own,
-        values=tuple(values.tolist()),
-        intervals=tuple(interval(each if defined else each[:0], level) for each in resampled),
-        undefined=int(np.isnan(resampled).any(axis=0).sum()) if defined else 0,
-    )
+def _with_figures(row: Correlation, found: Influences, level: float) -> Correlation:
+    intervals = tuple(correlation_intervals(found, level))
+    return replace(row, values=tuple(found.value.tolist()), intervals=intervals)
 
 
 # ---------------------------------------------------------------------------------------------- people
 
 
-def _people(work: Task, found: Resampled) -> list[Correlation]:
-    """The correlations of each annotator with the others."""
-    first, level = len(work.given.columns), work.options.level
-    return [
-        _with_figures(
-            Correlation(work.judged.annotators[a], "", {}, "all", int(found.counts[first + a])),
-            found.values[first + a],
-            found.resampled[first + a],
-            level,
-        )
-        for a in range(len(work.others))
-    ]
+def _annotator(work: Task, a: int, found: Influences) -> Correlation:
+    """Return the correlations of an annotator with the others."""
+    x, y = work.others[a]
+    n = int((~np.isnan(x) & ~np.isnan(y)).sum())
+    return _with_figures(Correlation(work.judged.annotators[a], "", {}, "all", n), found, work.options.level)
+
+
+def _ceiling(work: Task, others: Sequence[Influences], subset: str) -> Ceiling:
+    """Return the mean over annotators of the correlation of one with the others."""
+    values = work.judged.values[work.given.subsets[subset]]
+    shared = int(((~np.isnan(values)).sum(axis=1) > 1).sum())
+    left_out = sum(bool(np.isnan(each.value).all()) for each in others)
+    row = Correlation("", "", {}, subset, shared)
+    mean = _with_figures(row, mean_correlations(others), work.options.level)
+    return Ceiling(mean, len(others) - left_out, left_out)
 
 
 def _agreement(work: Task, ceilings: Sequence[Ceiling], by_relation: bool) -> Agreement:
-    values, scale = work.judged.values, work.options.level_of_scale
+    values, options = work.judged.values, work.options
+    units = work.units(np.ones(len(values), dtype=bool))
+    alpha = alpha_with_interval(values, options.level_of_scale, units, options.level)
     return Agreement(
-        krippendorff(values, scale),
-        scale,
-        tuple(Share(*share) for share in equal_shares(values)),
+        alpha.value,
+        alpha.interval,
+        options.level_of_scale,
+        tuple(_shares(values, units, options.level)),
         tuple(ceilings),
         tuple(_by_relation(work)) if work.others and by_relation else (),
     )
 
 
+def _shares(values: Floats, units: Ints, level: float) -> Iterator[Share]:
+    for annotators, share in equal_shares(values, units, level):
+        yield Share(annotators, share.n, share.value, share.interval)
+
+
 def _by_relation(work: Task) -> Iterator[RelationAgreement]:
-    """How far annotators agree on the pairs of each relation, and on all."""
+    """Yield the agreement of annotators on the pairs of each relation, and on all."""
     relations = np.array([each.relation for each in work.given.classes])
     names = ["all", *(name for name in CLASSES["relation"] if (relations == name).any())]
+    level = work.options.level
     for name in names if len(relations) else ():
         some = np.ones(len(relations), dtype=bool) if name == "all" else relations == name
         some &= (~np.isnan(work.judged.values)).sum(axis=1) > 1
         values, units = work.judged.values[some], work.units(some)
         if len(values):
-            alpha, shares = _alpha(values, units, work.options), (Share(*share) for share in equal_shares(values))
-            yield RelationAgreement(name, len(values), *alpha, equal_pairs(values), tuple(shares))
-
-
-def _alpha(values: Floats, units: Ints, options: HumanOptions) -> tuple[float, tuple[float, float]]:
-    """Krippendorff's alpha with its interval, from resamples of the units that the items are of."""
-    scale = options.level_of_scale
-    distinct, unit = np.unique(units, return_inverse=True)
-
-    def statistic(weights: Floats) -> Floats:
-        counts = weights.astype(np.int64)[:, unit]
-        return np.array([krippendorff(np.repeat(values, own, axis=0), scale) for own in counts])
-
-    alpha = krippendorff(values, scale)
-    if alpha != alpha:
-        return alpha, (np.nan, np.nan)
-    return alpha, interval(bootstrap_of(statistic, len(distinct), options.resamples, options.seed), options.level)
-
-
-def _ceiling(work: Task, found: Resampled, subset: str) -> Ceiling:
-    """The mean over annotators of the correlation of one with the others, on the sample and on every resample."""
-    first = len(work.given.columns)
-    values = work.judged.values[work.given.subsets[subset]]
-    shared = int(((~np.isnan(values)).sum(axis=1) > 1).sum())
-    left_out = int(np.isnan(found.values[first:]).all(axis=1).sum())
-    mean = _with_figures(
-        Correlation("", "", {}, subset, shared),
-        mean_of_defined(found.values[first:]),
-        mean_of_defined(found.resampled[first:]),
-        work.options.level,
-    )
-    return Ceiling(mean, len(work.others) - left_out, left_out)
+            alpha = alpha_with_interval(values, work.options.level_of_scale, units, level)
+            pairs, shares = equal_pairs(values, units, level), tuple(_shares(values, units, level))
+            yield RelationAgreement(name, len(values), alpha.value, alpha.interval, pairs.value, pairs.interval, shares)
 
 
 def _means(classes: Sequence[Classes], people: Floats) -> list[Mean]:

@@ -1,25 +1,36 @@
-"""What a reader should know of figures against people: what is undefined, left out, or given twice."""
+"""Notes on the figures of `human`: what is undefined, left out, given twice, or uncertain."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.analyses.human.result import Correlation
 from karat.errors import counted
 from karat.formats.human import Judged
+from karat.stats.base import Floats
+from karat.stats.difference import FEWEST
 
 if TYPE_CHECKING:
     from karat.analyses.human.measure import Task
 
+ENOUGH_FOR_SKEWED = 80  # items from which intervals of scores that are mostly equal hold (`benchmarks.inference`)
 _FEW = "fewer than two items"
 
 
 def notes_of(work: Task, people: Sequence[Correlation], rows: Sequence[Correlation]) -> list[str]:
-    """All notes: of the file, of the metrics, of people, and of what is undefined."""
-    return [*_file_notes(work.judged), *work.given.notes, *_people_notes(people), *_undefined(work, rows)]
+    """Return all notes: on the file, on metrics, on annotators, and on undefined or uncertain figures."""
+    return [
+        *_file_notes(work.judged),
+        *work.given.notes,
+        *_people_notes(people),
+        *_undefined(work, rows),
+        *_without_interval(work, rows),
+        *_skewed(work),
+    ]
 
 
 def _file_notes(judged: Judged) -> list[str]:
@@ -47,34 +58,71 @@ def _people_notes(people: Sequence[Correlation]) -> list[str]:
 
 
 def _undefined(work: Task, rows: Sequence[Correlation]) -> list[str]:
-    """Which metrics are undefined in which subsets and why, and which resamples were left out."""
+    """Name the metrics that are undefined in each subset, with the reason."""
+    undefined = [(row, _why(work, row)) for row in rows if np.isnan(row.values).all()]
+    return [f"{where}: undefined, {why}" for where, why in _grouped(work, undefined)]
+
+
+def _without_interval(work: Task, rows: Sequence[Correlation]) -> list[str]:
+    """Name the metrics whose correlation has no interval in a subset, with the reason."""
+    bare = [row for row in rows if np.isnan(row.intervals).any() and not np.isnan(row.values).all()]
+    reasons = [(row, _few_units(work, row)) for row in bare]
+    return [f"{where}: no interval, {why}" for where, why in _grouped(work, reasons)]
+
+
+def _few_units(work: Task, row: Correlation) -> str:
+    some = _items(work, row)
+    units = work.units(some)
+    what = "documents" if len(np.unique(units)) < some.sum() else "items"
+    if len(np.unique(units)) < FEWEST:
+        return f"fewer than three {what}"
+    return f"all {what} but one have the same value"
+
+
+def _skewed(work: Task) -> Iterator[str]:
+    """Note intervals that may be too narrow, since more than half of the scores are equal."""
+    columns = [column.name for column in work.given.columns if _mostly_equal(column.values)]
+    units = len(np.unique(work.units(np.ones(len(work.people), dtype=bool))))
+    if units < ENOUGH_FOR_SKEWED:
+        names = [column.name for column in work.given.columns] if _mostly_equal(work.people) else list(columns)
+        alpha = work.others and _mostly_equal(work.judged.values)
+        parts = [*([_names(work, names)] if names else []), *(["Krippendorff's alpha"] if alpha else [])]
+        if parts:
+            why = f"more than half of the scores are equal, and there are fewer than {ENOUGH_FOR_SKEWED} items"
+            yield f"intervals of {' and of '.join(parts)} may be too narrow: {why}"
+    if len(columns) > 1:
+        why = "more than half of the values of each are equal"
+        yield f"differences between {' and '.join(columns)}: intervals may be too narrow, {why}"
+
+
+def _mostly_equal(values: Floats) -> bool:
+    """Whether more than half of the values are equal, but not all."""
+    counts = np.unique(values[~np.isnan(values)], return_counts=True)[1]
+    return len(counts) > 1 and 2 * int(counts.max()) > int(counts.sum())
+
+
+def _grouped(work: Task, rows: Sequence[tuple[Correlation, str]]) -> Iterator[tuple[str, str]]:
+    """Yield (metrics and subsets, reason): metrics with the same reason together, and subsets with the same metrics."""
     reasons: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        if np.isnan(row.values).all():
-            reasons.setdefault((row.subset, _why(work, row)), []).append(row.name)
+    for row, why in rows:
+        reasons.setdefault((row.subset, why), []).append(row.name)
     subsets: dict[tuple[str, str], list[str]] = {}
     for (subset, why), names in reasons.items():
         subsets.setdefault((_names(work, names), why), []).append(subset)
-    said = [f"{names} in {', '.join(some)}: undefined, {why}" for (names, why), some in subsets.items()]
-    lost = [_most_left_out(work, [row for row in rows if row.subset == s]) for s in {row.subset: 0 for row in rows}]
-    if any(lost):
-        total = f"resamples of {work.options.resamples:,} that are undefined and left out of the intervals, at most"
-        said.append(f"{total}: {'; '.join(filter(None, lost))}")
-    return said
+    for (names_, why), some in subsets.items():
+        yield f"{names_} in {', '.join(some)}", why
 
 
-def _most_left_out(work: Task, rows: Sequence[Correlation]) -> str:
-    """How many resamples were left out in a subset, of the metrics that lost the most; nothing where none was."""
-    most = max(row.undefined for row in rows)
-    return f"{rows[0].subset} {most:,} ({_names(work, [r.name for r in rows if r.undefined == most])})" if most else ""
+def _items(work: Task, row: Correlation) -> NDArray[np.bool_]:
+    """Return the items on which a metric is defined in a subset."""
+    [column] = [column for column in work.given.columns if column.name == row.name]
+    return work.given.subsets[row.subset if column.subset is None else "all"] & ~np.isnan(column.values)
 
 
 def _why(work: Task, row: Correlation) -> str:
     if row.n < 2:
         return _FEW
-    [column] = [column for column in work.given.columns if column.name == row.name]
-    some = work.given.subsets[row.subset if column.subset is None else "all"] & ~np.isnan(column.values)
-    constant = len(np.unique(work.people[some])) == 1
+    constant = len(np.unique(work.people[_items(work, row)])) == 1
     return "people's scores are all equal" if constant else "the metric has the same value everywhere"
 
 

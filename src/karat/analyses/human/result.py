@@ -10,16 +10,16 @@ from karat.analyses.human.items import HumanOptions
 from karat.analyses.human.learn import Learned
 from karat.results.displayed import Displayed
 from karat.similarity.placed import Weights
+from karat.stats.agreement import Scale
 from karat.stats.base import ALIKE
-from karat.stats.correlation import COEFFICIENTS, Scale
+from karat.stats.correlation import COEFFICIENTS
+from karat.stats.difference import Difference
 from karat.tabular import Table
 
 Row = dict[str, Any]
 Above = Literal["no", "yes", "clearly"]
 
-ENOUGH_ITEMS = 10  # of which an interval can tell that a subset is clearly above the whole
-
-TESTS = (*COEFFICIENTS, "williams")
+ENOUGH_ITEMS = 10  # of which an interval can tell that a subset is clearly above all items
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,6 @@ class Correlation:
     n: int
     values: tuple[float, ...] = ()
     intervals: tuple[tuple[float, float], ...] = ()
-    undefined: int = 0  # resamples left out
 
     def figures(self) -> Row:
         """n, the coefficients and their intervals; None where undefined."""
@@ -69,6 +68,12 @@ class Share:
     annotators: int
     n: int
     share: float
+    interval: tuple[float, float]
+
+    def as_dict(self) -> Row:
+        """Return the row of the JSON output."""
+        ends = list(map(_or_none, self.interval))
+        return {"annotators": self.annotators, "n": self.n, "share": self.share, "ci": ends}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,7 @@ class RelationAgreement:
     alpha: float
     interval: tuple[float, float]
     pairs: float  # the share of pairs of annotators that give the same score
+    pairs_interval: tuple[float, float]
     exact: tuple[Share, ...]
 
     def as_dict(self) -> Row:
@@ -90,7 +96,8 @@ class RelationAgreement:
             "alpha": _or_none(self.alpha),
             "ci": list(map(_or_none, self.interval)),
             "pairs": self.pairs,
-            "exact": [{"annotators": s.annotators, "n": s.n, "share": s.share} for s in self.exact],
+            "pairs_ci": list(map(_or_none, self.pairs_interval)),
+            "exact": [share.as_dict() for share in self.exact],
         }
 
 
@@ -99,6 +106,7 @@ class Agreement:
     """How far annotators agree: Krippendorff's alpha, equal scores, the ceiling of each subset, and by relation."""
 
     alpha: float
+    interval: tuple[float, float]
     level_of_scale: Scale
     exact: tuple[Share, ...]
     ceilings: tuple[Ceiling, ...]
@@ -117,38 +125,27 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A metric against another on the items that both are defined on: by how much its coefficients are higher."""
+    """A metric compared with another: by how much its correlation with people is higher."""
 
     name: str
     metric: str
     options: Mapping[str, Any]
     subset: str
     against: str
-    n: int
-    differences: tuple[float, ...]
-    intervals: tuple[tuple[float, float], ...]
-    p: tuple[float, ...]  # of each coefficient, then Williams'
-    at_floor: tuple[bool, ...]  # whether p is the smallest that the resamples can give
-    adjusted: tuple[float, ...] = ()
-    adjusted_at_floor: tuple[bool, ...] = ()
+    coefficient: str
+    items: int  # on which both are defined
+    difference: Difference
 
     def as_dict(self) -> Row:
-        """The row of the JSON output."""
-        limits = (list(map(_or_none, each)) for each in self.intervals)
+        """Return the row of the JSON output; `n` are units: documents, or items where there are no documents."""
         return {
             "metric": self.metric,
             "options": dict(self.options),
             "subset": self.subset,
             "against": self.against,
-            "n": self.n,
-            "difference": dict(zip(COEFFICIENTS, map(_or_none, self.differences), strict=True)),
-            "ci": dict(zip(COEFFICIENTS, limits, strict=True)),
-            "p": dict(zip(TESTS, map(_or_none, self.p), strict=True)),
-            "p_holm": dict(zip(TESTS, map(_or_none, self.adjusted), strict=True)),
-            "at_floor": {
-                "p": [test for test, floored in zip(TESTS, self.at_floor, strict=True) if floored],
-                "p_holm": [test for test, floored in zip(TESTS, self.adjusted_at_floor, strict=True) if floored],
-            },
+            "coefficient": self.coefficient,
+            "items": self.items,
+            **self.difference.as_dict(),
         }
 
 
@@ -172,7 +169,7 @@ class Human(Displayed):
     notes: tuple[str, ...]
     further: tuple[Human, ...] = ()  # with both combinations, that of the majority beside this one of the mean
     learned: Learned | None = None
-    by_document: bool = False  # whether documents are resampled with all that was scored of them
+    by_document: bool = False  # whether items of one document are one unit of the inference
 
     def halves(self) -> list[tuple[str, Human]]:
         """The result by each combination of scores, with its name; nameless where there is but one."""
@@ -219,7 +216,7 @@ class Human(Displayed):
         return [{"location": m.location, "direction": m.direction, "n": m.n, "mean": m.mean} for m in self.means]
 
     def comparisons(self) -> list[Row]:
-        """One dict for each metric that was compared with the best, or with the one that was chosen."""
+        """Return one dict for each pair of metrics, those with the best first; with `against` those with that one."""
         return [_combine(name) | each.as_dict() for name, half in self.halves() for each in half.compared]
 
     def as_dict(self) -> Row:
@@ -231,8 +228,9 @@ class Human(Displayed):
             "annotators": self.annotators(),
             "agreement": {
                 "alpha": _or_none(self.agreement.alpha),
+                "ci": list(map(_or_none, self.agreement.interval)),
                 "level_of_scale": self.agreement.level_of_scale,
-                "exact": [{"annotators": s.annotators, "n": s.n, "share": s.share} for s in self.agreement.exact],
+                "exact": [share.as_dict() for share in self.agreement.exact],
                 "ceiling": [row for name, half in self.halves() for row in half._ceilings(_combine(name))],
                 **({"relations": [each.as_dict() for each in relations]} if relations else {}),
             },
@@ -272,15 +270,14 @@ def _combine(name: str) -> Row:
 def above(row: Correlation, whole: Correlation, which: int) -> Above | None:
     """Whether a coefficient is higher in a subset than on all items: no, yes, or clearly, with its whole interval.
 
-    The interval of few items, or of which some resamples are undefined, is not to be relied on.
+    The interval of few items is not reliable.
     """
     value, limit = row.values[which], whole.values[which]
     if value != value or limit != limit:
         return None
     if value <= limit + ALIKE:
         return "no"
-    reliable = row.n >= ENOUGH_ITEMS and not row.undefined
-    return "clearly" if reliable and row.intervals[which][0] > limit else "yes"
+    return "clearly" if row.n >= ENOUGH_ITEMS and row.intervals[which][0] > limit else "yes"
 
 
 def _or_none(value: float) -> float | None:

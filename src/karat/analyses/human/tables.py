@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 from karat.analyses.human.learn import Learned
-from karat.analyses.human.result import TESTS, Above, Comparison, Correlation, Human, above
+from karat.analyses.human.result import Above, Correlation, Human, above
 from karat.similarity.classes import CLASSES
 from karat.stats.correlation import COEFFICIENTS
+from karat.stats.difference import APPROXIMATE, cells, columns, family_caption, test_names
 from karat.tabular import (
     COUNT,
     FIXED2,
-    P_BOUND,
     PERCENT,
-    SIGNED,
     Cell,
     Column,
     Group,
@@ -25,6 +24,7 @@ from karat.tabular import (
     interval,
     number,
     rows_of,
+    with_ends,
 )
 
 CEILING = "people (ceiling)"
@@ -81,23 +81,30 @@ def _heading(found: Human) -> str:
 
 
 def _legend(found: Human) -> Iterator[str]:
-    """What the brackets, the mark and the last row are."""
+    """Explain the brackets, the mark and the last row."""
     options = found.options
     level = f"{100 * options.level:.4g} %"
-    drawn = " of documents" if found.by_document and found.kind == "pairs" else ""
-    yield f"In brackets: {level} intervals of {options.resamples:,} resamples{drawn}, seed {options.seed}."
+    unit = "document" if found.by_document else "item"
+    yield f"In brackets: {level} confidence intervals, by jackknife of {unit}s and t on Fisher's z scale."
     if found.best:
-        yield f"* goes best with people, by {found.coefficient}."
+        yield f"* correlates best with people, by {found.coefficient}."
     if found.agreement.ceilings:
-        yield f"{CEILING}: one annotator with the others, the mean over annotators."
+        yield f"{CEILING}: correlation of one annotator with the others, mean over annotators."
 
 
 def _agreement(found: Human) -> str:
-    """How far annotators agree."""
+    """State how far annotators agree."""
     agreement = found.agreement
-    equal = [f"at least {s.annotators} on {s.share:.0%} of {s.n:,} items" for s in agreement.exact]
-    alpha = f"Krippendorff's alpha ({agreement.level_of_scale}) {number(agreement.alpha)}."
+    equal = [
+        f"at least {s.annotators} on {s.share:.0%}{_percent_ends(s.interval)} of {s.n:,} items" for s in agreement.exact
+    ]
+    value = f"{number(agreement.alpha)}{with_ends(agreement.interval)}"
+    alpha = f"Krippendorff's alpha ({agreement.level_of_scale}) {value}."
     return f"Agreement: {alpha} Annotators who give the same score: {', '.join(equal)}."
+
+
+def _percent_ends(ends: tuple[float, float]) -> str:
+    return "" if isnan(ends[0]) else f" [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]"
 
 
 # ---------------------------------------------------------------------------------------------- tables
@@ -124,15 +131,18 @@ def _shown(name: str) -> str:
 
 
 def _comparison_part(half: Human, name: str) -> Part:
-    """The other metrics against the best, or against the one that was chosen."""
-    what = f"{name.capitalize()}, against" if name else "Against"
-    what += f" {half.compared[0].against}: difference of {half.coefficient}; p of it by bootstrap, and of"
-    what += " pearson by Williams' test, each beside its adjustment over the metrics (Holm)"
-    floored = any(any((*each.at_floor, *each.adjusted_at_floor)) for each in half.compared)
-    what += "; ≤ where the resamples cannot make p smaller" if floored else ""
-    tests = [Column(test, P_BOUND) for test in ("p", "Holm", "Williams", "Holm")]
-    rows = [(each.name, _comparison(half, each)) for each in half.compared]
-    return Part(what, "metric", [Column("difference", SIGNED), *tests], rows_of(rows))
+    """Compare the other metrics with the best, or with the chosen one."""
+    first = half.compared[0].against
+    shown = [(each.name, each.difference) for each in half.compared if each.against == first]
+    every = [each.difference for each in half.compared]
+    over = f"all comparisons with {first}" if half.options.against else "all pairs of metrics"
+    what = f"{name.capitalize()}, compared" if name else "Compared"
+    what += f" with {first}: difference of {half.coefficient}; p by {test_names('t', ['t'])}"
+    what += f", {family_caption(every, over)}"
+    kept = [i for i, column in enumerate(columns()) if column.name != "d_z"]
+    rows = [(metric, [cells(difference)[i] for i in kept]) for metric, difference in shown]
+    marked = any(difference.approximate or difference.adjusted_approximate for _, difference in shown)
+    return Part(what, "metric", [columns()[i] for i in kept], rows_of(rows), [APPROXIMATE] if marked else [])
 
 
 def _cells(row: Correlation) -> list[Any]:
@@ -161,10 +171,10 @@ def _subset_rows(half: Human) -> Iterator[tuple[str, list[Any]]]:
     by_subset: dict[str, list[Any]] = {}
     for row in half.correlations:
         by_subset.setdefault(row.subset, [row.n]).append(_marked(row.values[which], half.above_all(row)))
-    for subset, cells in by_subset.items():
+    for subset, values in by_subset.items():
         own = ceilings.get(subset)
         people = [] if own is None else [_marked(own.values[which], above(own, ceilings["all"], which))]
-        yield subset, [*cells, *people]
+        yield subset, [*values, *people]
 
 
 def _marked(value: float, above_all: Above | None) -> Any:
@@ -190,9 +200,9 @@ def _relation_part(found: Human) -> Part:
     most = sorted({share.annotators for each in agreement.relations for share in each.exact})
     rows = []
     for each in agreement.relations:
-        shares = {share.annotators: share.share for share in each.exact}
-        cells = [each.n, _with_interval(each.alpha, each.interval), each.pairs, *(shares.get(k, nan) for k in most)]
-        rows.append((each.relation, cells))
+        shares = {share.annotators: _share(share.share, share.interval) for share in each.exact}
+        alpha, pairs = _with_interval(each.alpha, each.interval), _share(each.pairs, each.pairs_interval)
+        rows.append((each.relation, [each.n, alpha, pairs, *(shares.get(k, nan) for k in most)]))
     columns = [Column("n", COUNT), Column("alpha"), Column("pairs", PERCENT), *(Column(f"≥{k}", PERCENT) for k in most)]
     what = f"Agreement by relation: Krippendorff's alpha ({agreement.level_of_scale}); percent of pairs of annotators"
     return Part(
@@ -200,26 +210,19 @@ def _relation_part(found: Human) -> Part:
     )
 
 
+def _share(value: float, ends: tuple[float, float]) -> Cell:
+    return Cell(value, _percent_ends(ends))
+
+
 def _weights_part(learned: Learned) -> Part:
-    """The learned weights: places down; the weight, and the lowest and highest of the folds across."""
-    rows = [(row["place"], [row["weight"], row["low"], row["high"]]) for row in learned.rows()]
-    what = f"Weights by place, learned from {learned.pairs:,} pairs; lowest and highest of {len(learned.folds)} folds"
+    """Show the learned weights: places down; the weight and the ends of its interval across."""
+    rows = [
+        (row["place"], [row["weight"], *(nan if end is None else end for end in row["ci"])]) for row in learned.rows()
+    ]
+    level = f"{100 * learned.level:.4g} %"
+    what = f"Weights by place, learned from {learned.pairs:,} pairs, with {level} confidence intervals by jackknife"
     said = (
         "placed (learned): each pair by weights learned on other documents and other references, "
         f"{learned.fewest:,} pairs or more."
     )
-    return Part(
-        what, "place", [Column(name, FIXED2) for name in ("weight", "lowest", "highest")], rows_of(rows), [said]
-    )
-
-
-def _comparison(found: Human, row: Comparison) -> list[Any]:
-    which, by_williams = TESTS.index(found.coefficient), TESTS.index("williams")
-    return [
-        _with_interval(row.differences[which], row.intervals[which]),
-        *(
-            (p[test], floored[test])
-            for test in (which, by_williams)
-            for p, floored in ((row.p, row.at_floor), (row.adjusted, row.adjusted_at_floor))
-        ),
-    ]
+    return Part(what, "place", [Column(name, FIXED2) for name in ("weight", "low", "high")], rows_of(rows), [said])

@@ -114,7 +114,8 @@ class Verbs:
         if options.human is None:
             self.missing["human"] = NO_HUMAN
             return
-        how = options.joining() | options.resampling()
+        resampling = {name: value for name, value in options.resampling().items() if name in ("level", "seed")}
+        how = options.joining() | resampling
         first = options.protocols()[0]
         found["human"] = human(options.human, corpus=reading.corpus, runs=reading.runs, protocol=first, **how)
 

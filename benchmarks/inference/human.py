@@ -1,0 +1,237 @@
+"""Cells for `karat human` and agreement: correlations with people, their differences, families, Krippendorff's alpha.
+
+Populations are scores of released runs on Inspec with human scores made of them: the score and noise, rounded to 0 to
+4. `present` and `soft` have few zeros; on `absent` four of five documents score 0, and so do most human scores. In
+`absent, F1 and recall` the second metric is nearly a copy of the first: it differs on few documents, and no interval of
+the difference holds. `two systems` has two items of each document, which share a part of the noise; n counts items.
+Intervals and tests that are undefined, such as where all items but one score 0, are not counted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import karat
+from benchmarks.inference.base import ALPHA, COVERAGE, TYPE_I, Cell
+from karat.stats.agreement import SCALES, Scale, alpha_with_interval, krippendorff
+from karat.stats.correlation import (
+    COEFFICIENTS,
+    compare_correlations,
+    correlate,
+    correlation_intervals,
+    correlations,
+)
+from karat.stats.difference import Inference
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SIZES = (10, 25, 80, 400)
+COPIES = 20  # of the documents of a population, each with its own noise
+METRICS = 7
+COPY = "absent, F1 and recall"  # two metrics that differ on few documents
+LARGE = 400  # items from which there are a quarter of the trials
+RESAMPLES = 1000  # draws of max-T
+DATA = Path(os.environ.get("KARAT_SHARED", Path(__file__).parents[3] / "shared")) / "data"
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """Items: latent quality and two metrics, [documents, items of each], and the noise of human scores."""
+
+    name: str
+    quality: Floats
+    metrics: tuple[Floats, Floats]
+    noise: float
+
+    def scores(self, generator: np.random.Generator, count: int = 1) -> Floats:
+        """Return human scores from 0 to 4, [documents, items, annotators]; items of a document share half the noise."""
+        shape = (*self.quality.shape, count)
+        shared = generator.normal(size=(len(self.quality), 1, count)) if self.quality.shape[1] > 1 else 0.0
+        mixed = np.sqrt(0.5) if self.quality.shape[1] > 1 else 1.0
+        noise = mixed * generator.normal(size=shape) + np.sqrt(1 - mixed**2) * shared
+        return np.round(4 * np.clip(self.quality[..., None] + self.noise * noise, 0, 1))
+
+    def repeated(self, copies: int) -> Population:
+        """Return the population with every document several times."""
+        quality, first, second = (np.tile(part, (copies, 1)) for part in (self.quality, *self.metrics))
+        return Population(self.name, quality, (first, second), self.noise)
+
+
+def cells(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
+    """Yield coverage of correlations, differences and alpha, type I error and family-wise error."""
+    populations = [_made()] if quick else _released()
+    sizes = (25,) if quick else SIZES
+    generator = np.random.default_rng(seed)
+    for population in populations:
+        for n in sizes:
+            some = _fewer(trials, n)
+            yield from _coverage(population, n, some, generator)
+            yield from _errors(population, n, some, generator)
+    populations = [population for population in populations if population.name != COPY]  # as `absent` without metrics
+    for population in populations:
+        for n in sizes:
+            yield from _families(population, n, _fewer(trials, n), generator, ("pearson",) if quick else COEFFICIENTS)
+    for population in populations:
+        for annotators in (3,) if quick else (2, 3, 5):
+            for n in sizes:
+                yield from _alphas(population, n, annotators, _fewer(trials, n), generator)
+
+
+def _fewer(trials: int, n: int) -> int:
+    return trials if n < LARGE else max(trials // 4, 1)
+
+
+# ---------------------------------------------------------------------------------------------- populations
+
+
+def _made() -> Population:
+    """Return a synthetic population of which 30 % score 0."""
+    generator = np.random.default_rng(5)
+    quality = np.where(generator.random((400, 1)) < 0.3, 0.0, generator.beta(2, 3, size=(400, 1)))
+    metrics = [np.clip(quality + generator.normal(0, noise, quality.shape), 0, 1) for noise in (0.1, 0.2)]
+    return Population("synthetic", quality, (metrics[0], metrics[1]), 0.2)
+
+
+def _released() -> list[Population]:
+    runs = [DATA / "predictions" / "inspec" / f"{name}.jsonl.gz" for name in ("t5", "one2set")]
+    requests = ("f1@M:present", "p@5:present", "f1@M:absent", "r@M:absent", "soft_f,score=kmr", "f1@M")
+    found = karat.score(DATA / "inspec.chan19.jsonl.gz", *runs, metrics=list(requests))
+    values = np.stack([score.per_document() for score in found.scores]).reshape(2, len(requests), -1)  # by run
+
+    def columns(run: int, first: int, second: int) -> tuple[Floats, Floats]:
+        pair = values[run, [first, second]]
+        pair = pair[:, ~np.isnan(pair).any(axis=0)]
+        return pair[0][:, None], pair[1][:, None]
+
+    present, absent, copies, soft = columns(0, 0, 1), columns(0, 2, 5), columns(0, 2, 3), columns(0, 4, 5)
+    both = (values[:, 4].T, values[:, 5].T)
+    return [
+        Population("present", present[0], present, 0.2),
+        Population("absent", np.minimum(1.5 * absent[0], 1), absent, 0.2),
+        Population(COPY, np.minimum(1.5 * copies[0], 1), copies, 0.2),
+        Population("soft", soft[0], soft, 0.1),
+        Population("two systems", both[0], both, 0.15),
+    ]
+
+
+def _draw(count: int, n: int, items: int, generator: np.random.Generator) -> tuple[Ints, Ints]:
+    """Return (documents that are drawn, the unit of each item)."""
+    drawn = generator.integers(count, size=max(n // items, 3))
+    return drawn, np.repeat(np.arange(len(drawn)), items)
+
+
+# ---------------------------------------------------------------------------------------------- correlations
+
+
+def _coverage(population: Population, n: int, trials: int, generator: np.random.Generator) -> Iterator[Cell]:
+    """Yield the coverage of the three correlations of a metric, and of the difference to another metric."""
+    whole = population.repeated(COPIES)
+    people = whole.scores(generator)[..., 0]
+    true = [correlate(metric.ravel(), people.ravel())[:, 0] for metric in whole.metrics]
+    single: list[list[bool]] = [[], [], []]
+    apart: list[list[bool]] = [[], [], []]
+    how = Inference(correction="none")
+    for _ in range(trials):
+        drawn, units = _draw(len(people), n, people.shape[1], generator)
+        y = people[drawn].ravel()
+        columns = [metric[drawn].ravel() for metric in whole.metrics]
+        for i, ends in enumerate(correlation_intervals(correlations(columns[0], y, units))):
+            _count(single[i], ends, true[0][i])
+        for i, name in enumerate(COEFFICIENTS):
+            [difference] = compare_correlations(columns, y, units, [(0, 1)], name, how)
+            _count(apart[i], difference.interval, true[0][i] - true[1][i])
+    for name, held, both in zip(COEFFICIENTS, single, apart, strict=True):
+        row = f"{population.name}, {name}"
+        yield from _cell("coverage, correlation with people", row, n, held, COVERAGE)
+        yield from _cell("coverage, difference of two correlations", row, n, both, COVERAGE)
+
+
+def _count(held: list[bool], ends: tuple[float, float], true: float) -> None:
+    if not np.isnan(ends).any():
+        held.append(bool(ends[0] <= true <= ends[1]))
+
+
+def _errors(population: Population, n: int, trials: int, generator: np.random.Generator) -> Iterator[Cell]:
+    """Yield the type I error of the difference of two metrics that are equally good."""
+    rejected: dict[str, list[bool]] = {name: [] for name in COEFFICIENTS}
+    for _ in range(trials):
+        columns, y, units = _metrics(population, n, [0.15, 0.15], generator)
+        for name in COEFFICIENTS:
+            [difference] = compare_correlations(columns, y, units, [(0, 1)], name, Inference(correction="none"))
+            if not np.isnan(difference.p):
+                rejected[name].append(difference.p <= ALPHA)
+    for name, own in rejected.items():
+        yield from _cell("type I error, difference of two correlations", f"{population.name}, {name}", n, own, TYPE_I)
+
+
+def _metrics(
+    population: Population, n: int, noises: Sequence[float], generator: np.random.Generator
+) -> tuple[list[Floats], Floats, Ints]:
+    """Draw items, human scores and metrics, each the first metric with noise on items that do not score 0."""
+    drawn, units = _draw(len(population.quality), n, population.quality.shape[1], generator)
+    sample = Population("", population.quality[drawn], population.metrics, population.noise)
+    metric = population.metrics[0][drawn].ravel()
+    columns = [np.clip(metric + generator.normal(0, s, len(metric)) * (metric > 0), 0, 1) for s in noises]
+    return columns, sample.scores(generator)[..., 0].ravel(), units
+
+
+FAMILIES: dict[str, tuple[float, ...]] = {
+    "all equal": (0.1,) * METRICS,
+    "3 of 7 equal": (0.1, 0.1, 0.1, 0.0, 0.2, 0.4, 0.8),
+    "equal, unequal variances": (0.02, 0.02, 0.1, 0.1, 0.4, 0.4, 0.4),  # equal within each noise
+}
+
+
+def _families(
+    population: Population, n: int, trials: int, generator: np.random.Generator, coefficients: Sequence[str]
+) -> Iterator[Cell]:
+    """Yield how often any of the pairs of equal metrics is significant after adjustment over all pairs."""
+    pairs = list(combinations(range(METRICS), 2))
+    for family, noises in FAMILIES.items():
+        for name in coefficients:
+            rejected = []
+            for trial in range(max(trials // 2, 1)):
+                columns, y, units = _metrics(population, n, noises, generator)
+                how = Inference(resamples=RESAMPLES, seed=trial, draws="covariance")
+                found = compare_correlations(columns, y, units, pairs, name, how)
+                equal = [d for (i, j), d in zip(pairs, found, strict=True) if noises[i] == noises[j]]
+                if any(not np.isnan(difference.p) for difference in equal):
+                    rejected.append(any(difference.adjusted <= ALPHA for difference in equal))
+            yield from _cell(f"family-wise error, {family}", f"{population.name}, {name}", n, rejected, TYPE_I)
+
+
+# ---------------------------------------------------------------------------------------------- agreement
+
+
+def _alphas(
+    population: Population, n: int, annotators: int, trials: int, generator: np.random.Generator
+) -> Iterator[Cell]:
+    """Yield the coverage of Krippendorff's alpha on each scale."""
+    people = population.repeated(COPIES).scores(generator, annotators)
+    flat = people.reshape(-1, annotators)
+    for scale in SCALES:
+        true = krippendorff(flat, scale)
+        held: list[bool] = []
+        for _ in range(trials):
+            drawn, units = _draw(len(people), n, people.shape[1], generator)
+            values = people[drawn].reshape(-1, annotators)
+            _count(held, _alpha_ends(values, scale, units), true)
+        row = f"{population.name}, {annotators} annotators, {scale}"
+        yield from _cell("coverage, Krippendorff's alpha", row, n, held, COVERAGE)
+
+
+def _alpha_ends(values: Floats, scale: Scale, units: Ints) -> tuple[float, float]:
+    return alpha_with_interval(values, scale, units).interval
+
+
+def _cell(section: str, row: str, n: int, outcomes: Sequence[bool], bar: tuple[float, float]) -> Iterator[Cell]:
+    if outcomes:
+        yield Cell(section, row, f"n = {n}", float(np.mean(outcomes)), len(outcomes), bar)
