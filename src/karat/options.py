@@ -285,6 +285,12 @@ def level_option() -> Any:
     return option(0.95, "Level of the intervals.", above=0, below=1, metavar="L")
 
 
+def intervals_option() -> Any:
+    """The field `intervals`: whether tables show all intervals."""
+    help = "Show all intervals in tables, also where they take more than 80 columns. JSON and CSV always have them."
+    return option(False, help)
+
+
 def alpha_option() -> Any:
     """The field `alpha`: below which p a difference is significant."""
     return option(0.05, "Level of significance.", above=0, below=1, metavar="A")
@@ -318,6 +324,14 @@ def score_interval_option() -> Any:
     """Return the field `interval` of single scores."""
     help = "Interval of scores: t on the logit scale, or by bootstrap. Differences have t intervals."
     return option("t", help, values=("t", "bca", "percentile"))
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalOptions:
+    """Confidence intervals of shares and means."""
+
+    level: float = level_option()
+    intervals: bool = intervals_option()
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,13 +163,13 @@ def interval(ends: tuple[float, float], digits: int = 4) -> str:
     return f"[{', '.join(number(end, digits) for end in ends)}]"
 
 
-def with_ends(ends: tuple[float, float]) -> str:
+def with_ends(ends: tuple[float, float], digits: int = 3) -> str:
     """What stands after a value that has an interval: nothing where that is undefined.
 
-    >>> with_ends((0.6042, 0.67543)), with_ends((float("nan"), 1.0))
-    (' [.604, .675]', '')
+    >>> with_ends((0.6042, 0.67543)), with_ends((float("nan"), 1.0)), with_ends((13.204, 20.671), 2)
+    (' [.604, .675]', '', ' [13.20, 20.67]')
     """
-    return "" if any(map(isnan, ends)) else f" {interval(ends, 3)}"
+    return "" if any(map(isnan, ends)) else f" {interval(ends, digits)}"
 
 
 def percent(value: float | None) -> str:

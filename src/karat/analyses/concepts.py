@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from math import nan
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat import __version__
 from karat.analyses.score import pass_for
@@ -21,6 +23,7 @@ from karat.metrics.base import divide, harmonic, parse_request
 from karat.options import (
     By,
     Extra,
+    IntervalOptions,
     MatchOptions,
     Missing,
     Progress,
@@ -33,8 +36,10 @@ from karat.options import (
     public,
 )
 from karat.protocol import Protocol
-from karat.results.displayed import Displayed
-from karat.tabular import COUNT, Column, Table, rows_of
+from karat.results.displayed import Displayed, flat_values
+from karat.results.intervals import with_intervals, with_low_and_high
+from karat.stats.shares import SHARE, UNDEFINED, Interval, left_out_intervals, ratio_intervals
+from karat.tabular import COUNT, Cell, Column, Table, rows_of, with_ends
 from karat.vocabulary import Vocabulary, VocabularyLike
 
 MEASURES = ("p", "r", "f1")
@@ -47,8 +52,29 @@ class ConceptsOptions:
     protocol: ProtocolLike = protocol_option("Convention by which phrases are equal.")
     cutoff: str = cutoff_option()
     worst: int = option(20, "Show the N most frequent concepts, and N that are never assigned; 0 for all.", least=0)
+    confidence: IntervalOptions = group(IntervalOptions)
     join: MatchOptions = group(MatchOptions)
     work: WorkOptions = group(WorkOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignments:
+    """The concepts of documents: a row for each document and concept that is a reference or a prediction of it."""
+
+    document: NDArray[np.int32]
+    concept: NDArray[np.int32]
+    referred: Bools
+    predicted: Bools
+
+    @classmethod
+    def joined(cls, parts: Sequence[Assignments], sizes: Sequence[int]) -> Assignments:
+        """Return the rows of several chunks, given the number of documents of each."""
+        starts = np.cumsum([0, *sizes])[:-1].tolist()
+        documents = [part.document + np.int32(start) for part, start in zip(parts, starts, strict=True)]
+        names = ("concept", "referred", "predicted")
+        return cls(
+            np.concatenate(documents), *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +85,7 @@ class ConceptCounts:
     references: Ints
     predictions: Ints
     hits: Ints
+    assignments: Assignments = field(repr=False)
 
     def measures(self) -> tuple[Floats, Floats, Floats]:
         """Precision, recall and F1 of each concept, 0 where nothing is divided."""
@@ -82,6 +109,60 @@ class ConceptCounts:
         p, r = divide(sums[0], sums[1], empty=0.0), divide(sums[0], sums[2], empty=0.0)
         return {name: float(value[0]) for name, value in zip(MEASURES, (p, r, harmonic(p, r)), strict=True)}
 
+    def intervals(self, numbers: Sequence[int], level: float) -> dict[str, Floats]:
+        """The intervals of precision, recall and F1 of some concepts, [concepts, 2] each.
+
+        A concept is counted once a document, so that a document is a hit, a wrong prediction or a missed reference.
+        """
+        hits, predictions, references = (
+            counts[list(numbers)] for counts in (self.hits, self.predictions, self.references)
+        )
+        documents = np.stack([hits, predictions - hits, references - hits], axis=1)
+        rows = {"p": ([1, 0, 0], [1, 1, 0]), "r": ([1, 0, 0], [1, 0, 1]), "f1": ([2, 0, 0], [2, 1, 1])}
+        return {
+            name: ratio_intervals(np.array(parts), np.array(wholes), level, counts=documents)
+            for name, (parts, wholes) in rows.items()
+        }
+
+    def micro_intervals(self, level: float) -> dict[str, Interval]:
+        """The intervals of the averages over all concepts together."""
+        rows = self.assignments
+        if not len(rows.document):
+            return dict.fromkeys(MEASURES, UNDEFINED)
+        documents = int(rows.document.max()) + 1
+        hits, predictions, references = (
+            np.bincount(rows.document[some], minlength=documents)
+            for some in (rows.referred & rows.predicted, rows.predicted, rows.referred)
+        )
+        parts, wholes = np.stack([hits, hits, 2 * hits]), np.stack([predictions, references, predictions + references])
+        return _by_measure(ratio_intervals(parts, wholes, level))
+
+    def macro_intervals(self, level: float) -> dict[str, Interval]:
+        """The intervals of the means over concepts, by the means without each document.
+
+        Without a document, each of its concepts has other counts, or is none of the concepts that are averaged.
+        """
+        rows, there = self.assignments, (self.references > 0) | (self.predictions > 0)
+        if not len(rows.document):
+            return dict.fromkeys(MEASURES, UNDEFINED)
+        fewer = ConceptCounts(
+            self.system,
+            self.references[rows.concept] - rows.referred,
+            self.predictions[rows.concept] - rows.predicted,
+            self.hits[rows.concept] - (rows.referred & rows.predicted),
+            rows,
+        )
+        documents = int(rows.document.max()) + 1
+        gone = (fewer.references == 0) & (fewer.predictions == 0)
+        left = there.sum() - np.bincount(rows.document[gone], minlength=documents)
+        without = []
+        for before, after in zip(self.measures(), fewer.measures(), strict=True):
+            change = np.bincount(rows.document, before[rows.concept] - after, documents)
+            without.append(divide(before[there].sum() - change, left, empty=np.nan))
+        value = np.array([values[there].mean() for values in self.measures()])
+        counts = np.bincount(rows.document, minlength=documents) > 0
+        return _by_measure(left_out_intervals(value, np.stack(without), counts.astype(np.float64), level, SHARE))
+
     def never(self) -> Bools:
         """The concepts that are a reference somewhere and nowhere a prediction."""
         return np.asarray((self.references > 0) & (self.predictions == 0))
@@ -103,15 +184,23 @@ class ConceptScores(Displayed):
         """One dict for each system and concept that is a reference or a prediction, most frequent reference first."""
         return [row for each in self.counts for row in self._rows(each, _by_frequency(each))]
 
+    def flat_rows(self) -> list[dict[str, Any]]:
+        """The rows of the CSV output."""
+        return [dict(flat_values(with_low_and_high(row))) for row in self.rows()]
+
     def _rows(self, each: ConceptCounts, numbers: Sequence[int]) -> list[dict[str, Any]]:
         columns = [values.tolist() for values in (each.references, each.predictions, each.hits, *each.measures())]
         names = ("references", "predictions", "hits", *MEASURES)
+        intervals = {
+            name: ends.tolist() for name, ends in each.intervals(numbers, self.options.confidence.level).items()
+        }
         found = []
-        for n in numbers:
+        for place, n in enumerate(numbers):
             row = {name: values[n] for name, values in zip(names, columns, strict=True)}
             row["p"] = row["p"] if row["predictions"] else None
             row["r"] = row["r"] if row["references"] else None
             about = {"system": each.system, "concept": self.vocabulary.concepts[n].uri}
+            row = with_intervals(row, {name: tuple(ends[place]) for name, ends in intervals.items()})
             found.append(about | {"label": self.vocabulary.shown(n)} | row)
         return found
 
@@ -125,8 +214,8 @@ class ConceptScores(Displayed):
                 "assigned": int((each.predictions > 0).sum()),
                 "referred_never_assigned": int(each.never().sum()),
                 "never_assigned": int((each.predictions == 0).sum()),
-                "micro": each.micro(),
-                "macro": each.macro(),
+                "micro": with_intervals(each.micro(), each.micro_intervals(self.options.confidence.level)),
+                "macro": with_intervals(each.macro(), each.macro_intervals(self.options.confidence.level)),
             }
             for each in self.counts
         ]
@@ -159,7 +248,10 @@ class ConceptScores(Displayed):
         columns = [Column(name, COUNT, above="concepts") for name in ("references", "assigned", "missed")]
         columns += [Column(name, above=kind, better="higher") for kind in ("micro", "macro") for name in MEASURES]
         rows = rows_of(
-            (each["system"], [*(each[n] for n in names), *(each[k][m] for k in ("micro", "macro") for m in MEASURES)])
+            (
+                each["system"],
+                [*(each[n] for n in names), *(self._cell(each[k], m) for k in ("micro", "macro") for m in MEASURES)],
+            )
             for each in self.systems()
         )
         about = (
@@ -172,8 +264,11 @@ class ConceptScores(Displayed):
             shown = self._rows(each, self._some(_by_frequency(each)))
             columns = [Column(name, COUNT) for name in ("references", "assigned", "both")]
             columns += [Column(name, better="higher") for name in MEASURES]
-            cells = ("references", "predictions", "hits", *MEASURES)
-            rows = rows_of((row["label"], [_cell(row[name]) for name in cells]) for row in shown)
+            counts = ("references", "predictions", "hits")
+            rows = rows_of(
+                (row["label"], [*(row[name] for name in counts), *(self._cell(row, name) for name in MEASURES)])
+                for row in shown
+            )
             yield Table(f"{each.system}: documents of the most frequent concepts", "concept", columns, rows)
             missed = [row for row in self.never_assigned(each.system) if row["references"]]
             if missed:
@@ -181,12 +276,17 @@ class ConceptScores(Displayed):
                 title = f"{each.system}: references that are never assigned, {counted(len(missed), 'concept')}"
                 yield Table(title, "concept", [Column("references", COUNT)], rows)
 
+    def _cell(self, row: dict[str, Any], name: str) -> Cell:
+        ends = [nan if end is None else end for end in row[f"{name}_ci"]]
+        shown = with_ends((ends[0], ends[1])) if self.options.confidence.intervals else ""
+        return Cell(nan if row[name] is None else row[name], shown)
+
     def _some(self, listed: list[Any]) -> list[Any]:
         return listed[: self.options.worst] if self.options.worst else listed
 
 
-def _cell(value: float | None) -> float:
-    return float("nan") if value is None else value
+def _by_measure(ends: Floats) -> dict[str, Interval]:
+    return {name: (low, high) for name, (low, high) in zip(MEASURES, ends.tolist(), strict=True)}
 
 
 def _by_frequency(each: ConceptCounts) -> list[int]:
@@ -203,6 +303,8 @@ def concepts(
     protocol: ProtocolLike = "karat",
     cutoff: str = "M",
     worst: int = 20,
+    level: float = 0.95,
+    intervals: bool = False,
     references: str | None = None,
     language: str | None = None,
     by: By | None = None,
@@ -241,8 +343,13 @@ def in_pass(reading: Pass, options: ConceptsOptions) -> Callable[[], ConceptScor
     answers, hashes = reading.look(partial(_look, chosen, depth)), reading.look(hash_look)
 
     def finish() -> ConceptScores:
+        sizes = [part.documents for part in answers.parts]
         counts = [
-            ConceptCounts(system, *(np.sum([part.counts[s][k] for part in answers.parts], axis=0) for k in range(3)))
+            ConceptCounts(
+                system,
+                *(np.sum([part.counts[s][k] for part in answers.parts], axis=0) for k in range(3)),
+                Assignments.joined([part.assignments[s] for part in answers.parts], sizes),
+            )
             for s, system in enumerate(reading.setup.systems)
         ]
         facts = {
@@ -274,7 +381,9 @@ def in_pass(reading: Pass, options: ConceptsOptions) -> Callable[[], ConceptScor
 class _Part:
     """What a chunk gives back."""
 
+    documents: int
     counts: list[tuple[Ints, Ints, Ints]]  # by system: documents of each concept as reference, prediction and both
+    assignments: list[Assignments]  # by system
     references: int
     unmapped_references: int
     predictions: list[int]  # by system
@@ -282,7 +391,7 @@ class _Part:
 
 
 def _look(protocol: Protocol, cutoff: Cutoff, view: View) -> _Part:
-    found = _Part([], 0, 0, [], [])
+    found = _Part(len(view), [], [], 0, 0, [], [])
     strings, total = 0, 0
     for s in range(len(view.setup.systems)):
         aligned = view.aligned(s, protocol)
@@ -294,8 +403,11 @@ def _look(protocol: Protocol, cutoff: Cutoff, view: View) -> _Part:
         strings, total = int((referred[1] < 0).sum()), len(referred[1])
         found.predictions.append(len(predicted[1]))
         found.unmapped.append(int((predicted[1] < 0).sum()))
-        found.counts.append(_counts(referred, predicted, len(mapping.vocabulary), counted_in))
-    return _Part(found.counts, total, strings, found.predictions, found.unmapped)
+        concepts = len(mapping.vocabulary)
+        assignments = _assignments(referred, predicted, concepts, counted_in)
+        found.assignments.append(assignments)
+        found.counts.append(_counts(assignments, concepts))
+    return replace(found, references=total, unmapped_references=strings)
 
 
 Pairs = tuple[Ints, Ints]  # documents and concepts, -1 being none
@@ -313,15 +425,23 @@ def _numbers(aligned: Aligned, cutoff: Cutoff, mapping: Mapping) -> tuple[Pairs,
     return (r.document, referred), (ranked.document[within], predicted[within])
 
 
-def _counts(referred: Pairs, predicted: Pairs, concepts: int, counted_in: Bools) -> tuple[Ints, Ints, Ints]:
-    """In how many documents each concept is a reference, a prediction, and both."""
+def _assignments(referred: Pairs, predicted: Pairs, concepts: int, counted_in: Bools) -> Assignments:
+    """Each document's concepts, once: whether they are references and whether they are predictions."""
     keys = []
     for document, number in (referred, predicted):
         kept = (number >= 0) & counted_in[document]
         keys.append(np.unique(document[kept] * concepts + number[kept]))
-    both = keys[1][lookup(keys[1], keys[0])[0]]
-    one, other, common = (np.bincount(each % concepts, minlength=concepts) for each in (*keys, both))
-    return one, other, common
+    every = np.union1d(*keys)
+    document, concept = np.divmod(every, max(concepts, 1))
+    is_referred, is_predicted = (lookup(every, each)[0] for each in keys)
+    return Assignments(document.astype(np.int32), concept.astype(np.int32), is_referred, is_predicted)
+
+
+def _counts(rows: Assignments, concepts: int) -> tuple[Ints, Ints, Ints]:
+    """In how many documents each concept is a reference, a prediction, and both."""
+    masks = (rows.referred, rows.predicted, rows.referred & rows.predicted)
+    one, other, both = (np.bincount(rows.concept[mask], minlength=concepts) for mask in masks)
+    return one, other, both
 
 
 def _notes(systems: Sequence[str], parts: Sequence[_Part]) -> Iterator[str]:

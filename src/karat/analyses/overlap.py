@@ -8,7 +8,7 @@ and Vajjala 2024). Where neither predicts anything both are undefined.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, compress, groupby
 from math import nan
@@ -32,6 +32,7 @@ from karat.metrics.growing import GrowingRows
 from karat.options import (
     By,
     Extra,
+    IntervalOptions,
     MatchOptions,
     Missing,
     Progress,
@@ -44,9 +45,12 @@ from karat.options import (
 )
 from karat.protocol import Protocol
 from karat.results import Results, Score
-from karat.results.displayed import Displayed
+from karat.results.displayed import Displayed, flat_values
 from karat.results.documents import rows_of_documents
-from karat.tabular import COUNT, FIXED2, Column, Kind, Table, rows_of
+from karat.results.intervals import with_intervals, with_low_and_high
+from karat.stats.resampling import Sample
+from karat.stats.shares import Interval, ratio_intervals, sample_interval
+from karat.tabular import COUNT, FIXED2, Cell, Column, Group, Row, Table, rows_of, with_ends
 from karat.vocabulary import VocabularyLike
 
 How = Literal["union", "intersection", "majority"]
@@ -68,6 +72,7 @@ class OverlapOptions:
     )
     at_least: int = option(2, "For a review: phrases that N systems predict.", least=1, metavar="N")
     k: float = option(K, "K of reciprocal rank fusion, the union's order.", metavar="K")
+    confidence: IntervalOptions = group(IntervalOptions)
     join: MatchOptions = group(MatchOptions)
     work: WorkOptions = group(WorkOptions)
 
@@ -106,6 +111,12 @@ class Pair:
         shares[~self.defined] = np.nan
         return shares
 
+    def intervals(self, level: float = 0.95) -> dict[str, Interval]:
+        """Return the intervals of the mean percentages; undefined if no document is defined."""
+        shares = np.nan_to_num(self.per_document().T)
+        correct, wrong = ratio_intervals(shares, self.defined, level, (0.0, 100.0)).tolist()
+        return {"common_correct": tuple(correct), "common_wrong": tuple(wrong)}
+
     def histogram(self) -> dict[str, list[int]]:
         """How many documents have 0 to 10 %, 10 to 20 %, ...; a lower end belongs to its tenth, 100 % to the last."""
         return {"correct": self._tenths(self.correct), "wrong": self._tenths(self.wrong)}
@@ -142,33 +153,45 @@ class Overlap(Displayed):
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each pair of systems, protocol and subset."""
-        return [
-            {
-                "corpus": self.corpus,
-                "a": pair.a,
-                "b": pair.b,
-                "protocol": pair.protocol,
-                "subset": pair.subset,
-                "common_correct": pair.common_correct,
-                "common_wrong": pair.common_wrong,
-                "documents": self.documents,
-                "undefined": pair.undefined,
-                "histogram": pair.histogram(),
-            }
-            for pair in self.pairs
-        ]
+        return [self._row(pair) for pair in self.pairs]
+
+    def _row(self, pair: Pair) -> dict[str, Any]:
+        row = {
+            "corpus": self.corpus,
+            "a": pair.a,
+            "b": pair.b,
+            "protocol": pair.protocol,
+            "subset": pair.subset,
+            "common_correct": pair.common_correct,
+            "common_wrong": pair.common_wrong,
+            "documents": self.documents,
+            "undefined": pair.undefined,
+            "histogram": pair.histogram(),
+        }
+        return with_intervals(row, pair.intervals(self.options.confidence.level))
+
+    def flat_rows(self) -> list[dict[str, Any]]:
+        """The rows of the CSV output."""
+        return [dict(flat_values(with_low_and_high(row))) for row in self.rows()]
 
     def complementarity(self) -> list[dict[str, Any]]:
         """One dict for each score of the systems together: of their union, their intersection, their majority."""
         return [self._together(each) for each in self.scores]
 
     def alone(self) -> list[dict[str, Any]]:
-        """The same scores of each system by itself, as rows of `score`."""
-        return self.results.rows()
+        """The same scores of each system by itself, as rows of `score`, with intervals."""
+        return [
+            with_intervals(row, self._interval(each))
+            for row, each in zip(self.results.rows(), self.results.scores, strict=True)
+        ]
+
+    def _interval(self, each: Score) -> dict[str, Interval]:
+        sample = Sample(each.rows.values, each.request.finish)
+        return {"value": sample_interval(sample, self.options.confidence.level)}
 
     def _together(self, each: Score) -> dict[str, Any]:
-        row = each.as_dict(self.documents)
-        names = ("protocol", "metric", "subset", "average", "value", "documents", "undefined")
+        row = with_intervals(each.as_dict(self.documents), self._interval(each))
+        names = ("protocol", "metric", "subset", "average", "value", "value_ci", "documents", "undefined")
         return {"corpus": self.corpus, "how": each.system, "systems": list(self.systems)} | {n: row[n] for n in names}
 
     def document_rows(self) -> Iterator[dict[str, Any]]:
@@ -195,7 +218,8 @@ class Overlap(Displayed):
             "signatures": self.signatures,
             "rows": self.rows(),
             "notes": list(self.notes),
-            "options": {name: getattr(self.options, name) for name in ("empty", "at_least", "k")},
+            "options": {name: getattr(self.options, name) for name in ("empty", "at_least", "k")}
+            | {"level": self.options.confidence.level},
             "complementarity": self.complementarity(),
             "alone": self.alone(),
             "to_review": len(self.lacked),
@@ -206,12 +230,10 @@ class Overlap(Displayed):
         head = f"{self.corpus}, {counted(self.documents, 'document')}"
         yield Table(head, about=[_meaning(self.options)])
         for protocol in self.signatures:
-            for title, corner, rows, kind in _pair_tables([pair for pair in self.pairs if pair.protocol == protocol]):
-                subsets = dict.fromkeys(pair.subset for pair in self.pairs)
-                columns = [Column(side, kind, above=subset) for subset in subsets for side in SIDES]
-                title = f"{title}, protocol {protocol}"
-                caption = f"{title}: {head}. {_meaning(self.options)}"
-                yield Table(title, corner, columns, rows_of(rows), caption=caption)
+            pairs = [pair for pair in self.pairs if pair.protocol == protocol]
+            for table in (_mean_table(self, pairs), *_histograms(pairs)):
+                title = f"{table.title}, protocol {protocol}"
+                yield replace(table, title=title, caption=f"{title}: {head}. {_meaning(self.options)}")
             yield _together_table(self, protocol, head)
         yield Table(notes=[_ways(self), *_to_review(self)])
 
@@ -221,18 +243,36 @@ class Overlap(Displayed):
 SIDES = ("correct", "wrong")
 
 
-def _pair_tables(pairs: Sequence[Pair]) -> Iterator[tuple[str, str, list[tuple[str, list[Any]]], Kind]]:
-    """(title, corner, rows, kind of the values): the means of all pairs, then a histogram of each."""
-    by_pair = [list(group) for _, group in groupby(pairs, key=lambda pair: f"{pair.a} and {pair.b}")]
-    names = [f"{own[0].a} and {own[0].b}" for own in by_pair]
-    means = [[nan if v is None else v for p in own for v in (p.common_correct, p.common_wrong)] for own in by_pair]
-    yield "Mean percentage", "systems", list(zip(names, means, strict=True)), FIXED2
-    for name, own in zip(names, by_pair, strict=True):
-        columns = [pair.histogram()[side] for pair in own for side in SIDES]
+def _mean_table(found: Overlap, pairs: Sequence[Pair]) -> Table:
+    """The mean percentages of all pairs with their intervals, a group of rows for each subset."""
+    subsets = dict.fromkeys(pair.subset for pair in pairs)
+    groups = [
+        Group([Row(_pair_name(pair), _mean_cells(found, pair)) for pair in pairs if pair.subset == subset], subset)
+        for subset in subsets
+    ]
+    return Table("Mean percentage", "systems", [Column(side, FIXED2) for side in SIDES], groups)
+
+
+def _mean_cells(found: Overlap, pair: Pair) -> list[Cell]:
+    means = (pair.common_correct, pair.common_wrong)
+    ends = pair.intervals(found.options.confidence.level).values()
+    return [Cell(mean, with_ends(each, 2)) for mean, each in zip(means, ends, strict=True)]
+
+
+def _histograms(pairs: Sequence[Pair]) -> Iterator[Table]:
+    """For each pair the number of documents by percentage."""
+    for name, group in groupby(pairs, key=_pair_name):
+        subsets = list(group)
+        columns = [pair.histogram()[side] for pair in subsets for side in SIDES]
         rows = [(f"{10 * n}–{10 * n + 10}", [column[n] for column in columns]) for n in range(TENTHS)]
-        if any(pair.undefined for pair in own):
-            rows.append(("undefined", [pair.undefined for pair in own for _ in SIDES]))
-        yield f"Documents by percentage, {name}", "percent", rows, COUNT
+        if any(pair.undefined for pair in subsets):
+            rows.append(("undefined", [pair.undefined for pair in subsets for _ in SIDES]))
+        heads = [Column(side, COUNT, above=pair.subset) for pair in subsets for side in SIDES]
+        yield Table(f"Documents by percentage, {name}", "percent", heads, rows_of(rows))
+
+
+def _pair_name(pair: Pair) -> str:
+    return f"{pair.a} and {pair.b}"
 
 
 def _together_table(found: Overlap, protocol: str, head: str) -> Table:
@@ -242,11 +282,17 @@ def _together_table(found: Overlap, protocol: str, head: str) -> Table:
     [average] = {row["average"] for row in rows if row["metric"].startswith("f1")}
     columns = [Column(row["metric"], above=row["subset"]) for row in rows if row["how"] == rows[0]["how"]]
     body = [
-        (how, [nan if row["value"] is None else row["value"] for row in group])
+        (how, [_score_cell(row, found.options) for row in group])
         for how, group in groupby(rows, key=lambda row: row["how"])
     ]
     title = f"What the systems would score together, protocol {protocol}, average of f1: {average}"
     return Table(title, "system", columns, rows_of(body), caption=f"{title}: {head}. {_ways(found)}")
+
+
+def _score_cell(row: dict[str, Any], options: OverlapOptions) -> Cell:
+    ends = [nan if end is None else end for end in row["value_ci"]]
+    shown = with_ends((ends[0], ends[1])) if options.confidence.intervals else ""
+    return Cell(nan if row["value"] is None else row["value"], shown)
 
 
 def _meaning(options: OverlapOptions) -> str:
@@ -254,7 +300,8 @@ def _meaning(options: OverlapOptions) -> str:
     empty = "is left out" if options.empty == "skip" else "counts 0"
     return (
         "Of the phrases that either system predicts, the percentage that both predict: correct ones, and wrong ones. "
-        f"A document for which neither predicts a phrase {empty}."
+        f"A document for which neither predicts a phrase {empty}. "
+        f"In brackets: {100 * options.confidence.level:g} % intervals."
     )
 
 
@@ -284,6 +331,8 @@ def overlap(
     empty: Empty = "skip",
     at_least: int = 2,
     k: float = K,
+    level: float = 0.95,
+    intervals: bool = False,
     references: str | None = None,
     language: str | None = None,
     by: By | None = None,

@@ -46,7 +46,7 @@ class Displayed:
 
     def flat_rows(self) -> list[dict[str, Any]]:
         """The rows of the CSV output: dicts of plain values alone."""
-        return [dict(_flat(row)) for row in self.rows()]
+        return [dict(flat_values(row)) for row in self.rows()]
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame."""
@@ -75,12 +75,12 @@ class Displayed:
         return {"text/plain": str(self)} | {mime: rendered(self, format) for mime, format in forms.items()}
 
 
-def _flat(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def flat_values(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The values of a row, each plain: dicts as k=v,... or, of other than plain values, as columns of their own."""
     for name, value in row.items():
         if isinstance(value, Mapping):
             if any(isinstance(each, list | Mapping) for each in value.values()):
-                yield from _flat({f"{name}_{key}": each for key, each in value.items()})
+                yield from flat_values({f"{name}_{key}": each for key, each in value.items()})
             else:
                 yield name, ",".join(f"{key}={each}" for key, each in value.items())
         else:

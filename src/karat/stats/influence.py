@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -328,15 +328,17 @@ def unseen_share(n: int | Floats, level: float = 0.95) -> Floats:
     return np.asarray(1 - ((1 - level) / 2) ** (1 / np.asarray(n, dtype=np.float64)))
 
 
-def degrees_of_freedom(influence: Floats) -> Floats:
+def degrees_of_freedom(influence: Floats, n: Floats | None = None) -> Floats:
     """Return the degrees of freedom of the variance of a sum of influences, [...] of [..., units].
+
+    `n` is the number of units, where some influences are 0 because they are those of no unit.
 
     >>> degrees_of_freedom(np.array([1.0, -1.0, 1.0, -1.0])).tolist()  # as a normal distribution, or lighter tails
     3.0
     >>> round(float(degrees_of_freedom(np.eye(100)[0] - 0.01)), 1)  # one of 100 units differs
     4.0
     """
-    n = influence.shape[-1]
+    n = np.asarray(influence.shape[-1] if n is None else n)
     squares = (influence**2).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         kurtosis = np.where(squares > 0, n * (influence**4).sum(axis=-1) / squares**2, 3.0)
@@ -429,26 +431,35 @@ def interval_between(score: Contrast, level: float, bounds: tuple[float, float])
     """
     check_level(level)
     low, high = bounds
-    value = float(score.value)
-    if np.isnan(value) or not score.n or (score.n > 1 and np.isnan(score.error)):
+    if not score.n or (score.n > 1 and np.isnan(score.error)):
         return np.nan, np.nan
     if not np.isfinite([low, high]).all():
-        lower, upper = score.interval(level)
-        return max(float(lower), low), min(float(upper), high)
+        below, above = score.interval(level)
+        return max(float(below), low), min(float(above), high)
+    half = score.deviation(1 - level)
+    below, above = bounded_interval(score.value, half, score.varies, score.n, level, bounds)
+    return float(below), float(above)
+
+
+def bounded_interval(
+    value: Floats, half: Floats, varies: NDArray[Any], n: int | Floats, level: float, bounds: tuple[float, float]
+) -> tuple[Floats, Floats]:
+    """Return the ends of `score_interval` of many scores, from their half-widths h and numbers of units; NaN where a
+    score is undefined, or where a single unit is not on a bound."""
+    low, high = bounds
     width = high - low
-    share = (value - low) / width
-    if min(share, 1 - share) <= ALIKE:
-        unseen = float(unseen_share(score.n, level)) * width
-        return (low, low + unseen) if share < 0.5 else (high - unseen, high)
-    if score.n < 2:
-        return np.nan, np.nan
-    if not score.varies:
-        half = width * float(unseen_share(score.n, level))
-        return max(value - half, low), min(value + half, high)
-    half = float(score.deviation(1 - level)) / width / (share * (1 - share))
-    logit = np.log(share / (1 - share))
-    lower, upper = (float(low + width / (1 + np.exp(-(logit + sign * half)))) for sign in (-1, 1))
-    return lower, upper
+    share, n = (value - low) / width, np.asarray(n)
+    unseen = unseen_share(np.maximum(n, 1), level) * width
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        logit, reach = np.log(share / (1 - share)), half / width / (share * (1 - share))
+        below, above = (low + width / (1 + np.exp(-(logit + sign * reach))) for sign in (-1, 1))
+    below = np.where(varies, below, np.maximum(value - unseen, low))
+    above = np.where(varies, above, np.minimum(value + unseen, high))
+    lowest, highest = share <= ALIKE, 1 - share <= ALIKE
+    below = np.where(lowest, low, np.where(highest, high - unseen, below))
+    above = np.where(lowest, low + unseen, np.where(highest, high, above))
+    undefined = np.isnan(value) | (n < np.where(lowest | highest, 1, 2))
+    return np.where(undefined, np.nan, below), np.where(undefined, np.nan, above)
 
 
 def student(score: Contrast) -> Contrast:

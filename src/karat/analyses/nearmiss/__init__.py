@@ -55,6 +55,8 @@ def nearmiss(
     both: bool = False,
     examples: int = 3,
     pairs: Callable[[list[NearMiss]], None] | None = None,
+    level: float = 0.95,
+    intervals: bool = False,
     references: str | None = None,
     language: str | None = None,
     by: By | None = None,

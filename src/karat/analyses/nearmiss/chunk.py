@@ -15,6 +15,7 @@ from karat.analyses.nearmiss.result import (
     Group,
     Key,
     NearMiss,
+    MissColumns,
     NearMissCounts,
     NearMissOptions,
     Side,
@@ -27,6 +28,7 @@ from karat.protocol import Protocol
 from karat.similarity import Similarity, Words, find, find_once
 from karat.similarity.classes import CLASSES, all_words, classify, is_word
 from karat.similarity.context import Contexts
+from karat.stats.shares import ShareCounts
 from karat.text.particles import PARTICLES
 
 
@@ -53,6 +55,7 @@ class Part:
 
     found: list[NearMissCounts]
     pairs: list[NearMiss]
+    documents: int
 
 
 def look(plan: Plan, view: View) -> Part:
@@ -67,7 +70,7 @@ def look(plan: Plan, view: View) -> Part:
             found[s, p] = _found(plan, (system, str(protocol)), view.ids, aligned, missed)
     order = [found[key] for key in sorted(found)]
     pairs = [each for _, near in order for each in near] if plan.all_pairs else []
-    return Part([each for each, _ in order], pairs)
+    return Part([each for each, _ in order], pairs, len(view))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +107,29 @@ def _found(
     """What a system almost got in these documents, and the pairs."""
     pairs = _near_pairs(plan, aligned, missed)
     surfaces = [surface.strip() for surface in aligned.prepared.surfaces]
-    misses = _misses(pairs.take(_nearest(pairs, plan.options.every)), surfaces, ids, whose, plan.options.both)
+    nearest = pairs.take(_nearest(pairs, plan.options.every))
+    misses = _misses(nearest, surfaces, ids, whose, plan.options.both)
+    predicted, referred = aligned.ranked(plan.request.subset).document, aligned.references.document
     found = NearMissCounts(
         *whose,
         Side(int(missed.predicted.sum()), int(missed.predictions.sum()), len(np.unique(pairs.prediction))),
         Side(int(missed.referred.sum()), int(missed.references.sum()), len(np.unique(pairs.reference))),
         _groups(misses, plan.options.examples),
+        ShareCounts.of(
+            {
+                "predictions": _near_of(predicted, missed.predictions, pairs.prediction, len(ids)),
+                "references": _near_of(referred, missed.references, pairs.reference, len(ids)),
+            }
+        ),
+        (MissColumns.of(nearest.document, misses),),
     )
     return found, misses
+
+
+def _near_of(document: Ints, unmatched: Bools, near: Ints, documents: int) -> tuple[Ints, Ints]:
+    """By document: the number of phrases that have a near miss, and of those that are unmatched."""
+    of_near = np.bincount(document[np.unique(near)], minlength=documents)
+    return of_near, np.bincount(document[unmatched], minlength=documents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +252,8 @@ def _plus(one: NearMissCounts, other: NearMissCounts, examples: int) -> NearMiss
         predictions=one.predictions.plus(other.predictions),
         references=one.references.plus(other.references),
         groups=groups,
+        sides=one.sides.plus(other.sides),
+        columns=(*one.columns, *other.columns),
     )
 
 
@@ -243,10 +263,13 @@ class Gathered:
 
     options: NearMissOptions
     found: list[NearMissCounts]
+    documents: int = 0
 
     def take(self, part: Part) -> None:
         """Adds what was found in a chunk."""
         if self.options.pairs is not None:
             self.options.pairs(part.pairs)
-        both = zip(self.found, part.found, strict=True)
-        self.found = [_plus(a, b, self.options.examples) for a, b in both] if self.found else part.found
+        found = [replace(each, columns=tuple(own.moved(self.documents) for own in each.columns)) for each in part.found]
+        self.documents += part.documents
+        both = zip(self.found, found, strict=True)
+        self.found = [_plus(a, b, self.options.examples) for a, b in both] if self.found else found

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from karat.errors import unknown
-from karat.matching.columns import SUBSETS, Subset
+from karat.matching.columns import SUBSETS, Bools, Floats, Ints, Subset
 from karat.matching.inputs import ProtocolsLike
-from karat.options import MatchOptions, WorkOptions, cutoff_option, group, option, protocol_option
+from karat.options import IntervalOptions, MatchOptions, WorkOptions, cutoff_option, group, option, protocol_option
 from karat.results.displayed import Displayed
+from karat.results.intervals import csv_names, with_intervals, with_low_and_high
 from karat.similarity.classes import CLASSES, Classes
+from karat.stats.shares import SHARE, UNDEFINED, Interval, ShareCounts, share_interval
 from karat.tabular import Table
 
 CROSSED = "location"  # the kind that is split by direction
@@ -63,6 +68,7 @@ class NearMissOptions:
     pairs: Callable[[list[NearMiss]], None] | None = option(
         None, "Called with the near misses of each chunk of documents.", command=False
     )
+    confidence: IntervalOptions = group(IntervalOptions)
     join: MatchOptions = group(MatchOptions)
     work: WorkOptions = group(WorkOptions)
 
@@ -108,6 +114,63 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
+class MissColumns:
+    """The document, the classes and the score of near misses, as columns."""
+
+    document: NDArray[np.int32]
+    classes: NDArray[np.uint8]  # [near misses, kinds]: places in CLASSES
+    score: Floats
+
+    @classmethod
+    def of(cls, document: Ints, misses: Sequence[NearMiss]) -> MissColumns:
+        """Return the columns of near misses, given the document of each."""
+        places = [[_PLACES[kind][getattr(each.classes, kind)] for kind in CLASSES] for each in misses]
+        return cls(
+            document.astype(np.int32),
+            np.array(places, dtype=np.uint8).reshape(len(misses), len(CLASSES)),
+            np.array([each.score for each in misses], dtype=np.float64),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[MissColumns]) -> MissColumns:
+        """Return the columns of several chunks, documents numbered without gaps."""
+        document = np.unique(np.concatenate([part.document for part in parts]), return_inverse=True)[1]
+        classes, score = (np.concatenate([getattr(part, name) for part in parts]) for name in ("classes", "score"))
+        return cls(document.ravel().astype(np.int32), classes, score)
+
+    def moved(self, documents: int) -> MissColumns:
+        """Return the columns of a chunk that follows so many documents."""
+        return replace(self, document=self.document + np.int32(documents))
+
+    def is_in(self, key: Key) -> Bools:
+        """Return whether each near miss is of a class; of a location without a direction, whatever the direction."""
+        kind, name, direction = key
+        kinds = list(CLASSES)
+        found = self.classes[:, kinds.index(kind)] == _PLACES[kind][name]
+        if direction is not None:
+            found = found & (self.classes[:, kinds.index("direction")] == _PLACES["direction"][direction])
+        return np.asarray(found)
+
+    def intervals(self, some: Bools, level: float) -> dict[str, Interval]:
+        """Return the intervals of the share and of the mean score of some of the near misses."""
+        if not len(self.document):
+            return {"share": UNDEFINED, "mean_score": UNDEFINED}
+        documents = int(self.document.max()) + 1
+        every = np.bincount(self.document, minlength=documents)
+        pairs = np.bincount(self.document[some], minlength=documents)
+        total = np.bincount(self.document[some], self.score[some], documents)
+        within = 0 <= self.score.min() and self.score.max() <= 1
+        bounds = SHARE if within else (-np.inf, np.inf)
+        return {
+            "share": share_interval(pairs, every, level),
+            "mean_score": share_interval(total, pairs, level, bounds),
+        }
+
+
+_PLACES = {kind: {name: n for n, name in enumerate(names)} for kind, names in CLASSES.items()}
+
+
+@dataclass(frozen=True, slots=True)
 class NearMissCounts:
     """The near misses of one system under one protocol, counted by class."""
 
@@ -116,6 +179,8 @@ class NearMissCounts:
     predictions: Side
     references: Side
     groups: Mapping[Key, Group]
+    sides: ShareCounts = field(repr=False)  # near and unmatched phrases of documents: predictions, references
+    columns: tuple[MissColumns, ...] = field(repr=False)  # of each chunk
 
     @property
     def pairs(self) -> int:
@@ -139,8 +204,7 @@ class NearMisses(Displayed):
         "class",
         "direction",
         "pairs",
-        "share",
-        "mean_score",
+        *csv_names(("share", "mean_score"), ("share", "mean_score")),
         "examples",
     )
 
@@ -158,11 +222,16 @@ class NearMisses(Displayed):
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each system, protocol and class."""
-        return [self._row(found, key) for found in self.found for key in self.classes()]
+        return [
+            self._row(found, key, columns)
+            for found in self.found
+            for columns in [MissColumns.joined(found.columns)]
+            for key in self.classes()
+        ]
 
-    def _row(self, found: NearMissCounts, key: Key) -> dict[str, Any]:
+    def _row(self, found: NearMissCounts, key: Key, columns: MissColumns) -> dict[str, Any]:
         group = found.groups.get(key, NOTHING)
-        return {
+        row = {
             "corpus": self.corpus,
             "system": found.system,
             "protocol": found.protocol,
@@ -177,27 +246,34 @@ class NearMisses(Displayed):
                 for each in group.examples
             ],
         }
+        return with_intervals(row, columns.intervals(columns.is_in(key), self.options.confidence.level))
 
     def summary(self) -> list[dict[str, Any]]:
         """One dict for each system and protocol: how much was missed, and how much of it almost found."""
-        return [
-            {
-                "corpus": self.corpus,
-                "system": found.system,
-                "protocol": found.protocol,
-                "predictions": found.predictions.given,
-                "unmatched_predictions": found.predictions.unmatched,
-                "near_predictions": found.predictions.near,
-                "near_predictions_share": found.predictions.share,
-                "references": found.references.given,
-                "unmatched_references": found.references.unmatched,
-                "near_references": found.references.near,
-                "near_references_share": found.references.share,
-                "pairs": found.pairs,
-                "documents": self.documents,
-            }
-            for found in self.found
-        ]
+        return [self._summary(found) for found in self.found]
+
+    def _summary(self, found: NearMissCounts) -> dict[str, Any]:
+        row = {
+            "corpus": self.corpus,
+            "system": found.system,
+            "protocol": found.protocol,
+            "predictions": found.predictions.given,
+            "unmatched_predictions": found.predictions.unmatched,
+            "near_predictions": found.predictions.near,
+            "near_predictions_share": found.predictions.share,
+            "references": found.references.given,
+            "unmatched_references": found.references.unmatched,
+            "near_references": found.references.near,
+            "near_references_share": found.references.share,
+            "pairs": found.pairs,
+            "documents": self.documents,
+        }
+        ends = self.side_intervals(found)
+        return with_intervals(row, {f"near_{side}_share": interval for side, interval in ends.items()})
+
+    def side_intervals(self, found: NearMissCounts) -> dict[str, Interval]:
+        """The intervals of the shares of predictions and of references that have a near miss."""
+        return found.sides.intervals(level=self.options.confidence.level)
 
     def as_dict(self) -> dict[str, Any]:
         """The whole as plain values: the envelope of `score`, the options, and a summary."""
@@ -207,14 +283,17 @@ class NearMisses(Displayed):
             "signatures": self.signatures,
             "rows": self.rows(),
             "notes": list(self.notes),
-            "options": {name: getattr(self.options, name) for name in names} | chosen,
+            "options": {name: getattr(self.options, name) for name in names}
+            | chosen
+            | {"level": self.options.confidence.level},
             "summary": self.summary(),
         }
 
     def flat_rows(self) -> list[dict[str, Any]]:
         """The rows of the CSV output: examples in one cell."""
         return [
-            row | {"examples": "; ".join(arrow(each["prediction"], each["reference"]) for each in row["examples"])}
+            with_low_and_high(row)
+            | {"examples": "; ".join(arrow(each["prediction"], each["reference"]) for each in row["examples"])}
             for row in self.rows()
         ]
 

@@ -6,10 +6,13 @@ from collections.abc import Iterator, Sequence
 from math import nan
 from typing import Any
 
+import numpy as np
+
 from karat.analyses.nearmiss.result import (
     CROSSED,
     NOTHING,
     Key,
+    MissColumns,
     NearMissCounts,
     NearMisses,
     NearMissOptions,
@@ -17,7 +20,8 @@ from karat.analyses.nearmiss.result import (
 )
 from karat.errors import counted
 from karat.similarity.classes import CLASSES
-from karat.tabular import COUNT, Column, Group, Row, Table, number
+from karat.stats.shares import Interval
+from karat.tabular import COUNT, Cell, Column, Group, Row, Table, number, with_ends
 
 DIRECTIONS = tuple(CLASSES["direction"])
 
@@ -27,9 +31,9 @@ def tables_of(result: NearMisses) -> Iterator[Table]:
     head, meaning = _heading(result), _meaning(result.options)
     yield Table(head, about=[meaning])
     for found in result.found:
-        name, said = f"{found.system}, protocol {found.protocol}", list(_counts(found))
+        name, said = f"{found.system}, protocol {found.protocol}", list(_counts(found, result.side_intervals(found)))
         columns = [*(Column(each, COUNT) for each in (*DIRECTIONS, "all")), Column("share"), Column("score")]
-        groups, caption = list(_kinds(found, result.classes())), f"{name}: {head}. {meaning} {' '.join(said)}"
+        groups, caption = list(_kinds(found, result)), f"{name}: {head}. {meaning} {' '.join(said)}"
         yield Table(name, "prediction is", columns if found.pairs else (), groups, about=said, caption=caption)
         if shown := list(_examples(found, result.classes())):
             yield Table(about=["Examples, prediction → reference (score):"], items=shown)
@@ -49,7 +53,8 @@ def _meaning(options: NearMissOptions) -> str:
     near = "shares a word with" if threshold is None else f"has a score of {threshold:g} or more with"
     once = "every such pair" if options.every else "each prediction with the nearest"
     relation = f", of the relation {_listed(options)} to it" if options.relation is not None else ""
-    return f"A near miss: a prediction that is no hit but {near} a missed reference{relation}; {once}."
+    brackets = f"In brackets: {100 * options.confidence.level:g} % intervals."
+    return f"A near miss: a prediction that is no hit but {near} a missed reference{relation}; {once}. {brackets}"
 
 
 def _listed(options: NearMissOptions) -> str:
@@ -57,26 +62,36 @@ def _listed(options: NearMissOptions) -> str:
     return " or ".join(name for name in CLASSES["relation"] if name in (options.relations() or ()))
 
 
-def _counts(found: NearMissCounts) -> Iterator[str]:
+def _counts(found: NearMissCounts, intervals: dict[str, Interval]) -> Iterator[str]:
     """How much was missed, and how much of it was almost got."""
-    for side, what, almost in (
-        (found.predictions, "predictions are no hit", "are near misses"),
-        (found.references, "references are missed", "were almost found"),
+    for side, ends, what, almost in (
+        (found.predictions, intervals["predictions"], "predictions are no hit", "are near misses"),
+        (found.references, intervals["references"], "references are missed", "were almost found"),
     ):
-        share = f" ({number(side.share)})" if side.share is not None else ""
+        share = f" ({number(side.share)}{with_ends(ends)})" if side.share is not None else ""
         yield f"{side.unmatched:,} of {side.given:,} {what}; {side.near:,} of these{share} {almost}."
 
 
-def _kinds(found: NearMissCounts, keys: Sequence[Key]) -> Iterator[Group]:
+def _kinds(found: NearMissCounts, result: NearMisses) -> Iterator[Group]:
     """For each kind a row for each of its classes; the first also has a row of all."""
+    keys, columns = result.classes(), MissColumns.joined(found.columns)
+
+    def cells(some: Sequence[Key]) -> list[Any]:
+        *counts, share, score = _class_cells(found, some)
+        inside = np.logical_or.reduce([columns.is_in(key) for key in some])
+        ends = columns.intervals(inside, result.options.confidence.level)
+        of_share = "" if inside.all() else with_ends(ends["share"])
+        of_score = with_ends(ends["mean_score"]) if result.options.confidence.intervals else ""
+        return [*counts, Cell(share, of_share), Cell(score, of_score)]
+
     for kind in (kind for kind in CLASSES if kind != "direction"):
         own = [key for key in keys if key[0] == kind]
         rows = [
-            Row(name, _class_cells(found, [key for key in own if key[1] == name]))
+            Row(name, cells([key for key in own if key[1] == name]))
             for name in dict.fromkeys(value for _, value, _ in own)
         ]
         if own:
-            yield Group([*rows, *([Row("all", _class_cells(found, own))] if kind == CROSSED else [])], kind)
+            yield Group([*rows, *([Row("all", cells(own))] if kind == CROSSED else [])], kind)
 
 
 def _class_cells(found: NearMissCounts, keys: Sequence[Key]) -> list[Any]:

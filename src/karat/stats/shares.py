@@ -1,0 +1,213 @@
+"""Intervals of shares, rates and means over documents, many at once.
+
+A share of phrases is a ratio of two sums over documents, Σx / Σy: x_i phrases of document i are hits, of y_i. Phrases
+of one document depend on each other, so documents are the units. The intervals are those of `influence.score_interval`
+with the jackknife over the documents that contribute: (Σx − x_i) / (Σy − y_i) is the ratio without document i. They are
+computed for many ratios in one call, and for documents with equal rows once.
+
+A statistic of distinct phrases (documents of a phrase, names of a concept) depends on the number of documents. Its
+interval is that of a corpus of as many documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.errors import InputError
+from karat.stats.base import ALIKE, Floats, Ints
+from karat.stats.influence import bounded_interval, check_level, contrast, degrees_of_freedom, jackknife, score_interval
+from karat.stats.influence import unseen_share
+from karat.stats.resampling import CELLS, Sample
+
+Interval = tuple[float, float]
+UNDEFINED: Interval = (np.nan, np.nan)
+SHARE: Interval = (0.0, 1.0)  # bounds of a share
+POSITIVE: Interval = (0.0, np.inf)  # bounds of a count
+BITS = 24  # of a part and of a whole in a key of ShareCounts
+
+
+def left_out_intervals(
+    value: Floats,
+    without: Floats,
+    counts: Floats,
+    level: float = 0.95,
+    bounds: Interval = SHARE,
+    reach: float | Floats = np.nan,
+) -> Floats:
+    """Return the intervals of statistics from their values without each document, [..., 2] of [..., documents].
+
+    Args:
+        value: The statistics, [...].
+        without: Each statistic without one document, [..., documents]; NaN where it is undefined.
+        counts: The number of documents that each entry stands for; 0 where a document does not contribute.
+        level: Confidence level.
+        bounds: Smallest and largest value of the statistics.
+        reach: Where the upper bound is infinite and the value is 0: the value if every document had a hit.
+
+    >>> left_out_intervals(np.array([0.0]), np.zeros((1, 100)), np.ones(100)).round(4).tolist()
+    [[0.0, 0.0362]]
+    """
+    check_level(level)
+    from scipy.special import stdtrit
+
+    counts = np.broadcast_to(counts, without.shape)
+    usable = np.where(np.isnan(without), 0.0, counts)
+    n = usable.sum(axis=-1)
+    usable = np.where((n > 1)[..., None], usable, 0.0)
+    n = np.where(n > 1, n, counts.sum(axis=-1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.nansum(usable * without, axis=-1) / usable.sum(axis=-1)
+        influence = np.where(usable > 0, (mean[..., None] - without) * ((n - 1) / n)[..., None], 0.0)
+        variance = (usable * influence**2).sum(axis=-1) * n / (n - 1)
+    error = np.sqrt(np.where(n > 1, variance, np.nan))
+    varies = error > ALIKE * np.maximum(np.abs(value), ALIKE)
+    if np.isfinite(bounds).all():
+        half = -stdtrit(np.maximum(n - 1.0, 1.0), (1 - level) / 2) * error
+        return np.stack(bounded_interval(value, half, varies, n, level, bounds), axis=-1)
+    half = -stdtrit(degrees_of_freedom(influence, n), (1 - level) / 2) * error
+    ends = np.clip(np.stack([value - half, value + half], axis=-1), *bounds)
+    highest = np.broadcast_to(reach, value.shape) * unseen_share(np.maximum(n, 1), level)
+    unseen = np.stack([np.zeros_like(highest), highest], axis=-1)
+    ends = np.where((value == 0)[..., None], unseen, ends)
+    return np.where(np.isnan(ends).any(axis=-1, keepdims=True) | np.isnan(value)[..., None], np.nan, ends)
+
+
+def ratio_intervals(
+    parts: NDArray[Any],
+    wholes: NDArray[Any],
+    level: float = 0.95,
+    bounds: Interval = SHARE,
+    counts: NDArray[Any] | None = None,
+    reach: float | Floats = np.nan,
+) -> Floats:
+    """Return the intervals of ratios of sums over documents, [..., 2] of [..., documents].
+
+    A mean over documents has the whole 1. `counts` is the number of documents with each row, 1 by default.
+
+    >>> hits, phrases = np.array([[2, 0, 1, 3], [0, 0, 0, 0]]), np.array([4, 2, 3, 5])
+    >>> ratio_intervals(hits, phrases).round(3).tolist()
+    [[0.156, 0.753], [0.0, 0.602]]
+    """
+    parts, wholes, rows = np.broadcast_arrays(parts, wholes, 1.0 if counts is None else counts)
+    shape, documents = parts.shape[:-1], parts.shape[-1]
+    flat = [each.reshape(-1, documents) for each in (parts, wholes, rows)]
+    step = max(CELLS // max(documents, 1), 1)
+    ends = np.empty((len(flat[0]), 2))
+    reaches = np.broadcast_to(reach, shape).reshape(-1)
+    for start in range(0, len(ends), step):
+        some = slice(start, start + step)
+        x, y, weights = (each[some].astype(np.float64) for each in flat)
+        weights = np.where((x != 0) | (y != 0), weights, 0.0)
+        sums = [(weights * each).sum(axis=-1, keepdims=True) for each in (x, y)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = (sums[0] / sums[1])[:, 0]
+            without = np.where(sums[1] != y, (sums[0] - x) / (sums[1] - y), np.nan)
+        ends[some] = left_out_intervals(value, without, weights, level, bounds, reaches[some])
+    return ends.reshape(*shape, 2)
+
+
+def share_interval(
+    parts: NDArray[Any], wholes: NDArray[Any], level: float = 0.95, bounds: Interval = SHARE, reach: float = np.nan
+) -> Interval:
+    """Return the interval of one ratio of sums over documents, as `ratio_intervals`.
+
+    >>> [round(end, 3) for end in share_interval(np.array([2, 0, 1, 3]), np.array([4, 2, 3, 5]))]
+    [0.156, 0.753]
+    """
+    low, high = ratio_intervals(parts, wholes, level, bounds, reach=reach).tolist()
+    return low, high
+
+
+def sample_interval(sample: Sample, level: float = 0.95, bounds: Interval = SHARE) -> Interval:
+    """Return the interval of a statistic of rows, such as F1."""
+    return score_interval(contrast(jackknife(sample)), level, bounds)
+
+
+def inverse(interval: Interval) -> Interval:
+    """Return the interval of 1/x, given that of x.
+
+    >>> inverse((0.5, 1.0))
+    (1.0, 2.0)
+    """
+    low, high = interval
+    return 1 / high if high else np.inf, 1 / low if low else np.inf
+
+
+# ---------------------------------------------------------------------------------------------- counts of rows
+
+
+@dataclass(frozen=True, slots=True)
+class ShareCounts:
+    """For each of several shares the number of documents with each row (part, whole), which are whole numbers.
+
+    It takes as much memory for a million documents as for a thousand, and does not depend on the order of documents.
+
+    >>> one = ShareCounts.of({"hits": (np.array([1, 0, 1]), np.array([2, 0, 2]))})
+    >>> two = one.plus(ShareCounts.of({"hits": (np.array([1, 2]), np.array([2, 2]))}))
+    >>> two.counts.tolist(), [round(end, 3) for end in two.intervals(["hits"])["hits"]]
+    ([3, 1], [0.234, 0.901])
+    """
+
+    names: tuple[str, ...]
+    keys: Ints  # rising: the number of the share, the part and the whole
+    counts: Ints
+
+    @classmethod
+    def of(cls, columns: Mapping[str, tuple[Ints, Ints]]) -> ShareCounts:
+        """Count the rows of documents, given (parts, wholes) of each share."""
+        keys = [
+            _key(np.asarray(parts), np.asarray(wholes)) + (n << 2 * BITS)
+            for n, (parts, wholes) in enumerate(columns.values())
+        ]
+        return cls(tuple(columns), *_counted(np.concatenate([_NONE, *keys]))).contributing()
+
+    def contributing(self) -> ShareCounts:
+        """Return the counts of documents with other rows than (0, 0)."""
+        some = (self.keys & ((1 << 2 * BITS) - 1)) > 0
+        return ShareCounts(self.names, self.keys[some], self.counts[some])
+
+    def plus(self, other: ShareCounts) -> ShareCounts:
+        """Return the counts of the documents of both."""
+        if self.names != other.names:
+            raise InputError("counts of different shares cannot be added")
+        keys, counts = (np.concatenate([getattr(each, name) for each in (self, other)]) for name in ("keys", "counts"))
+        return ShareCounts(self.names, *_counted(keys, counts))
+
+    def intervals(
+        self, names: Sequence[str] | None = None, level: float = 0.95, bounds: Interval = SHARE
+    ) -> dict[str, Interval]:
+        """Return the interval of each share, of all by default."""
+        chosen = self.names if names is None else tuple(names)
+        slices = [self._rows(name) for name in chosen]
+        rows = np.zeros((3, len(chosen), max((each.stop - each.start for each in slices), default=0)))
+        for n, each in enumerate(slices):
+            keys = self.keys[each]
+            parts, wholes = keys >> BITS & _MASK, keys & _MASK
+            rows[:, n, : len(keys)] = parts, wholes, self.counts[each]
+        ends = ratio_intervals(rows[0], rows[1], level, bounds, rows[2]).tolist()
+        return {name: (low, high) for name, (low, high) in zip(chosen, ends, strict=True)}
+
+    def _rows(self, name: str) -> slice:
+        number = self.names.index(name)
+        start, stop = np.searchsorted(self.keys, [number << 2 * BITS, number + 1 << 2 * BITS]).tolist()
+        return slice(start, stop)
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+_MASK = (1 << BITS) - 1
+
+
+def _key(parts: Ints, wholes: Ints) -> Ints:
+    return parts.astype(np.int64) << BITS | wholes.astype(np.int64)
+
+
+def _counted(keys: Ints, counts: Ints | None = None) -> tuple[Ints, Ints]:
+    """Return the distinct keys, rising, and the number of documents with each."""
+    rising, which = np.unique(keys, return_inverse=True)
+    weights = None if counts is None else counts.astype(np.float64)
+    return rising, np.bincount(which.ravel(), weights, len(rising)).astype(np.int64)
