@@ -95,6 +95,11 @@ def jackknife(*samples: Sample) -> Influences:
 
 def _jackknife(sample: Sample) -> tuple[Floats, Bools]:
     """Return (the influence of each unit, whether the unit is defined)."""
+    if sample.influences is not None:
+        rows = sample.influences(sample.values)
+        if sample.pairwise:
+            return rows, np.ones(len(rows), dtype=bool)
+        return np.bincount(sample.row_documents(), rows, minlength=sample.size), sample.defined()
     without = left_out(sample, ITEM_GROUPS)
     if sample.pairwise:
         contributes = np.asarray((sample.values != 0).any(axis=1))
@@ -170,7 +175,7 @@ class Contrast:
         check_level(level)
         half = self.deviation(1 - level)
         if np.isfinite(reach) and self.n:
-            half = np.where(self.varies, half, reach * unseen_share(self.n, level))
+            half = np.where(self.varies, half, reach * unseen_share(_independent_units(self), level))
         return self.value - half, self.value + half
 
     def p(self, alternative: Alternative = "two-sided") -> Floats:
@@ -277,7 +282,7 @@ def check_level(level: float) -> None:
         raise InputError(f"level must be between 0 and 1, got {level}: write .95 for an interval of 95 %")
 
 
-def unseen_share(n: int | Floats, level: float = 0.95) -> Floats:
+def unseen_share(n: float | Floats, level: float = 0.95) -> Floats:
     """Return the upper bound of a share of which none was seen among n units (Clopper and Pearson 1934).
 
     >>> round(float(unseen_share(100)), 4)
@@ -324,7 +329,7 @@ def contrast(a: Influences, b: Influences | None = None) -> Contrast:
     variance, df, dyadic = _variance(influence, n), degrees_of_freedom(influence), None
     if a.pairs is not None:
         dyadic = dyadic_variance(influence, a.pairs[defined])
-        variance, df = dyadic.variance, dyadic.df
+        variance, df = dyadic.variance, np.minimum(dyadic.df, df)
     of_seeds, noise, df_seeds, borrowed = _seed_variance(systems, np.shape(value))
     return Contrast(np.where(near, 0.0, value), variance, noise, of_seeds, n, df, df_seeds, borrowed, dyadic)
 
@@ -387,17 +392,33 @@ def score_interval(
     width = high - low
     share = (value - low) / width
     if min(share, 1 - share) <= ALIKE:
-        unseen = float(unseen_share(score.n, level)) * width
+        unseen = float(unseen_share(_independent_units(score), level)) * width
         return (low, low + unseen) if share < 0.5 else (high - unseen, high)
     if score.n < 2:
         return np.nan, np.nan
     if not score.varies:
-        half = width * float(unseen_share(score.n, level))
+        half = width * float(unseen_share(_independent_units(score), level))
         return max(value - half, low), min(value + half, high)
     half = float(_student(score).deviation(1 - level)) / width / (share * (1 - share))
     logit = np.log(share / (1 - share))
     ends = [low + width / (1 + np.exp(-(logit + sign * half))) for sign in (-1, 1)]
     return float(ends[0]), float(ends[1])
+
+
+def correlation_p(correlation: Contrast) -> float:
+    """Return the two-sided p of the hypothesis that a correlation is 0, by t of Fisher's z; NaN where it is ±1.
+
+    It is below 1 − level where `score_interval` with the bounds −1 and 1 leaves out 0.
+    """
+    r = float(correlation.value)
+    if np.isnan(r) or 1 - abs(r) <= ALIKE:
+        return np.nan
+    return float(replace(correlation, value=np.arctanh(correlation.value) * (1 - r * r)).p())
+
+
+def _independent_units(score: Contrast) -> Floats:
+    """Return the number of units, of pairs of documents the number of independent ones that are worth as much."""
+    return np.asarray(score.n if score.dyadic is None else max(score.dyadic.effective, 1.0))
 
 
 def _student(score: Contrast) -> Contrast:
