@@ -82,7 +82,7 @@ class PairGraph:
             return rows[..., np.argsort(self.pair)]
         flat = rows.reshape(-1, rows.shape[-1])
         sums = np.stack([np.bincount(self.pair, row, minlength=self.pairs) for row in flat])
-        return sums.reshape(*rows.shape[:-1], self.pairs)
+        return np.asarray(sums.reshape(*rows.shape[:-1], self.pairs), dtype=np.float64)
 
     def by_document(self, values: Floats) -> Floats:
         """Add up the pairs of each document, [trials, documents] of [trials, pairs]."""

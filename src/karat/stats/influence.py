@@ -99,7 +99,8 @@ def _jackknife(sample: Sample) -> tuple[Floats, Bools]:
         rows = sample.influences(sample.values)
         if sample.pairwise:
             return rows, np.ones(len(rows), dtype=bool)
-        return np.bincount(sample.row_documents(), rows, minlength=sample.size), sample.defined()
+        sums = np.bincount(sample.row_documents(), rows, minlength=sample.size)
+        return np.asarray(sums, dtype=np.float64), sample.defined()
     without = left_out(sample, ITEM_GROUPS)
     if sample.pairwise:
         contributes = np.asarray((sample.values != 0).any(axis=1))

@@ -93,11 +93,11 @@ def _of_protocol(found: Homogeneity, protocol: str) -> Iterator[_Parts]:
             yield f"Hooper with {name} of the texts", "system", columns, rows, [about, brackets]
     yield from _parts(found, protocol, brackets)
     if compared := [each for each in found.differences if each.protocol == protocol]:
-        about = [tested(compared), adjustment(compared), brackets]
-        yield _comparison_table("Systems compared", compared, about)
+        how = [tested(compared), adjustment(compared), brackets]
+        yield _comparison_table("Systems compared", compared, how)
     if kinds := [each for each in found.kinds if each.protocol == protocol]:
-        about = [KINDS_ARE, tested(kinds), brackets]
-        yield _comparison_table("Generators with extractors", kinds, about, adjusted=False)
+        how = [KINDS_ARE, tested(kinds), brackets]
+        yield _comparison_table("Generators with extractors", kinds, how, adjusted=False)
     if powers := [each for each in found.powers if each.protocol == protocol and not isnan(each.detectable)]:
         yield power_table(powers)
     yield from generic_tables([each for each in found.genericness if each.protocol == protocol])
