@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 
 from karat.analyses.homogeneity import homogeneity
+from karat.analyses.homogeneity.compare import comparison_notes
 from karat.analyses.homogeneity.corpora import check_languages, language_of
 from karat.analyses.homogeneity.flat import with_low_and_high
 from karat.analyses.homogeneity.idf import differs
@@ -34,7 +35,6 @@ from karat.matching.inputs import CorpusLike, ProtocolLike, RunLike, as_corpus, 
 from karat.options import (
     By,
     Extra,
-    Interval,
     JoinOptions,
     Missing,
     Progress,
@@ -42,7 +42,6 @@ from karat.options import (
     cutoff_option,
     flat,
     group,
-    interval_option,
     level_option,
     option,
     options_from,
@@ -241,7 +240,6 @@ class StudyOptions:
     resamples: int = resamples_option()
     seed: int = seed_option()
     level: float = level_option()
-    interval: Interval = interval_option()
     join: JoinOptions = group(JoinOptions)
     work: WorkOptions = group(WorkOptions)
 
@@ -265,7 +263,6 @@ def study(
     resamples: int = 10_000,
     seed: int = 0,
     level: float = 0.95,
-    interval: Interval = "bca",
     references: str | None = None,
     language: str | None = None,
     by: By | None = None,
@@ -413,7 +410,7 @@ def _missing(filtered: Filtered | None, searched: Sequence[Pairs], options: Stud
 
 def _notes_of(found: Homogeneity) -> Iterator[str]:
     """The notes on what the tables show; those on comparisons of systems are left to `homogeneity`."""
-    compared = {note for each in found.differences for note in each.notes}
+    compared = set(comparison_notes(found.differences))
     fitted = {note for each in found.regressions for note in each.notes()}
     return (note for note in found.notes if note not in compared | fitted)
 

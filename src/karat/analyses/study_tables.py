@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from karat.analyses.homogeneity.result import EXTRACTS, Difference, Figure, Homogeneity, Row, kind_of
+from karat.analyses.homogeneity.result import EXTRACTS, Comparison, Figure, Homogeneity, Row, kind_of
 from karat.analyses.homogeneity.tables import (
     CEILINGS,
+    KINDS_ARE,
     MARKED,
+    adjustment,
     generic_tables,
     intervals,
     methods_table,
+    tested,
 )
 from karat.analyses.study import Study
 from karat.errors import counted
 from karat.matching.columns import PRMU
+from karat.stats.difference import cells, difference_cell
 from karat.tabular import (
     COUNT,
-    P_VALUE,
+    P_APPROXIMATE,
     PERCENT,
     SIGNED,
     Cell,
@@ -39,12 +43,7 @@ MEASURED = (
     f"gen.: share of all predictions that are not in their document (micro; below {EXTRACTS:g}: an extractor); gen./d: "
     "its mean over documents."
 )
-CORRELATED = f"ROUGE: Pearson's r of hooper with ROUGE-1 of the two texts; * p < {ALPHA:g} by the bootstrap."
-COMPARED = (
-    "p: two-sided, by randomisation of documents that hang together by pairs; adjusted over all comparisons of two "
-    "systems on these pairs, by rodgers too (Holm); (generators) − (extractors): means over the systems of each kind, "
-    "not adjusted."
-)
+CORRELATED = f"ROUGE: Pearson's r of hooper with ROUGE-1 of the two texts; * p < {ALPHA:g}."
 MEASURES = ("hooper", "rodgers")
 NAMES = {"generates": "generators", "extracts": "extractors", None: ""}
 CORRELATION = Kind(lambda value: number(value, 2))
@@ -186,7 +185,7 @@ def _mean(figure: Figure) -> str:
 
 def _tests(found: Homogeneity, table: int) -> Parts:
     """Systems compared by Hooper, all generators with all extractors first."""
-    columns = [Column("difference", SIGNED), Column("p", P_VALUE), Column("adjusted", P_VALUE)]
+    columns = [Column("difference", SIGNED), Column("p", P_APPROXIMATE), Column("adjusted", P_APPROXIMATE)]
     kinds = [each for each in found.kinds if each.metric == "hooper"]
     every = [each for each in found.differences if each.metric == "hooper"]
     groups = [
@@ -194,9 +193,10 @@ def _tests(found: Homogeneity, table: int) -> Parts:
         Group([Line(f"{each.a} − {each.b}", _difference(each, True)) for each in every]),
     ]
     title = f"Systems compared by hooper, table {table} ({found.corpus})"
-    return title, "a − b", columns, [each for each in groups if each.rows], [COMPARED]
+    about = [tested(every), adjustment(every)] if every else []
+    return title, "a − b", columns, [each for each in groups if each.rows], [*about, *([KINDS_ARE] if kinds else [])]
 
 
-def _difference(each: Difference, adjusted: bool) -> list[Any]:
-    p = each.tests["randomisation"]
-    return [Cell(each.value, with_ends(each.interval)), p, each.adjusted["randomisation"] if adjusted else None]
+def _difference(each: Comparison, adjusted: bool) -> list[Any]:
+    _, p, after, *_ = cells(each.difference)
+    return [difference_cell(each.difference), p, after if adjusted else None]

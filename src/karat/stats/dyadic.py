@@ -1,12 +1,37 @@
-"""The variance of statistics of pairs of documents that share documents (Fafchamps and Gubert 2007)."""
+"""Dyadic-cluster-robust variance of statistics of pairs of documents.
+
+Two pairs that share a document are dependent. With the influence u of each pair on a statistic, and A the matrix that
+is 1 where two pairs share a document (a pair with itself included), the variance is (Fafchamps and Gubert 2007; Aronow,
+Samii and Assenova 2015)
+
+    V = u'Au = Σ_d s_d² − Σ u²,        s_d the sum over the pairs of document d
+
+Rows of the same pair (several systems) are added up first. V is too small where few documents carry many pairs, since
+influences are deviations from an estimate. Both the factor that corrects it and its degrees of freedom follow from a
+working model of the pairs, as in Bell and McCaffrey (2002): errors with variance 1 and correlation ρ between pairs that
+share a document, Σ = (1 − ρ)I + ρA. With P = MAM, where M subtracts the mean,
+
+    E u'Au ∝ e = (1 − ρ) tr P + ρ tr P²,        factor = 1'Σ1 / e
+    ν = e² / ((1 − ρ)² tr P² + 2ρ(1 − ρ) tr P³ + ρ² tr P⁴)        (Satterthwaite)
+
+and ρ, between 0 and ½, is the one with which u'Au / u'u is as expected. Of disjoint pairs this is n / (n − 1) and
+n − 1. The variance is at least that of independent pairs.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.stats.base import Floats, Ints
+
+LARGEST_SQUARE = 20_000_000  # entries of a sparse product; above, traces are estimated
+PROBES = 64  # random vectors that estimate a trace (Hutchinson 1989)
+LARGEST_CORRELATION = 0.5  # of two pairs that share one document
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,48 +42,183 @@ class DyadicVariance:
     df: Floats
     documents: int
     independent: Floats  # the variance if pairs were independent
-    raised: bool = False  # whether the variance of independent pairs is used, being the larger one
+    raised: NDArray[np.bool_]  # whether the variance of independent pairs is used, being the larger one
+    effective: float  # the number of independent pairs that are worth as much
+    shares: bool = False  # whether any two pairs share a document
 
 
-def dyadic_variance(influence: Floats, pairs: Ints) -> DyadicVariance:
-    """Return the variance of the sum of influences[..., pairs], where pairs[pairs, 2] that share a document are
+@dataclass(frozen=True, slots=True)
+class PairGraph:
+    """The pairs of documents, each once, and the traces of tr P, tr P², tr P³ and tr P⁴."""
+
+    pair: Ints  # [rows], the number of the pair of each row
+    incidence: Any  # sparse [documents, pairs]
+    neighbours: float  # Σ A
+    traces: tuple[float, float, float, float]
+
+    @property
+    def pairs(self) -> int:
+        """The number of distinct pairs."""
+        return int(self.incidence.shape[1])
+
+    @property
+    def documents(self) -> int:
+        """The number of documents."""
+        return int(self.incidence.shape[0])
+
+    @property
+    def effective(self) -> float:
+        """The number of independent pairs that are worth as much, n² / Σ A."""
+        return self.pairs**2 / self.neighbours
+
+    @property
+    def shares(self) -> bool:
+        """Whether any two pairs share a document."""
+        return self.documents < 2 * self.pairs
+
+    def by_pair(self, rows: Floats) -> Floats:
+        """Add up the rows of each pair, [..., pairs] of [..., rows]."""
+        if len(self.pair) == self.pairs:
+            return rows[..., np.argsort(self.pair)]
+        flat = rows.reshape(-1, rows.shape[-1])
+        sums = np.stack([np.bincount(self.pair, row, minlength=self.pairs) for row in flat])
+        return np.asarray(sums.reshape(*rows.shape[:-1], self.pairs), dtype=np.float64)
+
+    def by_document(self, values: Floats) -> Floats:
+        """Add up the pairs of each document, [trials, documents] of [trials, pairs]."""
+        return np.asarray((self.incidence @ values.T).T)
+
+    def moments(self, correlation: Floats) -> tuple[Floats, Floats]:
+        """Return (the factor that corrects V, its degrees of freedom) under the working model."""
+        first, second, third, fourth = self.traces
+        rest = 1 - correlation
+        expected = rest * first + correlation * second
+        factor = (rest * self.pairs + correlation * self.neighbours) / expected
+        spread = rest**2 * second + 2 * correlation * rest * third + correlation**2 * fourth
+        return factor, np.maximum(expected**2 / spread, 1.0)
+
+    def correlation(self, ratio: Floats) -> Floats:
+        """Return the ρ with which u'Au / u'u is expected to be `ratio`."""
+        first, second, _, _ = self.traces
+        count = self.pairs - 1
+        below = second - first - ratio * (first - count)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.where(below > 0, (ratio * count - first) / below, 0.0)
+        return np.clip(found, 0.0, LARGEST_CORRELATION)
+
+
+def pair_graph(pairs: Ints) -> PairGraph:
+    """Return the graph of pairs[rows, 2]."""
+    return _graph(np.ascontiguousarray(pairs, dtype=np.int64).tobytes())
+
+
+@lru_cache(maxsize=16)
+def _graph(pairs: bytes) -> PairGraph:
+    from scipy.sparse import csr_array
+
+    ends = np.sort(np.frombuffer(pairs, dtype=np.int64).reshape(-1, 2), axis=1)
+    documents, numbers = np.unique(ends, return_inverse=True)
+    numbers = numbers.reshape(-1, 2)
+    distinct, pair = np.unique(numbers[:, 0] * len(documents) + numbers[:, 1], return_inverse=True)
+    n = len(distinct)
+    places = np.stack(np.divmod(distinct, max(len(documents), 1)))
+    data = (np.ones(2 * n), (places.reshape(-1), np.tile(np.arange(n), 2)))
+    incidence = csr_array(data, shape=(len(documents), n))
+    ones = np.ones(n)
+    about = [ones]
+    for _ in range(4):
+        about.append(incidence.T @ (incidence @ about[-1]) - about[-1])
+    # x'A^k x with x = 1 / √n
+    a, b, c, d = ((float(ones @ about[k]) / n if n else 0.0) for k in (1, 2, 3, 4))
+    second, third, fourth = _traces(incidence)
+    traces = (
+        n - a,
+        second - 2 * b + a**2,
+        third - 3 * c + 3 * a * b - a**3,
+        fourth - 4 * d + 4 * a * c + 2 * b**2 - 4 * a**2 * b + a**4,
+    )
+    return PairGraph(np.asarray(pair), incidence, n * a, traces)
+
+
+def _traces(incidence: Any) -> tuple[float, float, float]:
+    """Return tr A², tr A³ and tr A⁴ of A = B'B − I, with the incidence B of documents and pairs."""
+    n = incidence.shape[1]
+    degrees = np.asarray(incidence.sum(axis=1)).reshape(-1)
+    second = float(degrees @ degrees) - n  # the entries of A
+    if float(degrees @ degrees) <= LARGEST_SQUARE:
+        gram = (incidence @ incidence.T).tocsr()  # the powers of BB' have the traces of those of B'B
+        square = (gram @ gram).tocsr()
+        two, three, four = (float((x * y).sum()) for x, y in ((gram, gram), (square, gram), (square, square)))
+        one = 2.0 * n
+        return second, three - 3 * two + 3 * one - n, four - 4 * three + 6 * two - 4 * one + n
+    signs = np.where(np.random.default_rng(0).random((n, PROBES)) < 0.5, -1.0, 1.0)
+    once = incidence.T @ (incidence @ signs) - signs
+    twice = incidence.T @ (incidence @ once) - once
+    return second, float((once * twice).sum() / PROBES), float((twice * twice).sum() / PROBES)
+
+
+def dyadic_variance(influence: Floats, pairs: Ints, scale: Floats | None = None) -> DyadicVariance:
+    """Return the variance of the sum of influences[..., rows], where rows of pairs[rows, 2] that share a document are
     dependent.
 
-    V = Σ u_k u_l over all k and l that share a document (Aronow, Samii and Assenova 2015), with a small-sample
-    factor N / (N − 1) for N documents.
+    Args:
+        influence: of each row; rows of the same pair are added up.
+        pairs: the two documents of each row.
+        scale: what the error of a row is multiplied by in its influence, [rows], where that is not the same for all
+            rows, as in a regression: the correction is then larger where few documents have the largest.
     """
-    n = influence.shape[-1]
-    documents = int(np.unique(pairs).size)
-    if n < 2:
-        nothing = np.full(influence.shape[:-1], np.nan)
-        return DyadicVariance(nothing, np.ones(influence.shape[:-1]), documents, nothing)
-    numbers = np.unique(pairs, return_inverse=True)[1].reshape(-1, 2)
-    flat = influence.reshape(-1, n)
-    sums = np.zeros((len(flat), documents))
-    for side in range(2):
-        for row, values in enumerate(flat):
-            sums[row] += np.bincount(numbers[:, side], values, minlength=documents)
-    ordered = np.sort(numbers, axis=1)
-    same = np.unique(ordered[:, 0] * documents + ordered[:, 1], return_inverse=True)[1]
-    twice = np.stack([np.bincount(same, values) for values in flat])
-    dyadic = (sums**2).sum(axis=-1) - (twice**2).sum(axis=-1)
-    independent = (flat**2).sum(axis=-1) * n / (n - 1)
-    variance = np.maximum(dyadic * documents / (documents - 1), independent)
     shape = influence.shape[:-1]
-    df = np.full(shape, max(documents - 1.0, 1.0))
+    graph = pair_graph(pairs)
+    n = graph.pairs
+    if n < 2:
+        nothing = np.full(shape, np.nan)
+        return DyadicVariance(nothing, np.ones(shape), graph.documents, nothing, np.zeros(shape, dtype=bool), float(n))
+    values = graph.by_pair(influence.reshape(-1, influence.shape[-1]))
+    squares = (values**2).sum(axis=-1)
+    dyadic = (graph.by_document(values) ** 2).sum(axis=-1) - squares
+    independent = squares * n / (n - 1)
+    if graph.traces[0] <= 1e-9 * n:  # all pairs share documents with each other: influences tell nothing of dependence
+        alone = independent.reshape(shape)
+        return DyadicVariance(alone, np.ones(shape), graph.documents, alone, alone > 0, graph.effective, graph.shares)
+    ratio = dyadic / np.where(squares > 0, squares, 1.0)
+    factor, df = graph.moments(graph.correlation(np.where(squares > 0, ratio, 0.0)))
+    if scale is not None:
+        factor = factor * (1 - 1 / graph.effective) / (1 - 1 / max(_effective(graph, scale), 1.5))
+    variance = np.maximum(dyadic * factor, independent)
+    raised = variance > dyadic * factor * (1 + 1e-9)
     return DyadicVariance(
-        variance.reshape(shape), df, documents, independent.reshape(shape), bool((dyadic < independent).any())
+        variance.reshape(shape),
+        df.reshape(shape),
+        graph.documents,
+        independent.reshape(shape),
+        (raised & (squares > 0)).reshape(shape),
+        graph.effective,
+        graph.shares,
     )
 
 
+def _effective(graph: PairGraph, scale: Floats) -> float:
+    """Return the effective number of independent pairs, (Σ c²)² / Σ A c² c², of rows with factors c."""
+    squares = graph.by_pair(scale**2)
+    shared = float((graph.by_document(squares[None]) ** 2).sum() - (squares**2).sum())
+    return float(squares.sum() ** 2 / shared) if shared > 0 else graph.effective
+
+
 def dyadic_covariance(influence: Floats, pairs: Ints) -> Floats:
-    """Return the covariance matrix of several sums of influences[tests, pairs]; see `dyadic_variance`."""
-    documents = int(pairs.max(initial=-1)) + 1
-    sums = np.zeros((len(influence), documents))
-    for side in range(2):
-        for row, values in enumerate(influence):
-            sums[row] += np.bincount(pairs[:, side], values, minlength=documents)
-    ordered = np.sort(pairs, axis=1)
-    same = np.unique(ordered[:, 0] * documents + ordered[:, 1], return_inverse=True)[1]
-    twice = np.stack([np.bincount(same, values) for values in influence])
-    return np.asarray(sums @ sums.T - twice @ twice.T)
+    """Return the covariance matrix of several sums of influences[tests, rows]; see `dyadic_variance`.
+
+    The dyadic covariance C is compared with that of independent pairs, D: along directions in which C is smaller than
+    D, D counts, so that the matrix is positive semidefinite and no variance is below that of independent pairs.
+    """
+    graph = pair_graph(pairs)
+    values = graph.by_pair(influence)
+    independent = values @ values.T
+    sums = graph.by_document(values)
+    dyadic = sums @ sums.T - independent
+    sizes, vectors = np.linalg.eigh(independent)
+    some = sizes > 1e-12 * max(float(sizes.max(initial=0.0)), 1e-300)
+    root = vectors[:, some] * np.sqrt(sizes[some])  # D = root root'
+    inverse = vectors[:, some] / np.sqrt(sizes[some])
+    inner, turned = np.linalg.eigh(inverse.T @ dyadic @ inverse)
+    above = root @ turned
+    return np.asarray((above * np.maximum(inner, 1.0)) @ above.T)

@@ -132,6 +132,12 @@ def jackknife_of(
 
 def _jackknife(sample: Sample) -> tuple[Floats, Bools]:
     """Return (the influence of each unit, whether the unit is defined)."""
+    if sample.influences is not None:
+        rows = sample.influences(sample.values)
+        if sample.pairwise:
+            return rows, np.ones(len(rows), dtype=bool)
+        sums = np.bincount(sample.row_documents(), rows, minlength=sample.size)
+        return np.asarray(sums, dtype=np.float64), sample.defined()
     without = _rows_left_out(sample) if sample.pairwise else left_out(sample, ITEM_GROUPS)
     if sample.pairwise:
         contributes = np.asarray((sample.values != 0).any(axis=1))
@@ -212,7 +218,7 @@ class Contrast:
         check_level(level)
         half = self.deviation(1 - level)
         if np.isfinite(reach) and self.n:
-            half = np.where(self.varies, half, reach * unseen_share(self.n, level))
+            half = np.where(self.varies, half, reach * unseen_share(_independent_units(self), level))
         return self.value - half, self.value + half
 
     def p(self, alternative: Alternative = "two-sided") -> Floats:
@@ -319,7 +325,7 @@ def check_level(level: float) -> None:
         raise InputError(f"level must be between 0 and 1, got {level}: write .95 for an interval of 95 %")
 
 
-def unseen_share(n: int | Floats, level: float = 0.95) -> Floats:
+def unseen_share(n: float | Floats, level: float = 0.95) -> Floats:
     """Return the upper bound of a share of which none was seen among n units (Clopper and Pearson 1934).
 
     >>> round(float(unseen_share(100)), 4)
@@ -368,7 +374,7 @@ def contrast(a: Influences, b: Influences | None = None) -> Contrast:
     variance, df, dyadic = _variance(influence, n), degrees_of_freedom(influence), None
     if a.pairs is not None:
         dyadic = dyadic_variance(influence, a.pairs[defined])
-        variance, df = dyadic.variance, dyadic.df
+        variance, df = dyadic.variance, np.minimum(dyadic.df, df)
     of_seeds, noise, df_seeds, borrowed = _seed_variance(systems, np.shape(value))
     return Contrast(np.where(near, 0.0, value), variance, noise, of_seeds, n, df, df_seeds, borrowed, dyadic)
 
@@ -437,7 +443,8 @@ def interval_between(score: Contrast, level: float, bounds: tuple[float, float])
         below, above = score.interval(level)
         return max(float(below), low), min(float(above), high)
     half = score.deviation(1 - level)
-    below, above = bounded_interval(score.value, half, score.varies, score.n, level, bounds)
+    units = np.maximum(_independent_units(score), min(score.n, 2))
+    below, above = bounded_interval(score.value, half, score.varies, units, level, bounds)
     return float(below), float(above)
 
 
@@ -460,6 +467,22 @@ def bounded_interval(
     above = np.where(lowest, low + unseen, np.where(highest, high, above))
     undefined = np.isnan(value) | (n < np.where(lowest | highest, 1, 2))
     return np.where(undefined, np.nan, below), np.where(undefined, np.nan, above)
+
+
+def correlation_p(correlation: Contrast) -> float:
+    """Return the two-sided p of the hypothesis that a correlation is 0, by t of Fisher's z; NaN where it is ±1.
+
+    It is below 1 − level where `score_interval` with the bounds −1 and 1 leaves out 0.
+    """
+    r = float(correlation.value)
+    if np.isnan(r) or 1 - abs(r) <= ALIKE:
+        return np.nan
+    return float(replace(correlation, value=np.arctanh(correlation.value) * (1 - r * r)).p())
+
+
+def _independent_units(score: Contrast) -> Floats:
+    """Return the number of units, of pairs of documents the number of independent ones that are worth as much."""
+    return np.asarray(score.n if score.dyadic is None else max(score.dyadic.effective, 1.0))
 
 
 def student(score: Contrast) -> Contrast:

@@ -45,6 +45,7 @@ class Sample:
 
     `finish` takes sums[..., width] and gives [...]; with `items` it takes (values, weights[..., rows]) instead. `units`
     tells the document of each row, [rows], or its two documents, [rows, 2]; without it row i is document i.
+    `influences` of items spare the leave-one-out values.
     """
 
     values: Floats  # [rows, width]
@@ -52,6 +53,7 @@ class Sample:
     units: Ints | None = None
     items: bool = False
     documents: int | None = None  # how many there are, where `units` does not name the last one
+    influences: Callable[[Floats], Floats] | None = None  # of values, the influence of each row, where known exactly
 
     @property
     def size(self) -> int:

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from karat import __version__
-from karat.analyses.homogeneity.compare import Power, corrected, differences, kinds_apart, powers
+from karat.analyses.homogeneity.compare import (
+    Power,
+    compare_kinds,
+    comparison_notes,
+    comparisons,
+    dependence_notes,
+    powers,
+)
 from karat.analyses.homogeneity.data import TOO_FEW, Data, Measured
 from karat.analyses.homogeneity.genericness import Genericness, genericness
 from karat.analyses.homogeneity.measures import Soft, rouge, soft_agreement, word_error_rates, word_sets
@@ -30,15 +37,14 @@ from karat.analyses.homogeneity.phrases import (
 )
 from karat.analyses.homogeneity.regression import Regression, regressions
 from karat.analyses.homogeneity.result import (
-    CORRELATIONS,
     PARTS,
-    Difference,
+    Comparison,
     Figure,
     Homogeneity,
     HomogeneityOptions,
     Row,
 )
-from karat.analyses.homogeneity.samples import Units, mean_of, pearson_of, spearman_of
+from karat.analyses.homogeneity.samples import ERROR_RATE, Units, mean_of, pearson_of, spearman_of
 from karat.analyses.homogeneity.subsets import Class, Counted, OfMethod, classes_of, counted_by_subset, methods_of
 from karat.corpus import Corpus, Run
 from karat.errors import InputError, counted
@@ -60,26 +66,20 @@ from karat.matching.passes import Pass
 from karat.matching.sanity import NO_TEXTS
 from karat.metrics.base import divide
 from karat.metrics.soft import hash_remark
-from karat.options import By, Correction, Extra, Interval, Missing, Progress, options_from, public
+from karat.options import By, Extra, Missing, Progress, options_from, public
 from karat.pairs.mine import Pairs, pairs_said
 from karat.pairs.sets import Floats, Measure, Sets, shares
 from karat.protocol import Matching, Protocol, change
 from karat.similarity import find
 from karat.similarity.context import Contexts
-from karat.stats.resampling import Sample, estimate
+from karat.stats.difference import Correction
 from karat.text.normalise import normaliser_of
 from karat.text.stems import stemmer
 
 COEFFICIENTS = {"pearson": pearson_of, "spearman": spearman_of}
 FEWEST = 3  # pairs that can be correlated: two are always in line
 WITHOUT_TEXTS = NO_TEXTS.format("what is generated, the extractors' ceiling and ROUGE-1 are open")
-FEW = 30  # pairs, below which resamples are too alike
-FEW_PAIRS = "only {0}: intervals, and p by the bootstrap, are surer than they should be"
-TOO_FEW_PAIRS = "only {0}: intervals are surer than they should be"
-NO_P = (
-    f"no p by the bootstrap where fewer than {TOO_FEW} pairs are defined: if these few all point one way so does every "
-    "resample, and p is as small as the number of resamples allows"
-)
+FEW_PAIRS = f"only {{0}}: correlations with fewer than {TOO_FEW} pairs have no interval and no p"
 STEMMED = (
     "agreement and genericness compare phrases by their stems, while pairs that were mined without --stem were found "
     "by phrases as they are written"
@@ -102,11 +102,10 @@ def homogeneity(
     similarity: str | None = None,
     threshold: float = 0.4,
     reformulations: CorpusLike | None = None,
-    correction: Correction = "holm",
+    correction: Correction = "max-t",
     resamples: int = 10_000,
     seed: int = 0,
     level: float = 0.95,
-    interval: Interval = "bca",
     references: str | None = None,
     language: str | None = None,
     by: By | None = None,
@@ -169,7 +168,7 @@ def measured(
         options,
         tuple(row for part in parts for row in part.systems),
         tuple(row for part in parts for row in part.ceilings),
-        tuple(corrected([each for part in parts for each in part.differences], options.correction)),
+        tuple(each for part in parts for each in part.differences),
         tuple(each for part in parts for each in part.genericness),
         {str(each): each.signature(**facts, karat=__version__) for each in protocols},
         tuple(dict.fromkeys(notes)),
@@ -224,8 +223,7 @@ def _read(
 
 def _of_texts(data: Data) -> list[Figure]:
     """ROUGE-1 and WER of the texts of a pair, on average."""
-    samples = [mean_of(each, data.units) for each in (data.rouge, data.wer)]
-    return list(map(data.figure, estimate(samples, data.options.resamples, data.options.seed)))
+    return [data.figure(mean_of(data.rouge, data.units)), data.figure(mean_of(data.wer, data.units), ERROR_RATE)]
 
 
 def _pair_table(data: Data, parts: Sequence[_Part]) -> PairTable:
@@ -237,8 +235,8 @@ def _pair_table(data: Data, parts: Sequence[_Part]) -> PairTable:
 def _notes(data: Data) -> Iterator[str]:
     if not data.has_text:
         yield WITHOUT_TEXTS
-    if len(data.rouge) < FEW:
-        yield (FEW_PAIRS if len(data.rouge) >= TOO_FEW else TOO_FEW_PAIRS).format(pairs_said(len(data.rouge)))
+    if len(data.rouge) < TOO_FEW:
+        yield FEW_PAIRS.format(pairs_said(len(data.rouge)))
     for system in data.systems:
         if system.strangers:
             yield f"{system.name}: {counted(system.strangers, 'document')} of the run left out, being in no corpus"
@@ -260,10 +258,10 @@ class _Part:
 
     systems: list[Row]
     ceilings: list[Row]
-    differences: list[Difference]
+    differences: list[Comparison]
     genericness: list[Genericness]
     notes: list[str]
-    kinds: list[Difference]
+    kinds: list[Comparison]
     classes: list[Class]
     methods: list[OfMethod]
     regressions: list[Regression]
@@ -278,7 +276,7 @@ def _under(data: Data, columns: Columns, protocol: Protocol) -> _Part:
     sides: list[tuple[str | None, Phrases]] = [(None, columns.references)]
     sides += zip(names, columns.systems, strict=True)
     notes = [] if len(columns.references.document) else [f"{documents.corpus.name}: no document has references"]
-    apart, rows = list(differences(data, systems)), [_row(data, each) for each in systems]
+    compared, rows = comparisons(data, systems), [_row(data, each) for each in systems]
     ceilings = list(_ceilings(data, columns, protocol))
     counted = [
         counted_by_subset(data, phrases, each.there) if data.has_text else None
@@ -287,20 +285,19 @@ def _under(data: Data, columns: Columns, protocol: Protocol) -> _Part:
     both = list(zip(systems, counted, strict=True))
     fits = list(regressions(data, systems))
     notes += by_name_notes(documents.corpus, [protocol])
-    if any(map(_lacks_p, rows)) or any(np.isnan(each.tests["bootstrap"]) for each in apart):
-        notes.append(NO_P)
-    notes += [note for each in apart for note in each.notes]
+    notes += comparison_notes(compared)
+    notes += dependence_notes(rows, compared)
     return _Part(
         rows,
         [_row(data, each) for each in ceilings],
-        apart,
+        compared,
         [genericness(phrases, documents, columns, (name, str(protocol))) for name, phrases in sides],
         [*notes, *(note for each in fits for note in each.notes())],
-        kinds_apart(data, systems),
+        compare_kinds(data, systems),
         [found for each, own in both if own is not None for found in classes_of(data, each, own)],
         methods_of(data, [*systems, *ceilings]),
         fits,
-        list(powers(data, systems)),
+        list(powers(systems, compared)),
         [_of_pairs(each, own) for each, own in both],
     )
 
@@ -313,12 +310,6 @@ def _of_pairs(each: Measured, counted: Counted | None) -> OfPairs:
     if each.absent is not None:
         values["generated"] = each.absent
     return OfPairs(each.system, each.protocol, tuple(each.there.tolist()), values)
-
-
-def _lacks_p(row: Row) -> bool:
-    """Whether a correlation has no p."""
-    figures = [row.figures[name] for name in CORRELATIONS]
-    return any(not np.isnan(each.value) and np.isnan(each.p) for each in figures)
 
 
 def _soft(data: Data, columns: Columns, protocol: Protocol) -> Soft | None:
@@ -344,19 +335,21 @@ def _measured(data: Data, columns: Columns, system: int, protocol: str, soft: So
     if soft is not None:
         scores = soft_agreement(a, b, sets, soft)
         values["soft"] = np.where(there, scores, np.nan)
-    samples = {name: mean_of(each, data.units) for name, each in values.items()}
+    figures = {name: data.figure(mean_of(each, data.units)) for name, each in values.items()}
     for texts, end in ((data.rouge, ""), (data.wer, "_wer")):
-        samples |= _correlated(values["hooper"], texts, data.units, end)
+        figures |= _correlations(data, values["hooper"], texts, end)
     name, generated = data.systems[system].name, _generated(data, phrases, there)
     absent = _absent(data, phrases) if data.has_text else None
-    return Measured(name, protocol, there, values, samples, data.estimates(samples), generated, absent)
+    return Measured(name, protocol, there, values, figures, generated, absent)
 
 
-def _correlated(hooper: Floats, texts: Floats, units: Units, end: str) -> dict[str, Sample]:
-    """How Hooper goes with a column of the texts; undefined on two pairs, which are always in line."""
-    both = ~np.isnan(hooper) & ~np.isnan(texts)
-    column = texts if both.sum() >= FEWEST else np.full(len(texts), np.nan)
-    return {f"{name}{end}": make(hooper, column, units) for name, make in COEFFICIENTS.items()}
+def _correlations(data: Data, hooper: Floats, texts: Floats, end: str) -> dict[str, Figure]:
+    """Correlate Hooper with a column of the texts; undefined on two pairs, which are always in line."""
+    count = int((~np.isnan(hooper) & ~np.isnan(texts)).sum())
+    column = texts if count >= FEWEST else np.full(len(texts), np.nan)
+    return {
+        f"{name}{end}": data.correlation(make(hooper, column, data.units), count) for name, make in COEFFICIENTS.items()
+    }
 
 
 def _absent(data: Data, phrases: Phrases) -> Floats:
@@ -397,20 +390,18 @@ def _ceilings(data: Data, columns: Columns, protocol: Protocol) -> Iterator[Meas
         sets = data.sets(references, some)
         usable = everywhere if some is None or data.has_text else ~everywhere
         values = _agreements(data, sets, columns, usable)
-        samples = {measure: mean_of(each, data.units) for measure, each in values.items()}
-        yield Measured(name, str(protocol), everywhere, values, samples, data.estimates(samples))
+        figures = {measure: data.figure(mean_of(each, data.units)) for measure, each in values.items()}
+        yield Measured(name, str(protocol), everywhere, values, figures)
 
 
 def _row(data: Data, each: Measured) -> Row:
     documents, there = data.documents, each.there
-    columns = (data.rouge, data.rouge, data.wer, data.wer)
-    tested = {name: each.correlated(texts) for name, texts in zip(CORRELATIONS, columns, strict=True)}
     return Row(
         each.system,
         each.protocol,
         int(there.sum()),
         len(np.unique(np.concatenate([documents.a[there], documents.b[there]]))),
         int(np.isnan(each.values["hooper"][there]).sum()),
-        {name: data.figure(found, tested.get(name, 0)) for name, found in each.estimates.items()},
+        each.figures,
         *each.generated,
     )

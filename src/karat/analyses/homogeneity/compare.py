@@ -3,72 +3,102 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
-from math import isfinite, sqrt
+from math import inf, isnan, nan
 from typing import Any
 
 import numpy as np
 
 from karat.analyses.homogeneity.data import TOO_FEW, Data, Measured
-from karat.analyses.homogeneity.result import Difference, kind_of, or_none
+from karat.analyses.homogeneity.result import Comparison, Row, kind_of, or_none
 from karat.analyses.homogeneity.samples import mean_of
-from karat.pairs.sets import Floats, Ints
-from karat.stats.corrections import adjusted
-from karat.stats.effects import POWER, detectable, documents_needed
-from karat.stats.resampling import difference, grouped_sums, interval_of
-from karat.stats.tests import ALPHA, randomisations, shift
+from karat.errors import counted
+from karat.stats.difference import FEWEST, Contestants, Correction, Difference, adjust_families, compare_pairs
 
-TESTS = ("randomisation", "bootstrap")
+FEW_DF = 5.0  # degrees of freedom, below which a note says so
+RAISED = (
+    "in {0:,} of {1:,} figures and differences the dyadic variance is below that of independent pairs, which is used "
+    "there"
+)
+NO_DEPENDENCE = (
+    "all pairs share documents with each other, so their dependence cannot be estimated: intervals and p are those of "
+    "independent pairs, with one degree of freedom"
+)
 KINDS = {"generates": "(generators)", "extracts": "(extractors)"}
 APART = (0.01, 0.02, 0.05, 0.1)  # differences for which pairs are counted
 
 
-def differences(data: Data, systems: Sequence[Measured]) -> Iterator[Difference]:
-    """Every two systems on every measure, by randomisation of what hangs together and by the bootstrap."""
-    options = data.options
-    for metric in systems[0].values if systems else ():
-        pairs = list(combinations(systems, 2))
-        swapped = randomisations(
-            [(one.samples[metric], other.samples[metric]) for one, other in pairs], options.resamples, options.seed
-        )
-        for (one, other), swap in zip(pairs, swapped, strict=True):
-            apart = difference(one.estimates[metric], other.estimates[metric])
-            ends = interval_of(apart, options.level, options.interval)
-            both = ~np.isnan(one.values[metric]) & ~np.isnan(other.values[metric])
-            p = shift(apart).p if both.sum() >= TOO_FEW else np.nan
-            tests = dict(zip(TESTS, (swap.p, p), strict=True))
-            whose = (one.protocol, metric, one.system, other.system)
-            notes = tuple(f"{one.system} and {other.system} ({metric}): {note}" for note in swap.notes)
-            yield Difference(*whose, apart.value, ends, tests, {}, notes)
+def comparisons(data: Data, systems: Sequence[Measured], correction: Correction | None = None) -> list[Comparison]:
+    """Compare every two systems on every measure, on the pairs on which both are defined.
+
+    p is adjusted over all pairs of systems on one measure.
+    """
+    how = data.options.inference(correction)
+    metrics = list(systems[0].values) if systems else []
+    both = [(metric, *pair) for metric in metrics for pair in combinations(systems, 2)]
+    found = compare_pairs([_contestants(data, *each) for each in both], how)
+    found = adjust_families(found, [metric for metric, _, _ in both], how)
+    return [_comparison(metric, one, other, each) for (metric, one, other), each in zip(both, found, strict=True)]
 
 
-def kinds_apart(data: Data, systems: Sequence[Measured]) -> list[Difference]:
-    """The mean of the systems that generate less that of those that extract, pair by pair; nothing of one kind alone.
+def _contestants(data: Data, metric: str, one: Measured, other: Measured) -> Contestants:
+    x, y = one.values[metric], other.values[metric]
+    both = ~np.isnan(x) & ~np.isnan(y)
+    a, b = (mean_of(np.where(both, values, np.nan), data.units) for values in (x, y))
+    return Contestants([a], [b])
 
-    Each kind is the mean over its systems of what they have on a pair, which counts where all systems are defined.
+
+def _comparison(metric: str, one: Measured, other: Measured, difference: Difference) -> Comparison:
+    defined = [~np.isnan(each.values[metric]) for each in (one, other)]
+    pairs, different = int((defined[0] & defined[1]).sum()), bool((defined[0] != defined[1]).any())
+    return Comparison(one.protocol, metric, one.system, other.system, pairs, different, difference)
+
+
+def compare_kinds(data: Data, systems: Sequence[Measured]) -> list[Comparison]:
+    """Compare the mean of the systems that generate with that of those that extract; nothing of one kind alone.
+
+    Each kind is the mean over its systems of their values on a pair, which counts where all systems are defined.
     """
     kinds = {kind: [each for each in systems if kind_of(each.generated[0]) == kind] for kind in KINDS}
     if not all(kinds.values()):
         return []
-    found = []
-    for metric in ("hooper", "rodgers"):
-        both = []
-        for kind, members in kinds.items():
-            columns = np.stack([each.values[metric] for each in members])
-            values = {metric: np.asarray(columns.mean(axis=0))}
-            samples = {metric: mean_of(values[metric], data.units)}
-            there = ~np.isnan(values[metric])
-            own = (KINDS[kind], members[0].protocol, there, values, samples, data.estimates(samples))
-            both.append(Measured(*own))
-        found += list(differences(data, both))
-    return corrected(found, "none")
+    means = []
+    for kind, members in kinds.items():
+        values = {
+            metric: np.asarray(np.stack([each.values[metric] for each in members]).mean(axis=0))
+            for metric in ("hooper", "rodgers")
+        }
+        means.append(Measured(KINDS[kind], members[0].protocol, ~np.isnan(values["hooper"]), values, {}))
+    return comparisons(data, means, "none")
 
 
-def corrected(found: Sequence[Difference], correction: str) -> list[Difference]:
-    """The differences with the p of each test adjusted over all of them."""
-    by_test = {test: adjusted([each.tests[test] for each in found], correction) for test in TESTS}
-    return [replace(each, adjusted={test: by_test[test][n] for test in TESTS}) for n, each in enumerate(found)]
+# ---------------------------------------------------------------------------------------------- notes
+
+
+def comparison_notes(compared: Sequence[Comparison]) -> Iterator[str]:
+    """Name the comparisons that have too few pairs for a test."""
+    for each in compared:
+        if each.difference.n < FEWEST:
+            count = counted(each.pairs, "pair") if each.pairs else "no pair"
+            yield f"{each.a} and {each.b} ({each.metric}): {count} on which both are defined, too few for a test"
+
+
+def dependence_notes(rows: Sequence[Row], compared: Sequence[Comparison]) -> Iterator[str]:
+    """State where the variance of pairs that share documents cannot be estimated or is below that of independent
+    pairs.
+    """
+    figures = [figure.dyadic for row in rows for figure in row.figures.values()]
+    differences = [None if each.difference.contrast is None else each.difference.contrast.dyadic for each in compared]
+    known = [each for each in (*figures, *differences) if each is not None]
+    raised = [each for each in known if bool(each.raised)]
+    if raised and all(each.effective <= 1 + 1e-9 for each in raised):
+        yield NO_DEPENDENCE
+    elif raised:
+        yield RAISED.format(len(raised), len(known))
+    least = min((float(each.df) for each in known if each.effective > 1 + 1e-9), default=inf)
+    if least < FEW_DF and any(each.shares for each in known):
+        yield f"few documents are in most of the pairs: intervals and p rest on {least:.1f} degrees of freedom"
 
 
 # ---------------------------------------------------------------------------------------------- power
@@ -76,73 +106,49 @@ def corrected(found: Sequence[Difference], correction: str) -> list[Difference]:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """How small a difference of two systems the pairs can tell, and how many pairs others would take."""
+    """The smallest difference of two systems that the pairs detect, and the pairs that other differences take."""
 
     protocol: str
     a: str
     b: str
     pairs: int  # on which both are defined
-    difference: float
     sd: float  # of the difference over pairs
-    effect: float  # how many times as large the variance is as that of so many pairs that share no document
-    detectable: float  # the smallest difference that is found
+    effect: float  # the variance over that of as many pairs that share no document
+    detectable: float
     needed: tuple[float, ...]  # pairs for each difference of APART
-    needed_own: float  # pairs for the difference that there is
 
     def as_dict(self) -> dict[str, Any]:
-        """The row of the JSON output."""
+        """Return the row of the JSON output."""
         return {
             "protocol": self.protocol,
             "a": self.a,
             "b": self.b,
             "pairs": self.pairs,
-            "difference": or_none(self.difference),
             "sd": or_none(self.sd),
             "design_effect": or_none(self.effect),
             "detectable": or_none(self.detectable),
             "pairs_needed": {f"{apart:g}": or_none(count) for apart, count in zip(APART, self.needed, strict=True)},
-            "pairs_needed_for_difference": or_none(self.needed_own),
         }
 
 
-def powers(data: Data, systems: Sequence[Measured]) -> Iterator[Power]:
-    """The power of a comparison of every two systems by Hooper, two-sided at .05 and with power .8.
+def powers(systems: Sequence[Measured], compared: Sequence[Comparison]) -> Iterator[Power]:
+    """Compute the power of each comparison by Hooper, two-sided at .05 and with power .8.
 
-    The variance is that of clusters of pairs that hang together by documents; its ratio to that of independent pairs
-    says how many pairs are worth one. Fewer than ten pairs tell too little of how systems differ.
+    With fewer than ten pairs the figures are undefined.
     """
-    clusters = data.clusters()
-    for one, other in combinations(systems, 2):
-        apart = one.values["hooper"] - other.values["hooper"]
-        there = ~np.isnan(apart)
-        n = int(there.sum())
-        sd, effect = spread(apart[there], clusters[there])
-        worth = sd * sqrt(effect)
-        value = float(apart[there].mean()) if n else np.nan
-        usable = n >= TOO_FEW and isfinite(worth)
-        least = detectable(worth, n, ALPHA, POWER) if usable else np.nan
-        needed = tuple(float(documents_needed(worth, each, ALPHA, POWER)) if usable else np.nan for each in APART)
-        own = float(documents_needed(worth, value, ALPHA, POWER)) if usable else np.nan
-        yield Power(one.protocol, one.system, other.system, n, value, sd, effect, least, needed, own)
-
-
-def spread(values: Floats, clusters: Ints) -> tuple[float, float]:
-    """(standard deviation of values, the variance of their mean by clusters over that of independent values).
-
-    >>> spread(np.array([1.0, 1.0, 3.0, 3.0]), np.array([0, 0, 1, 1]))
-    (1.1547005383792515, 3.0)
-    """
-    n = len(values)
-    if n < 2:
-        return np.nan, np.nan
-    moved = values - values.mean()
-    sd = float(np.sqrt(moved @ moved / (n - 1)))
-    numbered = np.unique(clusters, return_inverse=True)[1]
-    count = int(numbered.max()) + 1
-    if count < 2:
-        return sd, np.nan
-    if sd == 0:
-        return 0.0, 1.0
-    sums = grouped_sums(moved[:, None], numbered, count)[:, 0]
-    variance = float(sums @ sums) * count / (count - 1) / n**2
-    return sd, variance / (sd**2 / n)
+    values = {each.system: each.values["hooper"] for each in systems}
+    for each in compared:
+        if each.metric != "hooper":
+            continue
+        apart = values[each.a] - values[each.b]
+        apart = apart[~np.isnan(apart)]
+        contrast, n = each.difference.contrast, len(apart)
+        sd = float(apart.std(ddof=1)) if n > 1 else nan
+        usable = contrast is not None and n >= TOO_FEW and not isnan(each.difference.detectable)
+        if contrast is None or not usable:
+            yield Power(each.protocol, each.a, each.b, n, sd, nan, nan, (nan,) * len(APART))
+            continue
+        effect = float(contrast.documents) / (sd**2 / n) if sd > 0 else 1.0
+        pairs_per_unit = n / contrast.n
+        needed = tuple(float(np.ceil(contrast.needed(d) * pairs_per_unit)) for d in APART)
+        yield Power(each.protocol, each.a, each.b, n, sd, effect, each.difference.detectable, needed)

@@ -68,7 +68,7 @@ HINT = "give files that `karat homogeneity -o FILE.json` wrote"
 GATHERED = (
     "hooper: phrases that both documents of a pair have over those that either has; rodgers: the same of words; gen.: "
     "share of all predictions that are not in their document.",
-    f"Correlations are of hooper; * p < {ALPHA:g} by the bootstrap. all corpora: means of the corpora, each once.",
+    f"Correlations are of hooper; * p < {ALPHA:g}. all corpora: means of the corpora, each once.",
 )
 
 

@@ -12,15 +12,15 @@ from karat.analyses.homogeneity.result import Figure, HomogeneityOptions
 from karat.analyses.homogeneity.samples import Units
 from karat.matching.columns import Bools
 from karat.pairs.sets import Floats, Ints, Sets
-from karat.stats.correlation import bootstrap_p
-from karat.stats.resampling import Estimate, Sample, estimate, interval_of
+from karat.stats.influence import contrast, correlation_p, jackknife, score_interval
+from karat.stats.resampling import Sample
 
-TOO_FEW = 10  # pairs, below which there is no p by the bootstrap
+TOO_FEW = 10  # pairs, below which correlations have no interval and no p, and there is no regression
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What all protocols share: the pairs, the runs, what is drawn again, and how alike the texts are."""
+    """The data that all protocols share: the pairs, their documents, the runs, and the similarity of the texts."""
 
     documents: Documents
     systems: Sequence[System]
@@ -37,15 +37,17 @@ class Data:
         used = in_pairs[phrases.document] if some is None else in_pairs[phrases.document] & some
         return Sets.of(phrases.document[used], phrases.phrase[used], len(in_pairs))
 
-    def estimates(self, samples: Mapping[str, Sample]) -> dict[str, Estimate]:
-        """An estimate of each sample, all on the same resamples."""
-        found = estimate(list(samples.values()), self.options.resamples, self.options.seed)
-        return dict(zip(samples, found, strict=True))
+    def figure(self, sample: Sample, bounds: tuple[float, float] = (0.0, 1.0)) -> Figure:
+        """Compute a statistic that lies between two bounds, with its interval."""
+        return figure_of(sample, self.options.level, bounds)
 
-    def figure(self, found: Estimate, pairs: int = 0) -> Figure:
-        """An estimate with its interval, and the p of its being 0 if it is tested, on enough pairs."""
-        p = bootstrap_p(found.resampled) if pairs >= TOO_FEW and not np.isnan(found.value) else np.nan
-        return Figure(found.value, interval_of(found, self.options.level, self.options.interval), p)
+    def correlation(self, sample: Sample, pairs: int) -> Figure:
+        """Compute a correlation with its interval and p, without both on fewer than ten pairs."""
+        if pairs < TOO_FEW:
+            return Figure(sample.value(), (np.nan, np.nan))
+        found = contrast(jackknife(sample))
+        ends = score_interval(found, self.options.level, (-1.0, 1.0))
+        return Figure(float(found.value), ends, correlation_p(found), found.dyadic)
 
     def clusters(self) -> Ints:
         """The number of what each pair hangs together with by shared documents, [pairs]."""
@@ -60,19 +62,20 @@ class Data:
         return np.asarray(connected_components(graph, directed=False)[1][first], dtype=np.int64)
 
 
+def figure_of(sample: Sample, level: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Figure:
+    """Compute a statistic that lies between two bounds, with its interval."""
+    found = contrast(jackknife(sample))
+    return Figure(float(found.value), score_interval(found, level, bounds), dyadic=found.dyadic)
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A system, or the references, on every pair: each measure, NaN where it is undefined, and its estimate."""
+    """A system, or the references, on every pair: each measure, NaN where it is undefined, and its figures."""
 
     system: str
     protocol: str
     there: Bools  # the pairs that are looked at
     values: Mapping[str, Floats]
-    samples: Mapping[str, Sample]
-    estimates: Mapping[str, Estimate]
+    figures: Mapping[str, Figure]
     generated: tuple[float, float] = (np.nan, np.nan)  # of all predictions, and the mean over documents
     absent: Floats | None = None  # [pairs], the share of the predictions for both documents that is generated
-
-    def correlated(self, other: Floats) -> int:
-        """The pairs on which Hooper and another column are both defined."""
-        return int((~np.isnan(self.values["hooper"]) & ~np.isnan(other)).sum())

@@ -18,12 +18,10 @@ from karat.formats.pairs import PairsLike
 from karat.matching.columns import PRMU
 from karat.matching.inputs import CorpusLike, ProtocolLike, as_corpus
 from karat.options import (
-    Interval,
     Progress,
     WorkOptions,
     flat,
     group,
-    interval_option,
     language_option,
     level_option,
     option,
@@ -31,8 +29,6 @@ from karat.options import (
     path_option,
     protocol_option,
     public,
-    resamples_option,
-    seed_option,
 )
 from karat.pairs.sets import Ints, Measure
 from karat.results.displayed import Displayed
@@ -59,10 +55,7 @@ class DescribePairsOptions:
     reformulations: CorpusLike | None = path_option(
         "The corpus of b, where pairs are of documents and their reformulations.", "CORPUS"
     )
-    resamples: int = resamples_option()
-    seed: int = seed_option()
     level: float = level_option()
-    interval: Interval = interval_option()
     references: str | None = option(None, "Look at a named reference set.", metavar="NAME")
     language: str | None = language_option()
     work: WorkOptions = group(WorkOptions)
@@ -160,10 +153,7 @@ def describe_pairs(
     measure: Measure = "jaccard",
     stem: bool = True,
     reformulations: CorpusLike | None = None,
-    resamples: int = 10_000,
-    seed: int = 0,
     level: float = 0.95,
-    interval: Interval = "bca",
     references: str | None = None,
     language: str | None = None,
     jobs: int = 1,
@@ -175,15 +165,14 @@ def describe_pairs(
 
     >>> lists = [["graphs", "trees"], ["graphs", "nets"], ["graphs"]]
     >>> documents = [{"id": str(n), "text": "Graphs.", "keyphrases": each} for n, each in enumerate(lists)]
-    >>> [row] = describe_pairs(documents, [{"a": "0", "b": "1"}], resamples=9).rows()
+    >>> [row] = describe_pairs(documents, [{"a": "0", "b": "1"}]).rows()
     >>> round(row["references_hooper"], 4), row["shared_df_types"], row["wer"]
     (0.3333, 3.0, 0.0)
     """
     chosen = options_from(DescribePairsOptions, locals())
     options = options_from(HomogeneityOptions, flat(chosen))
     found, data, [columns] = measured(as_corpus(corpus), pairs, [], options)
-    notes = tuple(note for note in found.notes if "p by the bootstrap" not in note)
-    return PairsDescription(found, len(np.unique(data.clusters())), _classes(data, columns), notes)
+    return PairsDescription(found, len(np.unique(data.clusters())), _classes(data, columns), found.notes)
 
 
 def _classes(data: Data, columns: Columns) -> dict[str, tuple[int, dict[str, float]]]:

@@ -11,13 +11,12 @@ import numpy as np
 from karat.analyses.homogeneity.data import TOO_FEW, Data, Measured
 from karat.analyses.homogeneity.result import or_none
 from karat.errors import counted
-from karat.stats.regression import Coefficient, Fit, independent, least_squares, resampled, within
-from karat.stats.resampling import estimate, interval_of
+from karat.stats.regression import Coefficient, Fit, independent, least_squares, within
 
 COLUMNS = ("ROUGE-1", "WER", "generated")
 MODELS = {"pooled": "one intercept for all systems", "within": "an intercept for each system"}
 INFLATED = 10  # variance inflation above which columns cannot be told apart
-FEW_CLUSTERS = 30  # below which errors by clusters are too small
+FEW = 10  # independent pairs, below which p is approximate (`python -m benchmarks.inference`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,6 @@ class Regression:
     protocol: str
     model: str  # of MODELS
     fit: Fit | None
-    intervals: tuple[tuple[float, float], ...]  # of each coefficient, by resamples of documents
     dropped: tuple[tuple[str, str], ...]  # columns that cannot be told apart, and why
     reason: str = ""
 
@@ -43,37 +41,36 @@ class Regression:
                 f"{' and '.join(each.name for each in inflated)} go together so closely (variance inflation "
                 f"{most:,.0f}) that the regression ({self.model}) cannot tell which of them hooper goes with"
             )
-        if self.fit is not None and self.fit.clusters < FEW_CLUSTERS:
+        if self.fit is not None and self.fit.effective < FEW:
             yield (
-                f"the errors of the regression are by {self.fit.clusters:,} groups of pairs that hang together, which "
-                "is few: they are surer than they should be"
+                f"the pairs share so many documents that they are worth {self.fit.effective:.0f} independent pairs: "
+                f"intervals and p of the regression ({self.model}) are approximate"
             )
 
     def as_dict(self) -> dict[str, Any]:
         """The row of the JSON output."""
         fit = self.fit
-        rows = [] if fit is None else list(zip(fit.coefficients, self.intervals, strict=True))
         return {
             "protocol": self.protocol,
             "model": self.model,
             "rows": None if fit is None else fit.rows,
-            "clusters": None if fit is None else fit.clusters,
+            "documents": None if fit is None else fit.documents,
             "r2": None if fit is None else or_none(fit.r2),
-            "coefficients": [_coefficient(each, drawn) for each, drawn in rows],
+            "coefficients": [] if fit is None else list(map(_coefficient, fit.coefficients)),
             "dropped": [{"column": name, "why": why} for name, why in self.dropped],
             "reason": self.reason or None,
         }
 
 
-def _coefficient(each: Coefficient, drawn: tuple[float, float]) -> dict[str, Any]:
+def _coefficient(each: Coefficient) -> dict[str, Any]:
     return {
         "column": each.name,
         "coefficient": or_none(each.value),
         "standard_error": or_none(each.error),
         "t": or_none(each.t),
+        "df": or_none(each.df),
         "p": or_none(each.p),
         "ci": [or_none(end) for end in each.interval],
-        "bootstrap_ci": [or_none(end) for end in drawn],
         "variance_inflation": or_none(each.inflation),
     }
 
@@ -95,18 +92,13 @@ def _regression(data: Data, systems: Sequence[Measured], model: str) -> Regressi
     number = np.repeat(np.arange(times), len(data.rouge))[there]
     group = number if model == "within" else np.zeros_like(number)
     units = np.tile(data.units.of_pair, (times, 1) if data.units.of_pair.ndim == 2 else times)[there]
-    cluster, protocol = np.tile(data.clusters(), times)[there], systems[0].protocol
-    y, x = y[there], x[there]
+    protocol, y, x = systems[0].protocol, y[there], x[there]
     kept, dropped = independent(within(x, group), COLUMNS)
     names, x = [COLUMNS[j] for j in kept], x[:, kept]
-    clusters = len(np.unique(cluster))
+    pairs = len(np.unique(units, axis=0))
     reason = "" if kept else "no column varies"
-    if clusters < TOO_FEW:
-        reason = f"{counted(clusters, 'group')} of pairs that hang together {'is' if clusters == 1 else 'are'} too few"
-    fit = None if reason else least_squares(y, x, names, group, cluster, data.options.level)
-    if fit is None:
-        return Regression(protocol, model, None, (), tuple(dropped) if clusters >= TOO_FEW else (), reason)
-    options = data.options
-    drawn = estimate(resampled(y, x, group, units, data.units.count), options.resamples, options.seed)
-    ends = tuple(interval_of(each, options.level, options.interval) for each in drawn)
-    return Regression(protocol, model, fit, ends, tuple(dropped))
+    if pairs < TOO_FEW:
+        what = "pair" if units.ndim == 2 else "document"
+        reason = f"{counted(pairs, what)} {'is' if pairs == 1 else 'are'} too few"
+    fit = None if reason else least_squares(y, x, names, group, units, data.options.level)
+    return Regression(protocol, model, fit, tuple(dropped) if pairs >= TOO_FEW else (), reason)

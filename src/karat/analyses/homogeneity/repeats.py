@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from karat import __version__
+from karat.analyses.homogeneity.data import figure_of
 from karat.analyses.homogeneity.measures import word_sets
 from karat.analyses.homogeneity.phrases import Columns, Documents, known_run, read_columns, read_contents
 from karat.analyses.homogeneity.result import Figure, figure_values, or_none
@@ -27,25 +28,20 @@ from karat.matching.join import Join
 from karat.matching.passes import Pass
 from karat.metrics.base import divide
 from karat.options import (
-    Interval,
     Progress,
     WorkOptions,
     cutoff_option,
     group,
-    interval_option,
     language_option,
     level_option,
     option,
     options_from,
     protocol_option,
     public,
-    resamples_option,
-    seed_option,
 )
 from karat.pairs.sets import Floats, Measure, Sets, shares
 from karat.protocol import whole_number
 from karat.results.displayed import Displayed
-from karat.stats.resampling import estimate, interval_of
 from karat.tabular import COUNT, PERCENT, Cell, Column, Group, Table
 from karat.tabular import Row as Line
 
@@ -65,10 +61,7 @@ class RepeatsOptions:
         "jaccard", "What both share over the union, or over the larger of both sets.", values=("jaccard", "max")
     )
     cutoff: str = cutoff_option()
-    resamples: int = resamples_option()
-    seed: int = seed_option()
     level: float = level_option()
-    interval: Interval = interval_option()
     language: str | None = language_option()
     work: WorkOptions = group(WorkOptions)
 
@@ -143,11 +136,7 @@ class Repeats(Displayed):
         columns = [Column("hooper"), Column("rodgers"), Column("documents", COUNT), Column("% same", PERCENT)]
         lines = [Line(f"{each.a}, {each.b}", _cells(each)) for each in self.pairs]
         title = f"{self.corpus}, {counted(len(self.runs), 'run')} of one system"
-        options = self.options
-        brackets = (
-            f"In brackets {100 * options.level:.4g} % intervals ({options.interval}, {options.resamples:,} resamples "
-            f"of documents, seed {options.seed})."
-        )
+        brackets = f"In brackets {100 * self.options.level:.4g} % intervals (jackknife t on the logit scale)."
         groups = [Group(lines), Group([Line("mean of every two", _cells(self.all))])]
         groups.append(Group([Line("in all runs", [with_interval(self.stable), None, None, None])]))
         caption = " ".join([f"{title}.", *ABOUT, brackets])
@@ -167,10 +156,7 @@ def repeats(
     protocol: ProtocolLike = "karat",
     measure: Measure = "jaccard",
     cutoff: str = "M",
-    resamples: int = 10_000,
-    seed: int = 0,
     level: float = 0.95,
-    interval: Interval = "bca",
     language: str | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -182,7 +168,7 @@ def repeats(
     >>> documents = [{"id": "1"}, {"id": "2"}]
     >>> lists = [[["a", "b"], ["c"]], [["a"], ["c"]]]
     >>> runs = [[{"id": str(n), "keyphrases": k} for n, k in enumerate(each, 1)] for each in lists]
-    >>> repeats(documents, *runs, resamples=9).rows()[0]["hooper"]
+    >>> repeats(documents, *runs).rows()[0]["hooper"]
     0.75
     """
     options = options_from(RepeatsOptions, locals())
@@ -261,8 +247,7 @@ def _two(a: str, b: str, values: Floats, options: RepeatsOptions) -> Two:
 
 def _figures(columns: Sequence[Floats], options: RepeatsOptions) -> list[Figure]:
     units = Units(np.arange(len(columns[0])), len(columns[0]))
-    found = estimate([mean_of(each, units) for each in columns], options.resamples, options.seed)
-    return [Figure(each.value, interval_of(each, options.level, options.interval)) for each in found]
+    return [figure_of(mean_of(each, units), options.level) for each in columns]
 
 
 def _notes(names: Sequence[str], two: Sequence[Two]) -> Iterator[str]:

@@ -17,14 +17,10 @@ from karat.matching.columns import Cutoff
 from karat.matching.inputs import CorpusLike, ProtocolsLike
 from karat.metrics.soft import checked_threshold
 from karat.options import (
-    Correction,
-    Interval,
     JoinOptions,
     WorkOptions,
-    correction_option,
     cutoff_option,
     group,
-    interval_option,
     level_option,
     option,
     path_option,
@@ -35,6 +31,8 @@ from karat.options import (
 from karat.pairs.sets import Measure
 from karat.protocol import whole_number
 from karat.results.displayed import Displayed
+from karat.stats.difference import Correction, Difference, Inference
+from karat.stats.dyadic import DyadicVariance
 from karat.tabular import Table
 
 if TYPE_CHECKING:
@@ -67,11 +65,12 @@ class HomogeneityOptions:
     reformulations: CorpusLike | None = path_option(
         "The corpus of b, where pairs are of documents and their reformulations.", "CORPUS"
     )
-    correction: Correction = correction_option("all comparisons of systems")
+    correction: Correction = option(
+        "max-t", "How p is adjusted over all pairs of systems on one measure.", values=("max-t", "holm", "bh", "none")
+    )
     resamples: int = resamples_option()
     seed: int = seed_option()
     level: float = level_option()
-    interval: Interval = interval_option()
     join: JoinOptions = group(JoinOptions)
     work: WorkOptions = group(WorkOptions)
 
@@ -80,6 +79,11 @@ class HomogeneityOptions:
         checked_threshold(self.threshold)
         if self.cutoff != "M" and whole_number(self.cutoff) is None:
             raise InputError(f"the cutoff of homogeneity is a number from 1 on, or M for all, not {self.cutoff!r}")
+
+    def inference(self, correction: Correction | None = None) -> Inference:
+        """Return how differences are tested, with another correction if there is one."""
+        by = self.correction if correction is None else correction
+        return Inference(correction=by, level=self.level, resamples=self.resamples, seed=self.seed)
 
     def depth(self) -> Cutoff:
         """The cutoff."""
@@ -109,6 +113,7 @@ class Figure:
     value: float
     interval: tuple[float, float]
     p: float = np.nan
+    dyadic: DyadicVariance | None = field(default=None, repr=False, compare=False)  # of pairs that share documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,31 +147,26 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """Two systems compared on one measure: by how much a is higher, and how likely that is by chance."""
+class Comparison:
+    """Two systems compared on one measure, on the pairs on which both are defined."""
 
     protocol: str
     metric: str
     a: str
     b: str
-    value: float
-    interval: tuple[float, float]
-    tests: Mapping[str, float]
-    adjusted: Mapping[str, float]
-    notes: tuple[str, ...] = ()
+    pairs: int
+    different: bool  # whether the two systems are defined on different pairs
+    difference: Difference
+
+    @property
+    def name(self) -> str:
+        """The measure and the two systems, as the row of a table."""
+        return f"{self.metric}: {self.a} − {self.b}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The row of the JSON output."""
-        return {
-            "protocol": self.protocol,
-            "metric": self.metric,
-            "a": self.a,
-            "b": self.b,
-            "difference": or_none(self.value),
-            "ci": [or_none(end) for end in self.interval],
-            "tests": {name: or_none(p) for name, p in self.tests.items()},
-            "adjusted": {name: or_none(p) for name, p in self.adjusted.items()},
-        }
+        """Return the row of the JSON output."""
+        compared = {"protocol": self.protocol, "metric": self.metric, "a": self.a, "b": self.b, "pairs": self.pairs}
+        return compared | self.difference.as_dict()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -180,12 +180,12 @@ class Homogeneity(Displayed):
     options: HomogeneityOptions
     systems: tuple[Row, ...]
     ceilings: tuple[Row, ...]  # of the references, and of those that are in their text
-    differences: tuple[Difference, ...]
+    differences: tuple[Comparison, ...]
     genericness: tuple[Genericness, ...]
     signatures: Mapping[str, str]
     notes: tuple[str, ...]
     wer: Figure = Figure(np.nan, (np.nan, np.nan))  # of the texts of a pair
-    kinds: tuple[Difference, ...] = ()  # systems that generate less those that extract
+    kinds: tuple[Comparison, ...] = ()  # systems that generate less those that extract
     classes: tuple[Class, ...] = ()
     methods: tuple[OfMethod, ...] = ()
     regressions: tuple[Regression, ...] = ()
@@ -198,7 +198,7 @@ class Homogeneity(Displayed):
 
     def as_dict(self) -> dict[str, Any]:
         """The whole as plain values: the envelope of `score`, ceilings, differences of systems, genericness."""
-        names = ("measure", "stem", "cutoff", "similarity", "threshold", "resamples", "seed", "level", "interval")
+        names = ("measure", "stem", "cutoff", "similarity", "threshold", "resamples", "seed", "level", "correction")
         return {
             "signatures": dict(self.signatures),
             "rows": self.rows(),

@@ -11,11 +11,9 @@ import numpy as np
 from karat.analyses.homogeneity.data import Data, Measured
 from karat.analyses.homogeneity.phrases import Phrases
 from karat.analyses.homogeneity.result import Figure, figure_values, or_none
-from karat.analyses.homogeneity.samples import mean_of
+from karat.analyses.homogeneity.samples import ERROR_RATE, SHARE, mean_of, ratio_of
 from karat.matching.columns import PRMU, Bools
-from karat.metrics.base import divide
 from karat.pairs.sets import Floats, Ints, shared, shares
-from karat.stats.resampling import Sample, estimate
 
 SUBSETS = ("present", "absent", "R", "M", "U")
 
@@ -87,22 +85,12 @@ def counted_by_subset(data: Data, phrases: Phrases, there: Bools) -> Counted:
 def classes_of(data: Data, system: Measured, counted: Counted) -> Iterator[Class]:
     """The subsets of the predictions of a system."""
     total = sum(int(counted.of_subset[subset].sum()) for subset in ("present", "absent"))
-    samples = {}
-    for subset in SUBSETS:
-        columns = [counted.again[subset], counted.of_subset[subset]]
-        values = np.stack(columns, axis=1).astype(np.float64)
-        samples[f"again {subset}"] = Sample(values, _ratio, data.units.of_pair, documents=data.units.count)
-        samples[f"hooper {subset}"] = mean_of(counted.hooper[subset], data.units)
-    found = {name: data.figure(each) for name, each in data.estimates(samples).items()}
     for subset in SUBSETS:
         count = int(counted.of_subset[subset].sum())
         share = count / total if total else np.nan
-        figures = (found[f"again {subset}"], found[f"hooper {subset}"])
-        yield Class(system.system, system.protocol, subset, count, share, *figures)
-
-
-def _ratio(sums: Floats) -> Floats:
-    return divide(sums[..., 0], sums[..., 1])
+        again = data.figure(ratio_of(counted.again[subset], counted.of_subset[subset], data.units))
+        hooper = data.figure(mean_of(counted.hooper[subset], data.units))
+        yield Class(system.system, system.protocol, subset, count, share, again, hooper)
 
 
 # ---------------------------------------------------------------------------------------------- methods
@@ -139,7 +127,7 @@ def methods_of(data: Data, systems: Sequence[Measured]) -> list[OfMethod]:
         for each in systems:
             columns = (each.values["hooper"], each.values["rodgers"], data.rouge, data.wer)
             samples = [mean_of(np.where(own & each.there, column, np.nan), data.units) for column in columns]
-            estimates = estimate(samples, data.options.resamples, data.options.seed)
+            figures = map(data.figure, samples, (SHARE, SHARE, SHARE, ERROR_RATE))
             pairs = int((own & each.there).sum())
-            found.append(OfMethod(method, each.system, each.protocol, pairs, *map(data.figure, estimates)))
+            found.append(OfMethod(method, each.system, each.protocol, pairs, *figures))
     return found

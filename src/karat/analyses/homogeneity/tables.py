@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import Any
 
 from karat.analyses.homogeneity.compare import APART, Power
 from karat.analyses.homogeneity.genericness import Genericness
 from karat.analyses.homogeneity.regression import MODELS, Regression
-from karat.analyses.homogeneity.result import Difference, Figure, Homogeneity, Row
+from karat.analyses.homogeneity.result import Comparison, Figure, Homogeneity, Row
 from karat.analyses.homogeneity.subsets import Class, OfMethod
 from karat.errors import counted
 from karat.matching.columns import PRMU
+from karat.stats.difference import APPROXIMATE, cells, difference_cell, family_caption, test_names
 from karat.tabular import (
     COUNT,
-    FIGURE,
     FIXED2,
+    NUMBER,
+    P_APPROXIMATE,
     P_VALUE,
     PERCENT,
     SIGNED,
     Cell,
     Column,
     Group,
+    Kind,
     Table,
-    interval,
+    fixed,
     number,
     rows_of,
     with_ends,
@@ -35,16 +38,18 @@ CEILINGS = {"references": "(references)", "extractors": "(extractors)"}
 MARKED = "(references): the references as predictions; (extractors): those of them that their document holds."
 GENERATED = "gen.: share of all predictions that are not in their document (micro); gen./d: its mean over documents."
 UNDEFINED = "undef: pairs without a prediction for either document, left out."
-CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "not adjusted"}
 CLASSES = (
     "present, absent (R reordered, M mixed, U unseen): the class of a prediction in its own document. again: the share "
     "of these that the system predicts for the other document too; hooper: of the phrases of that class alone."
 )
 POWERED = (
-    "least: the smallest difference that these pairs tell with power .8 at .05, two-sided; .01 to .10: the pairs that "
-    "such a difference takes. sd: of the difference over pairs; effect: the variance by clusters of pairs that hang "
-    "together, over that of independent pairs."
+    "least: the smallest difference that these pairs detect with power .8 at .05, two-sided; .01 to .10: the pairs "
+    "that such a difference takes. sd: of the difference over pairs; effect: the variance over that of pairs that "
+    "share no document."
 )
+DYADIC = "t with dyadic standard errors: pairs that share a document are dependent"
+FAMILY = "all pairs of systems on one measure"
+KINDS_ARE = "(generators) − (extractors): means over the systems of each kind, pair by pair; p is not adjusted."
 OF_PHRASES = ("df shared", "df all", "words shared", "words all")
 
 
@@ -88,11 +93,11 @@ def _of_protocol(found: Homogeneity, protocol: str) -> Iterator[_Parts]:
             yield f"Hooper with {name} of the texts", "system", columns, rows, [about, brackets]
     yield from _parts(found, protocol, brackets)
     if compared := [each for each in found.differences if each.protocol == protocol]:
-        tests = [Column(name, P_VALUE) for name in ("p random", "adjusted", "p boot", "adjusted")]
-        rows = rows_of((f"{each.metric}: {each.a} − {each.b}", _difference(each)) for each in compared)
-        yield "Systems compared", "a − b", [Column("difference", SIGNED), *tests], rows, [_tested(found), brackets]
-    if apart := [each for each in found.kinds if each.protocol == protocol]:
-        yield kinds_table(apart, brackets)
+        how = [tested(compared), adjustment(compared), brackets]
+        yield _comparison_table("Systems compared", compared, how)
+    if kinds := [each for each in found.kinds if each.protocol == protocol]:
+        how = [KINDS_ARE, tested(kinds), brackets]
+        yield _comparison_table("Generators with extractors", kinds, how, adjusted=False)
     if powers := [each for each in found.powers if each.protocol == protocol and not isnan(each.detectable)]:
         yield power_table(powers)
     yield from generic_tables([each for each in found.genericness if each.protocol == protocol])
@@ -153,31 +158,46 @@ def _regression(each: Regression, brackets: str) -> _Parts:
     fit = each.fit
     assert fit is not None
     rows = [
-        (one.name, [Cell(one.value, with_ends(one.interval)), one.error, one.p, Cell(interval(drawn, 3))])
-        for one, drawn in zip(fit.coefficients, each.intervals, strict=True)
+        (one.name, [Cell(one.value, with_ends(one.interval)), one.error, one.df, one.p]) for one in fit.coefficients
     ]
-    columns = [Column("coefficient", SIGNED), Column("s.e."), Column("p", P_VALUE), Column("bootstrap", FIGURE)]
+    columns = [Column("coefficient", SIGNED), Column("s.e."), Column("df", Kind(fixed(1))), Column("p", P_VALUE)]
     about = (
         f"Regression ({each.model}): least squares of hooper on systems and pairs ({fit.rows:,} values), "
         f"{MODELS[each.model]}; R² {number(fit.r2, 3)}{' within systems' if each.model == 'within' else ''}."
     )
     how = (
-        f"coefficient: with errors by {fit.clusters:,} clusters of pairs that hang together by documents (t, "
-        f"{fit.clusters - 1:,} degrees of freedom); bootstrap: resamples of documents. ROUGE-1, WER and the share "
-        "generated are shares, so a coefficient is the rise of hooper from 0 to 1."
+        f"Standard errors allow for rows that share one of {fit.documents:,} documents; df: degrees of freedom of t. "
+        "ROUGE-1, WER and the share generated are shares, so a coefficient is the rise of hooper from 0 to 1."
     )
     return f"Hooper by regression, {each.model}", "column", columns, rows_of(rows), [about, how, brackets]
 
 
-def kinds_table(apart: list[Difference], brackets: str) -> _Parts:
-    """Systems that generate with systems that extract."""
-    tests = [Column(name, P_VALUE) for name in ("p random", "p boot")]
-    rows = rows_of(
-        (f"{each.metric}: {each.a} − {each.b}", [Cell(each.value, with_ends(each.interval)), *each.tests.values()])
-        for each in apart
-    )
-    about = "(generators) − (extractors): means over the systems of each kind, pair by pair; p is not adjusted."
-    return "Generators with extractors", "a − b", [Column("difference", SIGNED), *tests], rows, [about, brackets]
+def _comparison_table(title: str, compared: list[Comparison], about: list[str], adjusted: bool = True) -> _Parts:
+    """Return a table of comparisons; with both means where systems are defined on different pairs."""
+    means = any(each.different for each in compared)
+    columns = [
+        *([Column("a"), Column("b")] if means else []),
+        Column("difference", SIGNED),
+        Column("p", P_APPROXIMATE),
+        *([Column("adjusted", P_APPROXIMATE)] if adjusted else []),
+        Column("detectable", NUMBER),
+        Column("pairs", COUNT),
+    ]
+    rows = rows_of((each.name, _cells(each, means, adjusted)) for each in compared)
+    return title, "a − b", columns, rows, about
+
+
+def _cells(each: Comparison, means: bool, adjusted: bool) -> list[Any]:
+    difference = each.difference
+    _, p, after, _, detectable = cells(difference)
+    return [
+        *([Cell(difference.value_a), Cell(difference.value_b)] if means else []),
+        difference_cell(difference),
+        p,
+        *([after] if adjusted else []),
+        detectable,
+        each.pairs,
+    ]
 
 
 def power_table(powers: list[Power]) -> _Parts:
@@ -187,7 +207,7 @@ def power_table(powers: list[Power]) -> _Parts:
     rows = rows_of(
         (f"{each.a} − {each.b}", [each.pairs, each.sd, each.effect, each.detectable, *each.needed]) for each in powers
     )
-    return "Pairs to tell systems apart by hooper", "a − b", columns, rows, [POWERED]
+    return "Pairs needed to tell systems apart by hooper", "a − b", columns, rows, [POWERED]
 
 
 # ---------------------------------------------------------------------------------------------- rows
@@ -219,11 +239,6 @@ def _correlations(row: Row, end: str = "") -> list[Any]:
     return [cell for each in figures for cell in (with_interval(each), each.p)]
 
 
-def _difference(each: Difference) -> list[Any]:
-    tests = [p for test in each.tests for p in (each.tests[test], each.adjusted[test])]
-    return [Cell(each.value, with_ends(each.interval)), *tests]
-
-
 def _generic(each: Genericness, over: str) -> list[Any]:
     some, every = (getattr(each, f"{which}_{over}") for which in ("shared", "all"))
     return [some.count, every.count, *map(Cell, (some.df, every.df, some.words, every.words))]
@@ -243,7 +258,7 @@ def _measures(found: Homogeneity) -> Iterator[str]:
 def _rouge(rouge: Figure) -> str:
     """What agreement is correlated with, and by which test."""
     mean = number(rouge.value) + with_ends(rouge.interval)
-    return f"ROUGE-1: recall of the words of a in b, on average {mean}; p of its being unrelated, by the bootstrap."
+    return f"ROUGE-1: recall of the words of a in b, on average {mean}; p: by t of Fisher's z."
 
 
 def _wer(wer: Figure) -> str:
@@ -253,16 +268,19 @@ def _wer(wer: Figure) -> str:
 
 
 def intervals(found: Homogeneity) -> str:
-    """Which intervals stand in brackets."""
+    """Say which intervals stand in brackets."""
     options = found.options
-    drawn = "documents with their reformulations" if options.reformulations is not None else "documents, not pairs"
-    how = f"{options.interval}, {counted(options.resamples, 'resample')} of {drawn}, seed {options.seed}"
+    how = "clustered by source document" if options.reformulations is not None else DYADIC
     return f"In brackets {100 * options.level:.4g} % intervals ({how})."
 
 
-def _tested(found: Homogeneity) -> str:
-    """Which tests p is of, and how it is adjusted."""
-    return (
-        "p random, p boot: two-sided, by randomisation of documents that hang together by pairs, and by the "
-        f"bootstrap; adjusted over {len(found.differences):,} comparisons ({CORRECTIONS[found.options.correction]})."
-    )
+def tested(compared: Sequence[Comparison]) -> str:
+    """Name the test of p."""
+    used = [each.difference.test for each in compared]
+    sentence = f"p: two-sided, {test_names(used[0], used)}, on the pairs on which both systems are defined."
+    return f"{sentence} {APPROXIMATE}" if any(each.difference.approximate for each in compared) else sentence
+
+
+def adjustment(compared: Sequence[Comparison]) -> str:
+    """Say how p is adjusted."""
+    return f"p is {family_caption([each.difference for each in compared], FAMILY)}."
