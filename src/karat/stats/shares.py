@@ -20,8 +20,15 @@ from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.stats.base import ALIKE, Floats, Ints
-from karat.stats.influence import bounded_interval, check_level, contrast, degrees_of_freedom, jackknife, score_interval
-from karat.stats.influence import unseen_share
+from karat.stats.influence import (
+    bounded_interval,
+    check_level,
+    contrast,
+    degrees_of_freedom,
+    jackknife,
+    score_interval,
+    unseen_share,
+)
 from karat.stats.resampling import CELLS, Sample
 
 Interval = tuple[float, float]

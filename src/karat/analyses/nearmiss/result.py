@@ -159,7 +159,7 @@ class MissColumns:
         every = np.bincount(self.document, minlength=documents)
         pairs = np.bincount(self.document[some], minlength=documents)
         total = np.bincount(self.document[some], self.score[some], documents)
-        within = 0 <= self.score.min() and self.score.max() <= 1
+        within = self.score.min() >= 0 and self.score.max() <= 1
         bounds = SHARE if within else (-np.inf, np.inf)
         return {
             "share": share_interval(pairs, every, level),
