@@ -100,8 +100,9 @@ class Difference:
 
     @property
     def equal(self) -> bool:
-        """Whether both are equal on every unit."""
-        return self.value == 0 and self.error == 0
+        """Whether both are equal on every unit, whatever the seeds."""
+        error = self.error if self.contrast is None else float(np.sqrt(self.contrast.documents))
+        return self.value == 0 and error == 0
 
     @property
     def scores(self) -> Floats | None:
