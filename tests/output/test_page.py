@@ -450,3 +450,14 @@ def test_a_page_of_one_system_says_how_many_resamples_were_drawn() -> None:
     documents = [{"id": "d1", "text": "Bees swarm.", "keyphrases": ["bee"]}]
     page = karat.report(documents, [{"id": "d1", "keyphrases": ["bees"]}])
     assert "10,000 resamples of the documents, seed 0" in page.html()
+
+
+def test_the_headline_is_of_the_primary_metric() -> None:
+    results = karat.score(*SYNTHETIC, metrics=["f1@5", "r@M:absent"])
+    found = karat.report(results, resamples=20, primary="r@M:absent")
+    assert "Best is meant by r@M of absent phrases" in list(summary(found, found.parts[0]))[1]
+    assert "Best is meant by f1@5" in list(summary(page := karat.report(results, resamples=20), page.parts[0]))[1]
+    scored = karat.report(*SYNTHETIC, resamples=20, metrics=["f1@5"], primary="r@M:absent")
+    assert "Best is meant by r@M of absent phrases" in list(summary(scored, scored.parts[0]))[1]
+    with pytest.raises(karat.InputError, match=r"unknown primary metric 'f1@3'.*f1@5"):
+        karat.report(results, resamples=20, primary="f1@3")
