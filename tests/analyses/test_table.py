@@ -183,10 +183,14 @@ def test_table_and_compare_rank_the_same_systems_on_the_same_corpora() -> None:
 
 
 def test_where_no_two_systems_have_every_corpus_ranks_are_over_the_common_ones() -> None:
-    lacking = [("bees", name) for name in list(SYSTEMS)[:-1]]
-    found = karat.table(given(*lacking), metrics=METRICS, significance=False)
-    assert found.ranks[0].corpora == ("ants", "cats")
+    first, *others = list(SYSTEMS)[:-1]
+    some = given(("bees", first), *(("cats", name) for name in others), corpora=("ants", "bees", "cats", "dogs"))
+    found = karat.table(some, metrics=METRICS, significance=False)
+    assert found.ranks[0].corpora == ("ants", "dogs")
     assert list(found.ranks[0].ranks) == list(SYSTEMS)
+    compared = karat.compare(some, metrics=METRICS[:1], resamples=FEW)
+    assert "fewer than two systems have a run on every corpus, so all are ranked on ants, dogs" in compared.notes
+    assert [each.friedman.corpora for each in compared.rankings] == [2]
 
 
 def test_without_a_common_corpus_there_are_no_ranks() -> None:

@@ -74,9 +74,13 @@ def _lacking(results: Sequence[Results], corpora: Sequence[str]) -> Iterator[str
     for corpus, systems in runs.items():
         if corpus not in corpora and len(systems) == 1:
             yield f"on {corpus} there is {', '.join(systems)} alone, so that nothing is compared"
-    for system in dict.fromkeys(system for corpus in corpora for system in runs[corpus]):
-        without = [corpus for corpus in corpora if system not in runs[corpus]]
-        if without:
+    present = dict.fromkeys((corpus, system) for corpus in corpora for system in runs[corpus])
+    ranked, common = ranked_systems(present, corpora) or ((), ())
+    if ranked and len(common) < len(corpora):
+        yield f"fewer than two systems have a run on every corpus, so all are ranked on {', '.join(common)}"
+    for system in dict.fromkeys(system for _, system in present):
+        without = [corpus for corpus in corpora if (corpus, system) not in present]
+        if without and system not in ranked:
             yield f"{system} has no run on {', '.join(without)}, so it is left out of the ranks over all corpora"
 
 
