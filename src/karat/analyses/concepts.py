@@ -38,7 +38,7 @@ from karat.options import (
 from karat.protocol import Protocol
 from karat.results.displayed import Displayed, flat_values
 from karat.results.intervals import with_intervals, with_low_and_high
-from karat.stats.shares import SHARE, UNDEFINED, Interval, left_out_intervals, ratio_intervals
+from karat.stats.shares import UNDEFINED, Interval, left_out_intervals, named_intervals, ratio_intervals
 from karat.tabular import COUNT, Cell, Column, Table, rows_of, with_ends
 from karat.vocabulary import Vocabulary, VocabularyLike
 
@@ -86,6 +86,13 @@ class ConceptCounts:
     predictions: Ints
     hits: Ints
     assignments: Assignments = field(repr=False)
+
+    @classmethod
+    def of(cls, system: str, rows: Assignments, concepts: int) -> ConceptCounts:
+        """Count the documents of each concept of a vocabulary of so many."""
+        masks = (rows.referred, rows.predicted, rows.referred & rows.predicted)
+        references, predictions, hits = (np.bincount(rows.concept[mask], minlength=concepts) for mask in masks)
+        return cls(system, references, predictions, hits, rows)
 
     def measures(self) -> tuple[Floats, Floats, Floats]:
         """Precision, recall and F1 of each concept, 0 where nothing is divided."""
@@ -135,7 +142,7 @@ class ConceptCounts:
             for some in (rows.referred & rows.predicted, rows.predicted, rows.referred)
         )
         parts, wholes = np.stack([hits, hits, 2 * hits]), np.stack([predictions, references, predictions + references])
-        return _by_measure(ratio_intervals(parts, wholes, level))
+        return named_intervals(MEASURES, ratio_intervals(parts, wholes, level))
 
     def macro_intervals(self, level: float) -> dict[str, Interval]:
         """The intervals of the means over concepts, by the means without each document.
@@ -161,7 +168,7 @@ class ConceptCounts:
             without.append(divide(before[there].sum() - change, left, empty=np.nan))
         value = np.array([values[there].mean() for values in self.measures()])
         counts = np.bincount(rows.document, minlength=documents) > 0
-        return _by_measure(left_out_intervals(value, np.stack(without), counts.astype(np.float64), level, SHARE))
+        return named_intervals(MEASURES, left_out_intervals(value, np.stack(without), counts.astype(np.float64), level))
 
     def never(self) -> Bools:
         """The concepts that are a reference somewhere and nowhere a prediction."""
@@ -285,10 +292,6 @@ class ConceptScores(Displayed):
         return listed[: self.options.worst] if self.options.worst else listed
 
 
-def _by_measure(ends: Floats) -> dict[str, Interval]:
-    return {name: (low, high) for name, (low, high) in zip(MEASURES, ends.tolist(), strict=True)}
-
-
 def _by_frequency(each: ConceptCounts) -> list[int]:
     """The concepts that are a reference or a prediction, those of most references first, then of most predictions."""
     there = np.flatnonzero((each.references > 0) | (each.predictions > 0))
@@ -345,10 +348,8 @@ def in_pass(reading: Pass, options: ConceptsOptions) -> Callable[[], ConceptScor
     def finish() -> ConceptScores:
         sizes = [part.documents for part in answers.parts]
         counts = [
-            ConceptCounts(
-                system,
-                *(np.sum([part.counts[s][k] for part in answers.parts], axis=0) for k in range(3)),
-                Assignments.joined([part.assignments[s] for part in answers.parts], sizes),
+            ConceptCounts.of(
+                system, Assignments.joined([part.assignments[s] for part in answers.parts], sizes), len(vocabulary)
             )
             for s, system in enumerate(reading.setup.systems)
         ]
@@ -382,7 +383,6 @@ class _Part:
     """What a chunk gives back."""
 
     documents: int
-    counts: list[tuple[Ints, Ints, Ints]]  # by system: documents of each concept as reference, prediction and both
     assignments: list[Assignments]  # by system
     references: int
     unmapped_references: int
@@ -391,7 +391,7 @@ class _Part:
 
 
 def _look(protocol: Protocol, cutoff: Cutoff, view: View) -> _Part:
-    found = _Part(len(view), [], [], 0, 0, [], [])
+    found = _Part(len(view), [], 0, 0, [], [])
     strings, total = 0, 0
     for s in range(len(view.setup.systems)):
         aligned = view.aligned(s, protocol)
@@ -403,10 +403,7 @@ def _look(protocol: Protocol, cutoff: Cutoff, view: View) -> _Part:
         strings, total = int((referred[1] < 0).sum()), len(referred[1])
         found.predictions.append(len(predicted[1]))
         found.unmapped.append(int((predicted[1] < 0).sum()))
-        concepts = len(mapping.vocabulary)
-        assignments = _assignments(referred, predicted, concepts, counted_in)
-        found.assignments.append(assignments)
-        found.counts.append(_counts(assignments, concepts))
+        found.assignments.append(_assignments(referred, predicted, len(mapping.vocabulary), counted_in))
     return replace(found, references=total, unmapped_references=strings)
 
 
@@ -435,13 +432,6 @@ def _assignments(referred: Pairs, predicted: Pairs, concepts: int, counted_in: B
     document, concept = np.divmod(every, max(concepts, 1))
     is_referred, is_predicted = (lookup(every, each)[0] for each in keys)
     return Assignments(document.astype(np.int32), concept.astype(np.int32), is_referred, is_predicted)
-
-
-def _counts(rows: Assignments, concepts: int) -> tuple[Ints, Ints, Ints]:
-    """In how many documents each concept is a reference, a prediction, and both."""
-    masks = (rows.referred, rows.predicted, rows.referred & rows.predicted)
-    one, other, both = (np.bincount(rows.concept[mask], minlength=concepts) for mask in masks)
-    return one, other, both
 
 
 def _notes(systems: Sequence[str], parts: Sequence[_Part]) -> Iterator[str]:

@@ -261,8 +261,8 @@ def _mean_cells(found: Overlap, pair: Pair) -> list[Cell]:
 
 def _histograms(pairs: Sequence[Pair]) -> Iterator[Table]:
     """For each pair the number of documents by percentage."""
-    for name, group in groupby(pairs, key=_pair_name):
-        subsets = list(group)
+    for name, pairs_of_name in groupby(pairs, key=_pair_name):
+        subsets = list(pairs_of_name)
         columns = [pair.histogram()[side] for pair in subsets for side in SIDES]
         rows = [(f"{10 * n}–{10 * n + 10}", [column[n] for column in columns]) for n in range(TENTHS)]
         if any(pair.undefined for pair in subsets):
@@ -282,8 +282,8 @@ def _together_table(found: Overlap, protocol: str, head: str) -> Table:
     [average] = {row["average"] for row in rows if row["metric"].startswith("f1")}
     columns = [Column(row["metric"], above=row["subset"]) for row in rows if row["how"] == rows[0]["how"]]
     body = [
-        (how, [_score_cell(row, found.options) for row in group])
-        for how, group in groupby(rows, key=lambda row: row["how"])
+        (how, [_score_cell(row, found.options) for row in scores])
+        for how, scores in groupby(rows, key=lambda row: row["how"])
     ]
     title = f"What the systems would score together, protocol {protocol}, average of f1: {average}"
     return Table(title, "system", columns, rows_of(body), caption=f"{title}: {head}. {_ways(found)}")
