@@ -156,10 +156,10 @@ class ShareCounts:
     counts: Ints
 
     @classmethod
-    def of(cls, columns: Mapping[str, tuple[Ints, Ints]]) -> ShareCounts:
+    def of(cls, columns: Mapping[str, tuple[NDArray[Any], NDArray[Any]]]) -> ShareCounts:
         """Count the rows of documents other than (0, 0), given (parts, wholes) of each share."""
         keys = [
-            (parts[some].astype(np.int64) << BITS | wholes[some]) + (n << 2 * BITS)
+            (parts[some].astype(np.int64) << BITS | wholes[some].astype(np.int64)) + (n << 2 * BITS)
             for n, (parts, wholes) in enumerate(columns.values())
             for some in [(parts > 0) | (wholes > 0)]
         ]
