@@ -66,13 +66,8 @@ def _ratios(sums: Floats) -> Floats:
     """Return concepts a name, the shares of rival names, rival phrases and other names, and the entropy."""
     concepts, names, phrases, rival_names, rival_phrases, others, bits = sums
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.stack([concepts, rival_names, rival_phrases, others, bits]) / [
-            names,
-            names,
-            phrases,
-            phrases,
-            phrases,
-        ]
+        parts = np.stack([concepts, rival_names, rival_phrases, others, bits])
+        return np.asarray(parts / [names, names, phrases, phrases, phrases])
 
 
 def listed_intervals(names: Names, ways: Ints, hows: Sequence[str], level: float) -> ListedIntervals:
