@@ -277,7 +277,7 @@ def test_json_has_the_envelope_of_every_verb() -> None:
 
 @pytest.mark.parametrize("form", ["table", "md", "latex"])
 def test_every_table_shows_the_counts_in_words(form: str) -> None:
-    text = " ".join(render(karat.nearmiss(CORPUS, RUN), form).replace("\\[", "[").split())
+    text = " ".join(render(karat.nearmiss(CORPUS, RUN), form).replace("\\[", "[").replace("\\]", "]").split())
     assert "4 of 5 predictions are no hit; 3 of these (.7500) are near misses." in text
     assert "2 of 3 references are missed; 2 of these (1.0000 [.025, 1.000]) were almost found." in text
 

@@ -37,9 +37,9 @@ from karat.options import (
 )
 from karat.protocol import Protocol
 from karat.results.displayed import Displayed, flat_values
-from karat.results.intervals import with_intervals, with_low_and_high
+from karat.results.intervals import about_brackets, with_intervals, with_low_and_high
 from karat.stats.shares import UNDEFINED, Interval, left_out_intervals, named_intervals, ratio_intervals
-from karat.tabular import COUNT, Cell, Column, Table, rows_of, with_ends
+from karat.tabular import COUNT, Cell, Column, Group, Row, Table, rows_of, with_ends
 from karat.vocabulary import Vocabulary, VocabularyLike
 
 MEASURES = ("p", "r", "f1")
@@ -251,29 +251,36 @@ class ConceptScores(Displayed):
     def tables(self) -> Iterator[Table]:
         """The averages of systems; for each the most frequent concepts, and those that it never assigns."""
         head = f"{self.corpus}, {counted(self.documents, 'document')}, concepts of {self.vocabulary.name}"
-        names = ("referred", "assigned", "referred_never_assigned")
-        columns = [Column(name, COUNT, above="concepts") for name in ("references", "assigned", "missed")]
-        columns += [Column(name, above=kind, better="higher") for kind in ("micro", "macro") for name in MEASURES]
-        rows = rows_of(
-            (
-                each["system"],
-                [*(each[n] for n in names), *(self._cell(each[k], m) for k in ("micro", "macro") for m in MEASURES)],
-            )
-            for each in self.systems()
+        systems, measures = self.systems(), [Column(name, better="higher") for name in MEASURES]
+        groups = [
+            Group([Row(each["system"], [_cell(each[kind], name) for name in MEASURES]) for each in systems], kind)
+            for kind in ("micro", "macro")
+        ]
+        about = (
+            "macro: mean over the concepts that are a reference or assigned, 0 where there is nothing to divide by. "
+            f"{about_brackets(self.options.confidence.level)}"
         )
+        yield Table(head, "system", measures, groups, notes=[about])
+        names = ("referred", "assigned", "referred_never_assigned")
+        columns = [Column(name, COUNT) for name in ("references", "assigned", "missed")]
+        rows = rows_of((each["system"], [each[name] for name in names]) for each in systems)
         about = (
             f"references, assigned: concepts that are so in some document, of {len(self.vocabulary):,}; missed: "
-            "references that the system assigns to no document. macro: mean over the concepts that are a reference or "
-            "assigned, 0 where there is nothing to divide by."
+            "references that the system assigns to no document."
         )
-        yield Table(head, "system", columns, rows, notes=[about])
+        yield Table("Concepts", "system", columns, rows, notes=[about])
         for each in self.counts:
             shown = self._rows(each, self._some(_by_frequency(each)))
-            columns = [Column(name, COUNT) for name in ("references", "assigned", "both")]
-            columns += [Column(name, better="higher") for name in MEASURES]
-            counts = ("references", "predictions", "hits")
+            columns = [*(Column(name, COUNT) for name in ("references", "assigned", "both")), *measures]
+            counts, brackets = (
+                ("references", "predictions", "hits"),
+                MEASURES if self.options.confidence.intervals else ("f1",),
+            )
             rows = rows_of(
-                (row["label"], [*(row[name] for name in counts), *(self._cell(row, name) for name in MEASURES)])
+                (
+                    row["label"],
+                    [*(row[name] for name in counts), *(_cell(row, name, name in brackets) for name in MEASURES)],
+                )
                 for row in shown
             )
             yield Table(f"{each.system}: documents of the most frequent concepts", "concept", columns, rows)
@@ -283,13 +290,13 @@ class ConceptScores(Displayed):
                 title = f"{each.system}: references that are never assigned, {counted(len(missed), 'concept')}"
                 yield Table(title, "concept", [Column("references", COUNT)], rows)
 
-    def _cell(self, row: dict[str, Any], name: str) -> Cell:
-        ends = [nan if end is None else end for end in row[f"{name}_ci"]]
-        shown = with_ends((ends[0], ends[1])) if self.options.confidence.intervals else ""
-        return Cell(nan if row[name] is None else row[name], shown)
-
     def _some(self, listed: list[Any]) -> list[Any]:
         return listed[: self.options.worst] if self.options.worst else listed
+
+
+def _cell(row: dict[str, Any], name: str, brackets: bool = True) -> Cell:
+    ends = [nan if end is None else end for end in row[f"{name}_ci"]]
+    return Cell(nan if row[name] is None else row[name], with_ends((ends[0], ends[1])) if brackets else "")
 
 
 def _by_frequency(each: ConceptCounts) -> list[int]:

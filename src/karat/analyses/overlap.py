@@ -47,7 +47,7 @@ from karat.protocol import Protocol
 from karat.results import Results, Score
 from karat.results.displayed import Displayed, flat_values
 from karat.results.documents import rows_of_documents
-from karat.results.intervals import with_intervals, with_low_and_high
+from karat.results.intervals import about_brackets, with_intervals, with_low_and_high
 from karat.stats.resampling import Sample
 from karat.stats.shares import Interval, ratio_intervals, sample_interval
 from karat.tabular import COUNT, FIXED2, Cell, Column, Group, Row, Table, rows_of, with_ends
@@ -300,8 +300,7 @@ def _meaning(options: OverlapOptions) -> str:
     empty = "is left out" if options.empty == "skip" else "counts 0"
     return (
         "Of the phrases that either system predicts, the percentage that both predict: correct ones, and wrong ones. "
-        f"A document for which neither predicts a phrase {empty}. "
-        f"In brackets: {100 * options.confidence.level:g} % intervals."
+        f"A document for which neither predicts a phrase {empty}. {about_brackets(options.confidence.level)}"
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from karat.analyses.consistency.result import BY, LISTED, OUTSIDE, Concept, Consistency, Level, Listed, Named, share_of
 from karat.errors import counted
+from karat.results.intervals import about_brackets
 from karat.tabular import COUNT, NUMBER, TEXT, Cell, Column, Table, rows_of, with_ends
 
 SHARES = ("names_per_concept", "rival_names_share", "rival_phrases_share", "other_names_share", "entropy")
@@ -53,8 +54,8 @@ def _meaning(found: Consistency) -> Iterator[str]:
         "name, 0 where each concept has one."
     )
     yield (
-        f"In brackets: {100 * found.options.confidence.level:g} % intervals for a run on as many other documents; "
-        "--intervals shows them for all figures."
+        f"{about_brackets(found.options.confidence.level)} They hold for as many documents: with more documents, "
+        "concepts have more names."
     )
 
 

@@ -14,6 +14,7 @@ from karat.citations import short_signature
 from karat.errors import counted
 from karat.matching.columns import PRMU
 from karat.protocol import parse_protocol
+from karat.results.intervals import about_brackets
 from karat.stats.shares import UNDEFINED, Interval
 from karat.tabular import COUNT, FIXED2, NONE, NUMBER, Cell, Column, Group, Kind, Row, Table, code, number, with_ends
 
@@ -69,9 +70,9 @@ def _shows_intervals(found: Description, columns: int) -> bool:
 
 def _about_intervals(found: Description) -> str:
     """What the brackets are, or how to see them."""
-    level = f"{100 * found.confidence.level:g} % intervals of shares and scores, with documents as the units"
-    shown = _shows_intervals(found, len(found.sides))
-    return f"In brackets: {level}." if shown else f"--intervals shows {level}, in all tables."
+    if _shows_intervals(found, len(found.sides)):
+        return about_brackets(found.confidence.level)
+    return f"--intervals shows {100 * found.confidence.level:g} % intervals in all tables."
 
 
 def _heading(found: Description) -> str:
