@@ -176,7 +176,7 @@ class ShareCounts:
 
     def sums(self) -> dict[str, tuple[int, int]]:
         """Return the sums of the parts and of the wholes of each share."""
-        parts, wholes, counts = (each.astype(np.int64) for each in self._rows())
+        parts, wholes, counts = (each.astype(np.int64) for each in self.rows())
         return {
             name: (int(part), int(whole))
             for name, part, whole in zip(
@@ -186,10 +186,10 @@ class ShareCounts:
 
     def intervals(self, level: float = 0.95) -> dict[str, Interval]:
         """Return the interval of each share."""
-        parts, wholes, counts = self._rows()
+        parts, wholes, counts = self.rows()
         return named_intervals(self.names, ratio_intervals(parts, wholes, level, counts=counts))
 
-    def _rows(self) -> tuple[Floats, Floats, Floats]:
+    def rows(self) -> tuple[Floats, Floats, Floats]:
         """Return the parts, wholes and counts of the rows, [shares, rows] each, 0 where a share has fewer rows."""
         number = self.keys >> 2 * BITS
         sizes = np.bincount(number, minlength=len(self.names))
