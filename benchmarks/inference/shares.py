@@ -9,8 +9,10 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.inference.base import COVERAGE, LEVEL, Cell
 from karat import concepts, nearmiss, overlap
@@ -30,8 +32,8 @@ SIZES = (10, 25, 80, 400)
 SYSTEMS = ("t5", "one2set")
 FIGURES = ("names_per_concept", "rival_phrases_share", "other_names_share", "entropy")
 SHARES, NAMES, CONCEPTS = "coverage of shares", "coverage of figures of names", "coverage of averages of concepts"
-# The bar where some samples have no hit, as the exact bound covers more than 95 %, and for figures of distinct names, of
-# which the jackknife overestimates the variance (Efron and Stein 1981).
+# The bar where some samples have no hit, as the exact bound covers more than 95 %, and for figures of distinct names,
+# of which the jackknife overestimates the variance (Efron and Stein 1981).
 AT_LEAST = (COVERAGE[0], 1.0)
 POOL = 5_000  # synthetic documents
 
@@ -41,8 +43,8 @@ class Population:
     """The parts and wholes of documents to draw from, and the highest value of a part of a whole."""
 
     name: str
-    parts: Floats
-    wholes: Floats
+    parts: NDArray[Any]
+    wholes: NDArray[Any]
     highest: float = 1.0
 
 
@@ -88,11 +90,12 @@ def released() -> Iterator[Population]:
         for pair in overlap(corpus, *runs, protocol="chan2019").pairs:
             shares = np.nan_to_num(pair.per_document().T)
             for side, share in zip(("correct", "wrong"), shares, strict=True):
-                yield Population(f"overlap, {pair.subset}, {side}, {name}", share, pair.defined * 1.0, 100.0)
+                yield Population(f"overlap, {pair.subset}, {side}, {name}", share, pair.defined, 100.0)
         for found in nearmiss(corpus, *runs, protocol="chan2019").found:
             for side, parts, wholes, counts in zip(found.sides.names, *found.sides.rows(), strict=True):
-                rows = (np.repeat(each, counts.astype(np.int64)) for each in (parts, wholes))
-                yield Population(f"unmatched {side} of {found.system} with a near miss, {name}", *rows)
+                repeats = counts.astype(np.int64)
+                row = f"unmatched {side} of {found.system} with a near miss, {name}"
+                yield Population(row, np.repeat(parts, repeats), np.repeat(wholes, repeats))
 
 
 def _classes(view: View) -> Ints:
@@ -107,7 +110,7 @@ def synthetic(seed: int) -> Iterator[Population]:
         random = np.random.default_rng([seed, round(100 * share)])
         wholes = random.poisson(mean, POOL)
         parts = random.binomial(wholes, random.beta(share, 1 - share, POOL))
-        yield Population(f"synthetic, {share:g} of about {mean:g}", parts * 1.0, wholes * 1.0)
+        yield Population(f"synthetic, {share:g} of about {mean:g}", parts, wholes)
 
 
 # ---------------------------------------------------------------------------------------------- names of concepts
@@ -187,7 +190,7 @@ def _concept_cells(
     yield from _cells(CONCEPTS, names, n, np.array(ends), np.array(values, dtype=np.float64))
 
 
-def _draw(document: Ints, documents: int, n: int, random: np.random.Generator) -> tuple[Ints, Ints]:
+def _draw(document: NDArray[Any], documents: int, n: int, random: np.random.Generator) -> tuple[Ints, Ints]:
     """Draw n documents: return the rows of each, numbered anew, and where they are."""
     starts = np.searchsorted(document, np.arange(documents + 1))
     drawn = random.integers(documents, size=n)
