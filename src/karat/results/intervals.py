@@ -22,12 +22,15 @@ def ends_of(interval: Interval | None) -> list[float | None]:
 
 
 def about_brackets(level: float) -> str:
-    """Return the sentence that says what the brackets of a table are.
+    """Return what the brackets of a table are.
 
-    >>> about_brackets(0.95)
-    'In brackets: 95 % intervals, with documents as the units.'
+    >>> about_brackets(0.95)[:61]
+    'In brackets: 95 % intervals, with documents as the units. The'
     """
-    return f"In brackets: {100 * level:g} % intervals, with documents as the units."
+    return (
+        f"In brackets: {100 * level:g} % intervals, with documents as the units. They may be too short where fewer "
+        "than ten of many documents have a hit."
+    )
 
 
 def with_intervals(row: Mapping[str, Any], intervals: Mapping[str, Interval]) -> dict[str, Any]:
