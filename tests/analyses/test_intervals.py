@@ -51,7 +51,7 @@ def describe(corpus: Lines, a: Lines, b: Lines) -> dict[str, Any]:
 
 def overlap(corpus: Lines, a: Lines, b: Lines) -> dict[str, Any]:
     found = karat.overlap(corpus, karat.Run.of(a, "a"), karat.Run.of(b, "b"))
-    figures = {}
+    figures: dict[str, Any] = {}
     for row in found.rows():
         figures |= flat(
             row["subset"], {name: _share(value) for name, value in row.items() if name.startswith("common")}
