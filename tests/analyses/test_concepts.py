@@ -209,7 +209,7 @@ def test_the_table_of_each_concept_on_ten_documents() -> None:
     assert (rows["birds"]["p"], rows["birds"]["r"], rows["birds"]["f1"]) == (None, 0.0, 0.0)
     [system] = found.systems()
     # 6 hits of 12 predictions and 12 references
-    assert system["micro"] == {"p": 1 / 2, "r": 1 / 2, "f1": 1 / 2}
+    assert {name: system["micro"][name] for name in ("p", "r", "f1")} == {"p": 1 / 2, "r": 1 / 2, "f1": 1 / 2}
     # bees 2/3, honey bees 1/2, ants 1, flowers 1/2, birds 0, insects 1/2, animals 0, plants 0
     assert system["macro"]["p"] == pytest.approx((2 / 3 + 1 / 2 + 1 + 1 / 2 + 0 + 1 / 2 + 0 + 0) / 8)
     assert system["macro"]["r"] == pytest.approx((2 / 3 + 1 / 2 + 1 / 2 + 1 / 2 + 0 + 1 + 0 + 0) / 8)

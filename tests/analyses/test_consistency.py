@@ -337,4 +337,5 @@ def test_the_command_prints_it(
         "nearest": "levenshtein",
         "worst": 10,
         "corpus": "c",
+        "level": 0.95,
     }

@@ -270,16 +270,16 @@ def test_a_named_reference_set_is_what_is_missed() -> None:
 def test_json_has_the_envelope_of_every_verb() -> None:
     found = json.loads(render(karat.nearmiss(CORPUS, RUN), "json"))
     assert list(found) == ["signatures", "rows", "notes", "options", "summary"]
-    fields = "corpus system protocol kind class direction pairs share mean_score examples"
+    fields = "corpus system protocol kind class direction pairs share share_ci mean_score mean_score_ci examples"
     assert all(list(row) == fields.split() for row in found["rows"])
     assert found["options"]["similarity"] == "overlap"
 
 
 @pytest.mark.parametrize("form", ["table", "md", "latex"])
 def test_every_table_shows_the_counts_in_words(form: str) -> None:
-    text = " ".join(render(karat.nearmiss(CORPUS, RUN), form).split())
+    text = " ".join(render(karat.nearmiss(CORPUS, RUN), form).replace("\\[", "[").replace("\\]", "]").split())
     assert "4 of 5 predictions are no hit; 3 of these (.7500) are near misses." in text
-    assert "2 of 3 references are missed; 2 of these (1.0000) were almost found." in text
+    assert "2 of 3 references are missed; 2 of these (1.0000 [.025, 1.000]) were almost found." in text
 
 
 @pytest.mark.parametrize("form", ["table", "md", "latex", "csv", "json"])

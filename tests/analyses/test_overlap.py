@@ -136,8 +136,8 @@ def test_every_two_systems_are_a_pair_under_every_protocol() -> None:
         for subset in ("present", "absent", "all")
     ]
     assert [(row["a"], row["b"], row["protocol"], row["subset"]) for row in found.rows()] == wanted
-    fields = "corpus a b protocol subset common_correct common_wrong documents undefined histogram"
-    assert list(found.rows()[0]) == fields.split()
+    fields = "corpus a b protocol subset common_correct common_correct_ci common_wrong common_wrong_ci"
+    assert list(found.rows()[0]) == [*fields.split(), "documents", "undefined", "histogram"]
 
 
 def test_present_and_absent_need_a_text() -> None:
@@ -243,13 +243,17 @@ def test_the_union_the_intersection_and_the_majority_are_scored() -> None:
     assert [found[how, "r@M"] for how in ("union", "majority", "intersection")] == pytest.approx([2 / 3, 2 / 3, 1 / 3])
     assert found["union", "f1@M"] == pytest.approx(2 * (1 / 2) * (2 / 3) / (1 / 2 + 2 / 3))
     assert rows[0]["systems"] == ["a", "b", "c"]
-    fields = "corpus how systems protocol metric subset average value documents undefined"
+    fields = "corpus how systems protocol metric subset average value value_ci documents undefined"
     assert list(rows[0]) == fields.split()
 
 
 def test_each_system_alone_has_the_scores_of_score() -> None:
     metrics = [f"{metric}:{subset}" for subset in ("present", "absent", "all") for metric in ("p@M", "r@M", "f1@M")]
-    assert karat.overlap(*SYNTHETIC).alone() == karat.score(*SYNTHETIC, metrics=metrics).rows()
+    rows = karat.overlap(*SYNTHETIC).alone()
+    for row in rows:
+        low, high = row.pop("value_ci")
+        assert low < row["value"] < high
+    assert rows == karat.score(*SYNTHETIC, metrics=metrics).rows()
 
 
 NASTY = [

@@ -37,9 +37,9 @@ from karat.options import (
 )
 from karat.protocol import Protocol
 from karat.results.displayed import Displayed, flat_values
-from karat.results.intervals import with_intervals, with_low_and_high
-from karat.stats.shares import SHARE, UNDEFINED, Interval, left_out_intervals, ratio_intervals
-from karat.tabular import COUNT, Cell, Column, Table, rows_of, with_ends
+from karat.results.intervals import about_brackets, with_intervals, with_low_and_high
+from karat.stats.shares import UNDEFINED, Interval, left_out_intervals, named_intervals, ratio_intervals
+from karat.tabular import COUNT, Cell, Column, Group, Row, Table, rows_of, with_ends
 from karat.vocabulary import Vocabulary, VocabularyLike
 
 MEASURES = ("p", "r", "f1")
@@ -86,6 +86,13 @@ class ConceptCounts:
     predictions: Ints
     hits: Ints
     assignments: Assignments = field(repr=False)
+
+    @classmethod
+    def of(cls, system: str, rows: Assignments, concepts: int) -> ConceptCounts:
+        """Count the documents of each concept of a vocabulary of so many."""
+        masks = (rows.referred, rows.predicted, rows.referred & rows.predicted)
+        references, predictions, hits = (np.bincount(rows.concept[mask], minlength=concepts) for mask in masks)
+        return cls(system, references, predictions, hits, rows)
 
     def measures(self) -> tuple[Floats, Floats, Floats]:
         """Precision, recall and F1 of each concept, 0 where nothing is divided."""
@@ -135,7 +142,7 @@ class ConceptCounts:
             for some in (rows.referred & rows.predicted, rows.predicted, rows.referred)
         )
         parts, wholes = np.stack([hits, hits, 2 * hits]), np.stack([predictions, references, predictions + references])
-        return _by_measure(ratio_intervals(parts, wholes, level))
+        return named_intervals(MEASURES, ratio_intervals(parts, wholes, level))
 
     def macro_intervals(self, level: float) -> dict[str, Interval]:
         """The intervals of the means over concepts, by the means without each document.
@@ -161,7 +168,7 @@ class ConceptCounts:
             without.append(divide(before[there].sum() - change, left, empty=np.nan))
         value = np.array([values[there].mean() for values in self.measures()])
         counts = np.bincount(rows.document, minlength=documents) > 0
-        return _by_measure(left_out_intervals(value, np.stack(without), counts.astype(np.float64), level, SHARE))
+        return named_intervals(MEASURES, left_out_intervals(value, np.stack(without), counts.astype(np.float64), level))
 
     def never(self) -> Bools:
         """The concepts that are a reference somewhere and nowhere a prediction."""
@@ -244,29 +251,36 @@ class ConceptScores(Displayed):
     def tables(self) -> Iterator[Table]:
         """The averages of systems; for each the most frequent concepts, and those that it never assigns."""
         head = f"{self.corpus}, {counted(self.documents, 'document')}, concepts of {self.vocabulary.name}"
-        names = ("referred", "assigned", "referred_never_assigned")
-        columns = [Column(name, COUNT, above="concepts") for name in ("references", "assigned", "missed")]
-        columns += [Column(name, above=kind, better="higher") for kind in ("micro", "macro") for name in MEASURES]
-        rows = rows_of(
-            (
-                each["system"],
-                [*(each[n] for n in names), *(self._cell(each[k], m) for k in ("micro", "macro") for m in MEASURES)],
-            )
-            for each in self.systems()
+        systems, measures = self.systems(), [Column(name, better="higher") for name in MEASURES]
+        groups = [
+            Group([Row(each["system"], [_cell(each[kind], name) for name in MEASURES]) for each in systems], kind)
+            for kind in ("micro", "macro")
+        ]
+        about = (
+            "macro: mean over the concepts that are a reference or assigned, 0 where there is nothing to divide by. "
+            f"{about_brackets(self.options.confidence.level)}"
         )
+        yield Table(head, "system", measures, groups, notes=[about])
+        names = ("referred", "assigned", "referred_never_assigned")
+        columns = [Column(name, COUNT) for name in ("references", "assigned", "missed")]
+        rows = rows_of((each["system"], [each[name] for name in names]) for each in systems)
         about = (
             f"references, assigned: concepts that are so in some document, of {len(self.vocabulary):,}; missed: "
-            "references that the system assigns to no document. macro: mean over the concepts that are a reference or "
-            "assigned, 0 where there is nothing to divide by."
+            "references that the system assigns to no document."
         )
-        yield Table(head, "system", columns, rows, notes=[about])
+        yield Table("Concepts", "system", columns, rows, notes=[about])
         for each in self.counts:
             shown = self._rows(each, self._some(_by_frequency(each)))
-            columns = [Column(name, COUNT) for name in ("references", "assigned", "both")]
-            columns += [Column(name, better="higher") for name in MEASURES]
-            counts = ("references", "predictions", "hits")
+            columns = [*(Column(name, COUNT) for name in ("references", "assigned", "both")), *measures]
+            counts, brackets = (
+                ("references", "predictions", "hits"),
+                MEASURES if self.options.confidence.intervals else ("f1",),
+            )
             rows = rows_of(
-                (row["label"], [*(row[name] for name in counts), *(self._cell(row, name) for name in MEASURES)])
+                (
+                    row["label"],
+                    [*(row[name] for name in counts), *(_cell(row, name, name in brackets) for name in MEASURES)],
+                )
                 for row in shown
             )
             yield Table(f"{each.system}: documents of the most frequent concepts", "concept", columns, rows)
@@ -276,17 +290,13 @@ class ConceptScores(Displayed):
                 title = f"{each.system}: references that are never assigned, {counted(len(missed), 'concept')}"
                 yield Table(title, "concept", [Column("references", COUNT)], rows)
 
-    def _cell(self, row: dict[str, Any], name: str) -> Cell:
-        ends = [nan if end is None else end for end in row[f"{name}_ci"]]
-        shown = with_ends((ends[0], ends[1])) if self.options.confidence.intervals else ""
-        return Cell(nan if row[name] is None else row[name], shown)
-
     def _some(self, listed: list[Any]) -> list[Any]:
         return listed[: self.options.worst] if self.options.worst else listed
 
 
-def _by_measure(ends: Floats) -> dict[str, Interval]:
-    return {name: (low, high) for name, (low, high) in zip(MEASURES, ends.tolist(), strict=True)}
+def _cell(row: dict[str, Any], name: str, brackets: bool = True) -> Cell:
+    ends = [nan if end is None else end for end in row[f"{name}_ci"]]
+    return Cell(nan if row[name] is None else row[name], with_ends((ends[0], ends[1])) if brackets else "")
 
 
 def _by_frequency(each: ConceptCounts) -> list[int]:
@@ -345,10 +355,8 @@ def in_pass(reading: Pass, options: ConceptsOptions) -> Callable[[], ConceptScor
     def finish() -> ConceptScores:
         sizes = [part.documents for part in answers.parts]
         counts = [
-            ConceptCounts(
-                system,
-                *(np.sum([part.counts[s][k] for part in answers.parts], axis=0) for k in range(3)),
-                Assignments.joined([part.assignments[s] for part in answers.parts], sizes),
+            ConceptCounts.of(
+                system, Assignments.joined([part.assignments[s] for part in answers.parts], sizes), len(vocabulary)
             )
             for s, system in enumerate(reading.setup.systems)
         ]
@@ -382,7 +390,6 @@ class _Part:
     """What a chunk gives back."""
 
     documents: int
-    counts: list[tuple[Ints, Ints, Ints]]  # by system: documents of each concept as reference, prediction and both
     assignments: list[Assignments]  # by system
     references: int
     unmapped_references: int
@@ -391,7 +398,7 @@ class _Part:
 
 
 def _look(protocol: Protocol, cutoff: Cutoff, view: View) -> _Part:
-    found = _Part(len(view), [], [], 0, 0, [], [])
+    found = _Part(len(view), [], 0, 0, [], [])
     strings, total = 0, 0
     for s in range(len(view.setup.systems)):
         aligned = view.aligned(s, protocol)
@@ -403,10 +410,7 @@ def _look(protocol: Protocol, cutoff: Cutoff, view: View) -> _Part:
         strings, total = int((referred[1] < 0).sum()), len(referred[1])
         found.predictions.append(len(predicted[1]))
         found.unmapped.append(int((predicted[1] < 0).sum()))
-        concepts = len(mapping.vocabulary)
-        assignments = _assignments(referred, predicted, concepts, counted_in)
-        found.assignments.append(assignments)
-        found.counts.append(_counts(assignments, concepts))
+        found.assignments.append(_assignments(referred, predicted, len(mapping.vocabulary), counted_in))
     return replace(found, references=total, unmapped_references=strings)
 
 
@@ -435,13 +439,6 @@ def _assignments(referred: Pairs, predicted: Pairs, concepts: int, counted_in: B
     document, concept = np.divmod(every, max(concepts, 1))
     is_referred, is_predicted = (lookup(every, each)[0] for each in keys)
     return Assignments(document.astype(np.int32), concept.astype(np.int32), is_referred, is_predicted)
-
-
-def _counts(rows: Assignments, concepts: int) -> tuple[Ints, Ints, Ints]:
-    """In how many documents each concept is a reference, a prediction, and both."""
-    masks = (rows.referred, rows.predicted, rows.referred & rows.predicted)
-    one, other, both = (np.bincount(rows.concept[mask], minlength=concepts) for mask in masks)
-    return one, other, both
 
 
 def _notes(systems: Sequence[str], parts: Sequence[_Part]) -> Iterator[str]:

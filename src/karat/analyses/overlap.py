@@ -47,7 +47,7 @@ from karat.protocol import Protocol
 from karat.results import Results, Score
 from karat.results.displayed import Displayed, flat_values
 from karat.results.documents import rows_of_documents
-from karat.results.intervals import with_intervals, with_low_and_high
+from karat.results.intervals import about_brackets, with_intervals, with_low_and_high
 from karat.stats.resampling import Sample
 from karat.stats.shares import Interval, ratio_intervals, sample_interval
 from karat.tabular import COUNT, FIXED2, Cell, Column, Group, Row, Table, rows_of, with_ends
@@ -261,8 +261,8 @@ def _mean_cells(found: Overlap, pair: Pair) -> list[Cell]:
 
 def _histograms(pairs: Sequence[Pair]) -> Iterator[Table]:
     """For each pair the number of documents by percentage."""
-    for name, group in groupby(pairs, key=_pair_name):
-        subsets = list(group)
+    for name, pairs_of_name in groupby(pairs, key=_pair_name):
+        subsets = list(pairs_of_name)
         columns = [pair.histogram()[side] for pair in subsets for side in SIDES]
         rows = [(f"{10 * n}–{10 * n + 10}", [column[n] for column in columns]) for n in range(TENTHS)]
         if any(pair.undefined for pair in subsets):
@@ -282,8 +282,8 @@ def _together_table(found: Overlap, protocol: str, head: str) -> Table:
     [average] = {row["average"] for row in rows if row["metric"].startswith("f1")}
     columns = [Column(row["metric"], above=row["subset"]) for row in rows if row["how"] == rows[0]["how"]]
     body = [
-        (how, [_score_cell(row, found.options) for row in group])
-        for how, group in groupby(rows, key=lambda row: row["how"])
+        (how, [_score_cell(row, found.options) for row in scores])
+        for how, scores in groupby(rows, key=lambda row: row["how"])
     ]
     title = f"What the systems would score together, protocol {protocol}, average of f1: {average}"
     return Table(title, "system", columns, rows_of(body), caption=f"{title}: {head}. {_ways(found)}")
@@ -300,8 +300,7 @@ def _meaning(options: OverlapOptions) -> str:
     empty = "is left out" if options.empty == "skip" else "counts 0"
     return (
         "Of the phrases that either system predicts, the percentage that both predict: correct ones, and wrong ones. "
-        f"A document for which neither predicts a phrase {empty}. "
-        f"In brackets: {100 * options.confidence.level:g} % intervals."
+        f"A document for which neither predicts a phrase {empty}. {about_brackets(options.confidence.level)}"
     )
 
 

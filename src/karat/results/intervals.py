@@ -21,6 +21,18 @@ def ends_of(interval: Interval | None) -> list[float | None]:
     return [float(end) if isfinite(end) else None for end in interval or UNDEFINED]
 
 
+def about_brackets(level: float) -> str:
+    """Return what the brackets of a table are.
+
+    >>> about_brackets(0.95)[:61]
+    'In brackets: 95 % intervals, with documents as the units. The'
+    """
+    return (
+        f"In brackets: {100 * level:g} % intervals, with documents as the units. They may be too short where fewer "
+        "than ten of many documents have a hit."
+    )
+
+
 def with_intervals(row: Mapping[str, Any], intervals: Mapping[str, Interval]) -> dict[str, Any]:
     """Return a row of the JSON output with the interval of each figure behind it.
 

@@ -11,8 +11,9 @@ interval is that of a corpus of as many documents.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,14 +28,12 @@ from karat.stats.influence import (
     degrees_of_freedom,
     jackknife,
     score_interval,
-    unseen_share,
 )
 from karat.stats.resampling import CELLS, Sample
 
 Interval = tuple[float, float]
 UNDEFINED: Interval = (np.nan, np.nan)
 SHARE: Interval = (0.0, 1.0)  # bounds of a share
-POSITIVE: Interval = (0.0, np.inf)  # bounds of a count
 BITS = 24  # of a part and of a whole in a key of ShareCounts
 
 
@@ -44,7 +43,6 @@ def left_out_intervals(
     counts: Floats,
     level: float = 0.95,
     bounds: Interval = SHARE,
-    reach: float | Floats = np.nan,
 ) -> Floats:
     """Return the intervals of statistics from their values without each document, [..., 2] of [..., documents].
 
@@ -54,7 +52,6 @@ def left_out_intervals(
         counts: The number of documents that each entry stands for; 0 where a document does not contribute.
         level: Confidence level.
         bounds: Smallest and largest value of the statistics.
-        reach: Where the upper bound is infinite and the value is 0: the value if every document had a hit.
 
     >>> left_out_intervals(np.array([0.0]), np.zeros((1, 100)), np.ones(100)).round(4).tolist()
     [[0.0, 0.0362]]
@@ -77,11 +74,7 @@ def left_out_intervals(
         half = -stdtrit(np.maximum(n - 1.0, 1.0), (1 - level) / 2) * error
         return np.stack(bounded_interval(value, half, varies, n, level, bounds), axis=-1)
     half = -stdtrit(degrees_of_freedom(influence, n), (1 - level) / 2) * error
-    ends = np.clip(np.stack([value - half, value + half], axis=-1), *bounds)
-    highest = np.broadcast_to(reach, value.shape) * unseen_share(np.maximum(n, 1), level)
-    unseen = np.stack([np.zeros_like(highest), highest], axis=-1)
-    ends = np.where((value == 0)[..., None], unseen, ends)
-    return np.where(np.isnan(ends).any(axis=-1, keepdims=True) | np.isnan(value)[..., None], np.nan, ends)
+    return np.asarray(np.clip(np.stack([value - half, value + half], axis=-1), *bounds))
 
 
 def ratio_intervals(
@@ -90,7 +83,6 @@ def ratio_intervals(
     level: float = 0.95,
     bounds: Interval = SHARE,
     counts: NDArray[Any] | None = None,
-    reach: float | Floats = np.nan,
 ) -> Floats:
     """Return the intervals of ratios of sums over documents, [..., 2] of [..., documents].
 
@@ -102,10 +94,9 @@ def ratio_intervals(
     """
     parts, wholes, rows = np.broadcast_arrays(parts, wholes, 1.0 if counts is None else counts)
     shape, documents = parts.shape[:-1], parts.shape[-1]
-    flat = [each.reshape(-1, documents) for each in (parts, wholes, rows)]
+    flat = [each.reshape(prod(shape), documents) for each in (parts, wholes, rows)]
     step = max(CELLS // max(documents, 1), 1)
     ends = np.empty((len(flat[0]), 2))
-    reaches = np.broadcast_to(reach, shape).reshape(-1)
     for start in range(0, len(ends), step):
         some = slice(start, start + step)
         x, y, weights = (each[some].astype(np.float64) for each in flat)
@@ -114,19 +105,19 @@ def ratio_intervals(
         with np.errstate(divide="ignore", invalid="ignore"):
             value = (sums[0] / sums[1])[:, 0]
             without = np.where(sums[1] != y, (sums[0] - x) / (sums[1] - y), np.nan)
-        ends[some] = left_out_intervals(value, without, weights, level, bounds, reaches[some])
+        ends[some] = left_out_intervals(value, without, weights, level, bounds)
     return ends.reshape(*shape, 2)
 
 
 def share_interval(
-    parts: NDArray[Any], wholes: NDArray[Any], level: float = 0.95, bounds: Interval = SHARE, reach: float = np.nan
+    parts: NDArray[Any], wholes: NDArray[Any], level: float = 0.95, bounds: Interval = SHARE
 ) -> Interval:
     """Return the interval of one ratio of sums over documents, as `ratio_intervals`.
 
     >>> [round(end, 3) for end in share_interval(np.array([2, 0, 1, 3]), np.array([4, 2, 3, 5]))]
     [0.156, 0.753]
     """
-    low, high = ratio_intervals(parts, wholes, level, bounds, reach=reach).tolist()
+    low, high = ratio_intervals(parts, wholes, level, bounds).tolist()
     return low, high
 
 
@@ -155,9 +146,9 @@ class ShareCounts:
     It takes as much memory for a million documents as for a thousand, and does not depend on the order of documents.
 
     >>> one = ShareCounts.of({"hits": (np.array([1, 0, 1]), np.array([2, 0, 2]))})
-    >>> two = one.plus(ShareCounts.of({"hits": (np.array([1, 2]), np.array([2, 2]))}))
-    >>> two.counts.tolist(), [round(end, 3) for end in two.intervals(["hits"])["hits"]]
-    ([3, 1], [0.234, 0.901])
+    >>> two = ShareCounts.joined([one, ShareCounts.of({"hits": (np.array([1, 2]), np.array([2, 2]))})])
+    >>> two.counts.tolist(), two.sums(), [round(end, 3) for end in two.intervals()["hits"]]
+    ([3, 1], {'hits': (5, 8)}, [0.234, 0.901])
     """
 
     names: tuple[str, ...]
@@ -165,56 +156,53 @@ class ShareCounts:
     counts: Ints
 
     @classmethod
-    def of(cls, columns: Mapping[str, tuple[Ints, Ints]]) -> ShareCounts:
-        """Count the rows of documents, given (parts, wholes) of each share."""
+    def of(cls, columns: Mapping[str, tuple[NDArray[Any], NDArray[Any]]]) -> ShareCounts:
+        """Count the rows of documents other than (0, 0), given (parts, wholes) of each share."""
         keys = [
-            _key(np.asarray(parts), np.asarray(wholes)) + (n << 2 * BITS)
+            (parts[some].astype(np.int64) << BITS | wholes[some].astype(np.int64)) + (n << 2 * BITS)
             for n, (parts, wholes) in enumerate(columns.values())
+            for some in [(parts > 0) | (wholes > 0)]
         ]
-        return cls(tuple(columns), *_counted(np.concatenate([_NONE, *keys]))).contributing()
+        return cls(tuple(columns), *np.unique(np.concatenate([_NONE, *keys]), return_counts=True))
 
-    def contributing(self) -> ShareCounts:
-        """Return the counts of documents with other rows than (0, 0)."""
-        some = (self.keys & ((1 << 2 * BITS) - 1)) > 0
-        return ShareCounts(self.names, self.keys[some], self.counts[some])
-
-    def plus(self, other: ShareCounts) -> ShareCounts:
-        """Return the counts of the documents of both."""
-        if self.names != other.names:
+    @classmethod
+    def joined(cls, parts: Sequence[ShareCounts]) -> ShareCounts:
+        """Return the counts of the documents of all parts. Raises InputError if their shares differ."""
+        if len({part.names for part in parts}) != 1:
             raise InputError("counts of different shares cannot be added")
-        keys, counts = (np.concatenate([getattr(each, name) for each in (self, other)]) for name in ("keys", "counts"))
-        return ShareCounts(self.names, *_counted(keys, counts))
+        keys, which = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
+        counts = np.bincount(which.ravel(), np.concatenate([part.counts for part in parts]), len(keys))
+        return cls(parts[0].names, keys, counts.astype(np.int64))
 
-    def intervals(
-        self, names: Sequence[str] | None = None, level: float = 0.95, bounds: Interval = SHARE
-    ) -> dict[str, Interval]:
-        """Return the interval of each share, of all by default."""
-        chosen = self.names if names is None else tuple(names)
-        slices = [self._rows(name) for name in chosen]
-        rows = np.zeros((3, len(chosen), max((each.stop - each.start for each in slices), default=0)))
-        for n, each in enumerate(slices):
-            keys = self.keys[each]
-            parts, wholes = keys >> BITS & _MASK, keys & _MASK
-            rows[:, n, : len(keys)] = parts, wholes, self.counts[each]
-        ends = ratio_intervals(rows[0], rows[1], level, bounds, rows[2]).tolist()
-        return {name: (low, high) for name, (low, high) in zip(chosen, ends, strict=True)}
+    def sums(self) -> dict[str, tuple[int, int]]:
+        """Return the sums of the parts and of the wholes of each share."""
+        parts, wholes, counts = (each.astype(np.int64) for each in self.rows())
+        return {
+            name: (int(part), int(whole))
+            for name, part, whole in zip(
+                self.names, (parts * counts).sum(axis=1), (wholes * counts).sum(axis=1), strict=True
+            )
+        }
 
-    def _rows(self, name: str) -> slice:
-        number = self.names.index(name)
-        start, stop = np.searchsorted(self.keys, [number << 2 * BITS, number + 1 << 2 * BITS]).tolist()
-        return slice(start, stop)
+    def intervals(self, level: float = 0.95) -> dict[str, Interval]:
+        """Return the interval of each share."""
+        parts, wholes, counts = self.rows()
+        return named_intervals(self.names, ratio_intervals(parts, wholes, level, counts=counts))
+
+    def rows(self) -> tuple[Floats, Floats, Floats]:
+        """Return the parts, wholes and counts of the rows, [shares, rows] each, 0 where a share has fewer rows."""
+        number = self.keys >> 2 * BITS
+        sizes = np.bincount(number, minlength=len(self.names))
+        place = np.arange(len(number)) - (np.cumsum(sizes) - sizes)[number]
+        rows = np.zeros((3, len(self.names), int(sizes.max(initial=0))))
+        rows[:, number, place] = self.keys >> BITS & _MASK, self.keys & _MASK, self.counts
+        return rows[0], rows[1], rows[2]
 
 
 _NONE = np.zeros(0, dtype=np.int64)
 _MASK = (1 << BITS) - 1
 
 
-def _key(parts: Ints, wholes: Ints) -> Ints:
-    return parts.astype(np.int64) << BITS | wholes.astype(np.int64)
-
-
-def _counted(keys: Ints, counts: Ints | None = None) -> tuple[Ints, Ints]:
-    """Return the distinct keys, rising, and the number of documents with each."""
-    rising, which = np.unique(keys, return_inverse=True)
-    weights = None if counts is None else counts.astype(np.float64)
-    return rising, np.bincount(which.ravel(), weights, len(rising)).astype(np.int64)
+def named_intervals(names: Iterable[str], ends: Floats) -> dict[str, Interval]:
+    """Return intervals, [names, 2], by name."""
+    return {name: (low, high) for name, (low, high) in zip(names, ends.tolist(), strict=True)}

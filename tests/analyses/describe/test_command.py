@@ -61,6 +61,7 @@ def test_the_output_is_json_with_the_fields_of_every_verb() -> None:
         "duplicates",
         "leaks",
         "warnings",
+        "options",
     ]
     assert [row["system"] for row in found["rows"]] == [None, "synthetic.alpha"]
     assert found["leaks"]["leaked"] == found["documents"]["documents"] == 400

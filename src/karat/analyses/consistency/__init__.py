@@ -14,6 +14,7 @@ from math import log2
 
 import numpy as np
 
+from karat.analyses.consistency.intervals import level_intervals
 from karat.analyses.consistency.names import Ints, Names, grouped, tied
 from karat.analyses.consistency.result import (
     BY,
@@ -53,6 +54,8 @@ def consistency(
     nearest: Nearest = "levenshtein",
     worst: int = 10,
     language: str | None = None,
+    level: float = 0.95,
+    intervals: bool = False,
 ) -> Consistency:
     """How consistently runs name concepts.
 
@@ -117,12 +120,13 @@ def _named(
     groups["abbreviation"] = tied(groups["order"], ties)
     if options.near is not None and vectors is not None:
         groups["near"] = near(names, groups["abbreviation"], vectors, options.near)
-    levels = tuple(_level(by, names.count, group) for by, group in groups.items())
+    levels = tuple(_level(by, names, group, options.confidence.level) for by, group in groups.items())
     return Named(system, names.documents, levels, tuple(_concepts(names, groups))), unclear
 
 
-def _level(by: By, count: Ints, group: Ints) -> Level:
-    """The figures of one way to tell concepts apart."""
+def _level(by: By, names: Names, group: Ints, level: float) -> Level:
+    """The figures of one way to tell concepts apart, with intervals of a level."""
+    count = names.count
     sizes = np.bincount(group)
     totals = np.bincount(group, weights=count).astype(np.int64)
     most = np.zeros(len(sizes), dtype=np.int64)
@@ -139,6 +143,7 @@ def _level(by: By, count: Ints, group: Ints) -> Level:
         int(count[rival].sum()),
         int((totals - most).sum()),
         abs(bits),  # of one name each it is 0, not -0
+        level_intervals(names, group, level),
     )
 
 

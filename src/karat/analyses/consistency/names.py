@@ -15,6 +15,7 @@ from karat.text.normalise import Normaliser
 from karat.text.unicode import key_of
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,29 +28,43 @@ class Names:
     forms: list[str]  # joined stems; a hyphen parts words
     documents: int
     blank: int
+    document: Ints  # of each phrase: its document
+    name: Ints  # and the number of its name
 
     @classmethod
     def of(cls, run: Run, stems: Normaliser) -> Names:
         """The names of all predictions of a run."""
-        counts: Counter[str] = Counter()
+        numbers: dict[str, int] = {}
         surfaces: dict[str, Counter[str]] = {}
-        documents = blank = 0
+        names: list[int] = []
+        sizes: list[int] = []
+        blank = 0
         for prediction in run:
-            documents += 1
-            own: set[str] = set()
+            of_document: dict[str, None] = {}
             for phrase in prediction.keyphrases or ():
                 surface = " ".join((phrase or "").split())
                 if not WORD.search(surface):
                     blank += 1
                     continue
                 key = key_of(surface)
-                own.add(key)
+                of_document[key] = None
                 surfaces.setdefault(key, Counter())[surface] += 1
-            counts.update(own)
-        keys = sorted(counts, key=lambda key: (-counts[key], key))
+            names += [numbers.setdefault(key, len(numbers)) for key in of_document]
+            sizes.append(len(of_document))
+        counts = np.bincount(np.array(names, dtype=np.int64), minlength=len(numbers))
+        keys = sorted(numbers, key=lambda key: (-counts[numbers[key]], key))
+        order = np.array([numbers[key] for key in keys], dtype=np.int64)
         shown = [min(surfaces[key], key=lambda text: (-surfaces[key][text], text)) for key in keys]
-        count = np.array([counts[key] for key in keys], dtype=np.int64)
-        return cls(keys, shown, count, stems.many([key.replace("-", " ") for key in keys]), documents, blank)
+        return cls(
+            keys,
+            shown,
+            counts[order],
+            stems.many([key.replace("-", " ") for key in keys]),
+            len(sizes),
+            blank,
+            np.repeat(np.arange(len(sizes)), sizes),
+            np.argsort(order)[names],
+        )
 
     def bags(self) -> list[str]:
         """The stems of each name in alphabetical order."""

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from karat.analyses.consistency.intervals import ListedIntervals
 from karat.matching.inputs import CorpusLike
-from karat.options import language_option, option, path_option
-from karat.results.displayed import Displayed
+from karat.options import IntervalOptions, group, language_option, option, path_option
+from karat.results.displayed import Displayed, flat_values
+from karat.results.intervals import with_intervals, with_low_and_high
+from karat.stats.shares import Interval
 from karat.tabular import Table
 from karat.vocabulary import VocabularyLike
 
@@ -42,6 +45,7 @@ class ConsistencyOptions:
         10, "Show the N worst concepts, and phrases that are no terms; 0 for all.", least=0, metavar="N"
     )
     language: str | None = language_option()
+    confidence: IntervalOptions = group(IntervalOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +60,11 @@ class Level:
     rival_phrases: int
     other_names: int  # phrases that are not the most frequent name of their concept
     entropy: float
+    intervals: Mapping[str, Interval]  # of names_per_concept, the shares and the entropy
 
     def as_dict(self) -> dict[str, Any]:
         """The whole as plain values."""
-        return {
+        row = {
             "by": self.by,
             "names": self.names,
             "phrases": self.phrases,
@@ -73,6 +78,7 @@ class Level:
             "other_names_share": share_of(self.other_names, self.phrases),
             "entropy": self.entropy if self.phrases else None,
         }
+        return with_intervals(row, self.intervals)
 
 
 def share_of(part: int, whole: int) -> float | None:
@@ -123,16 +129,19 @@ class Listed:
     names: Mapping[str, int]  # by LISTED
     phrases: Mapping[str, int]
     fixes: tuple[Fix, ...]
+    intervals: ListedIntervals
 
     def as_dict(self) -> dict[str, Any]:
         """The counts and shares as plain values."""
         inside = [how for how in LISTED if how != OUTSIDE]
-        return {
+        row = {
             "names": dict(self.names),
             "phrases": dict(self.phrases),
             "names_share": share_of(sum(self.names[how] for how in inside), sum(self.names.values())),
             "phrases_share": share_of(sum(self.phrases[how] for how in inside), sum(self.phrases.values())),
         }
+        outside = {f"{name}_share": ends[OUTSIDE] for name, ends in self.intervals.items()}
+        return with_intervals(row, {name: (1 - high, 1 - low) for name, (low, high) in outside.items()})
 
 
 OUTSIDE = "outside"
@@ -174,6 +183,10 @@ class Consistency(Displayed):
             for level in each.levels
         ]
 
+    def flat_rows(self) -> list[dict[str, Any]]:
+        """The rows of the CSV output."""
+        return [dict(flat_values(with_low_and_high(row))) for row in self.rows()]
+
     def shown(self, some: Sequence[Any]) -> Sequence[Any]:
         """The first of them, as many as the options say."""
         return some[: self.options.worst] if self.options.worst else some
@@ -214,7 +227,8 @@ class Consistency(Displayed):
             "signatures": {},
             "rows": self.rows(),
             "notes": list(self.notes),
-            "options": {name: getattr(self.options, name) for name in names} | {"corpus": self.corpus},
+            "options": {name: getattr(self.options, name) for name in names}
+            | {"corpus": self.corpus, "level": self.options.confidence.level},
             "worst": self.worst(),
             "vocabulary": self.listed(),
         }

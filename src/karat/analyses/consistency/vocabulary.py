@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import compress
 
+import numpy as np
+
+from karat.analyses.consistency.intervals import listed_intervals
 from karat.analyses.consistency.names import Names, bag
 from karat.analyses.consistency.result import LISTED, OUTSIDE, ConsistencyOptions, Fix, Listed
 from karat.embed import Embedder
@@ -35,7 +38,7 @@ def listed_in(names: Names, vocabulary: Vocabulary, options: ConsistencyOptions,
     outside = [i for i, each in enumerate(found) if each == OUTSIDE]
     shown = outside[: options.worst] if options.worst else outside
     fixes = _nearest([names.keys[i] for i in shown], keys, vectors if options.nearest == "cosine" else None)
-    by_name = Counter(found)
+    hows, by_name = list(LISTED), Counter(found)
     by_phrase: Counter[str] = Counter()
     for each, count in zip(found, names.count.tolist(), strict=True):
         by_phrase[each] += count
@@ -46,6 +49,7 @@ def listed_in(names: Names, vocabulary: Vocabulary, options: ConsistencyOptions,
             Fix(names.shown[i], int(names.count[i]), vocabulary.shown(labels[place][0]), score)
             for i, (place, score) in zip(shown, fixes, strict=True)
         ),
+        listed_intervals(names, np.array(list(map(hows.index, found)), dtype=np.int64), hows, options.confidence.level),
     )
 
 

@@ -46,6 +46,7 @@ from karat.matching.sanity import has_texts, sanity_warnings
 from karat.options import (
     By,
     Extra,
+    IntervalOptions,
     JoinOptions,
     Missing,
     Progress,
@@ -70,6 +71,7 @@ class DescribeOptions:
     train: CorpusLike | None = path_option(
         "Say which documents and references are also in this training corpus.", "CORPUS"
     )
+    confidence: IntervalOptions = group(IntervalOptions)
     join: JoinOptions = group(JoinOptions)
     work: WorkOptions = group(WorkOptions)
 
@@ -80,6 +82,8 @@ def describe(
     *runs: RunLike,
     protocol: ProtocolLike = "karat",
     train: CorpusLike | None = None,
+    level: float = 0.95,
+    intervals: bool = False,
     references: str | None = None,
     language: str | None = None,
     by: By | None = None,
@@ -120,7 +124,7 @@ def in_pass(reading: Pass, options: DescribeOptions) -> Callable[[], Description
         training = None
         if options.train is not None:
             training = read_training(as_corpus(options.train), as_given.matching, reading.jobs)
-        read = _Read(corpus, systems, surveyed, plan, whole, training)
+        read = _Read(corpus, systems, surveyed, plan, whole, training, options.confidence.level)
         found = _together(read, reading.ids, hash_text(sum(hashes.parts)), options)
         return replace(found, remarks=(*found.remarks, *reading.notes()))
 
@@ -261,6 +265,7 @@ class _Read:
     plan: _Plan
     whole: _Whole
     training: Training | None
+    level: float
 
     @property
     def parts(self) -> list[_Part]:
@@ -271,12 +276,14 @@ class _Read:
         """Each reference set that has a phrase, then each system."""
         everywhere = np.ones(sum(part.documents for part in self.parts), dtype=bool)
         for n, name in enumerate(self.plan.sets):
-            found = portrait([part.sets[n] for part in self.parts], everywhere, self.whole.sets[n].whole())
+            parts, forms = [part.sets[n] for part in self.parts], self.whole.sets[n].whole()
+            found = portrait(parts, everywhere, forms, self.level)
             if found.total:
                 yield self._references(name or KEYPHRASES, found, first=n == 0)
         for s, run in enumerate(self.systems):
             counted = np.concatenate([part.there[s] for part in self.parts])
-            found = portrait([part.runs[s] for part in self.parts], counted, self.whole.runs[s].whole())
+            parts, forms = [part.runs[s] for part in self.parts], self.whole.runs[s].whole()
+            found = portrait(parts, counted, forms, self.level)
             yield self._system(run.name, s, found)
 
     def _references(self, name: str, found: Portrait, first: bool) -> Side:
@@ -296,7 +303,7 @@ class _Read:
             return Side(name, None, found, seen=seen)
         words = np.concatenate([part.words for part in self.parts])
         each = [part.looked[number] for part in self.parts]
-        looked = looks(each, words, self.plan.protocol.counting, self.plan.texts)
+        looked = looks(each, words, self.plan.protocol.counting, self.plan.texts, self.level)
         return Side(name, self.plan.sets[0] or KEYPHRASES, found, looked, seen=seen)
 
     def _seen(self, found: Portrait) -> float | None:
@@ -343,6 +350,7 @@ def _together(read: _Read, ids: Sequence[str], references: str, options: Describ
         {str(plan.protocol): plan.protocol.signature(**facts, karat=__version__)},
         (),
         (*by_line_notes(read.corpus, read.systems, options.join.by), *by_name_notes(read.corpus, [plan.protocol])),
+        options.confidence,
     )
     sane = sanity_warnings(read.corpus, read.systems, [plan.protocol], options.join.by, plan.sets[0])
     return replace(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,13 @@ from karat.matching.columns import (
 )
 from karat.metrics.base import divide
 from karat.metrics.profile import PARTS, word_counts
+from karat.results.intervals import ends_of, with_intervals
+from karat.stats.shares import Interval, ShareCounts, named_intervals, ratio_intervals
 
 CURVE = 20  # parts of the finer curve, a multiple of PARTS
+POSITIONS = tuple(f"position_share_{n + 1}" for n in range(PARTS))
+PLACES = ("title_only", "text_only", "title_and_text")
+CORPUS_CLASSES = tuple(f"{name}_corpus" for name in PRMU)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +103,8 @@ class Counts:
     ]  # [documents, 6]: all, present, P, R, M, U; of present and classes none where there is no text
     has_text: Bools  # whether the document has a text to tell these by
     curve: Ints  # [CURVE] of present phrases, by the part that they are first met in
-    places: Ints  # present in the title alone, in the text alone, in both
     words: int
-    stems: int  # of documents with a text
-    unseen: int  # of these, those that the document does not have
-    given: int  # phrases before repeats are dropped
-    repeats: int
+    shares: ShareCounts  # by document: the shares of POSITIONS, PLACES, unseen words and repeats
     forms: Forms
 
 
@@ -114,33 +116,57 @@ def count(phrases: Phrases, prepared: Prepared, position: str, keep_repeats: boo
     masks = [kept.present, *(kept.classes == n for n in range(len(PRMU)))]
     each = [np.bincount(kept.document[mask & with_text], minlength=len(prepared)) for mask in masks]
     parts = parts_of(kept.offset, text_lengths(prepared, position)[kept.document], CURVE)
-    stems, seen = kept.stems[with_text], kept.seen[with_text]
+    tally = partial(np.bincount, minlength=len(prepared))
     return Counts(
         np.stack([np.bincount(kept.document, minlength=len(prepared)), *each], axis=1).astype(np.int32),
         has_text,
         np.bincount(parts[parts >= 0], minlength=CURVE),
-        _places(prepared, kept),
         int(kept.words.sum()),
-        int(stems.sum()),
-        int((stems - seen).sum()),
-        len(phrases.repeat),
-        int(phrases.repeat.sum()),
+        ShareCounts.of(
+            {
+                **_shares_of_groups(POSITIONS, kept.document, parts // (CURVE // PARTS), len(prepared)),
+                **_shares_of_groups(PLACES, kept.document, _places(prepared, kept), len(prepared)),
+                "unseen_words": (
+                    tally(kept.document, with_text * (kept.stems - kept.seen)),
+                    tally(kept.document, with_text * kept.stems),
+                ),
+                "repeats": (tally(phrases.document, phrases.repeat), tally(phrases.document)),
+            }
+        ),
         _forms(prepared, kept),
     )
 
 
+def count_groups(document: Ints, group: Ints, groups: int, documents: int) -> Ints:
+    """Count the phrases of each document and group, [documents, groups]; a group of -1 is none."""
+    some = group >= 0
+    counts = np.bincount(document[some] * groups + group[some], minlength=documents * groups)
+    return counts.reshape(documents, groups)
+
+
+def _shares_of_groups(
+    names: Sequence[str], document: Ints, group: Ints, documents: int
+) -> dict[str, tuple[Ints, Ints]]:
+    """Return by document the phrases of each group, and those of all groups."""
+    counts = count_groups(document, group, len(names), documents)
+    return {name: (counts[:, n], counts.sum(axis=1)) for n, name in enumerate(names)}
+
+
 def _places(prepared: Prepared, kept: Phrases) -> Ints:
-    """How many of the present phrases stand in the title alone, in the text alone, and in both."""
+    """Return the place of each phrase: -1 absent, 0 in the title alone, 1 in the text alone, 2 in both."""
     tokens = prepared.matching.present == "tokens"
     pad: Callable[[str], str] = (lambda text: f" {text} ") if tokens else str
     met = kept.offset >= 0
     title = np.fromiter(map(len, prepared.titles), dtype=np.int64, count=len(prepared))
     early = np.flatnonzero(met & (kept.offset < title[kept.document]))  # it begins in the title, and may go on
     forms = list(prepared.table)
-    rows = [(d, pad(forms[p])) for d, p in zip(kept.document[early].tolist(), kept.phrase[early].tolist(), strict=True)]
-    titled = [(d, needle) for d, needle in rows if needle in pad(prepared.titles[d])]
-    both = sum(needle in pad(prepared.bodies[d]) for d, needle in titled)
-    return np.array([len(titled) - both, int(met.sum()) - len(titled), both])
+    places = np.where(met, 1, -1)
+    columns = (each[early].tolist() for each in (kept.document, kept.phrase))
+    for row, d, phrase in zip(early.tolist(), *columns, strict=True):
+        needle = pad(forms[phrase])
+        if needle in pad(prepared.titles[d]):
+            places[row] = 2 if needle in pad(prepared.bodies[d]) else 0
+    return places
 
 
 def _forms(prepared: Prepared, kept: Phrases) -> Forms:
@@ -186,24 +212,31 @@ class Portrait:
     positions: tuple[int, ...] | None
     curve: tuple[int, ...] | None
     places: tuple[float | None, ...] | None  # title alone, text alone, both
+    intervals: Mapping[str, Interval] = field(repr=False)  # of shares, by their names in `as_dict`
     forms: Forms
+
+    @property
+    def position_shares(self) -> tuple[float, ...] | None:
+        """The share of present phrases that first occur in each part; None where there is none."""
+        total = sum(self.positions or ())
+        return tuple(n / total for n in self.positions or ()) if total else None
 
     def as_dict(self) -> dict[str, Any]:
         """The fields of the JSON output."""
-        places = self.places or (None, None, None)
-        return {
+        shares = self.position_shares
+        row = {
             "documents": self.documents,
             "phrases": self.phrases,
             "present": self.present,
             "absent": self.absent,
             "words": self.words,
             **dict(zip(PRMU, self.classes, strict=True)),
-            **dict(zip((f"{name}_corpus" for name in PRMU), self.classes_corpus, strict=True)),
+            **dict(zip(CORPUS_CLASSES, self.classes_corpus, strict=True)),
             "positions": None if self.positions is None else list(self.positions),
+            "position_shares": None if shares is None else list(shares),
+            "position_shares_ci": None if shares is None else [ends_of(self.intervals[name]) for name in POSITIONS],
             "curve": None if self.curve is None else list(self.curve),
-            "title_only": places[0],
-            "text_only": places[1],
-            "title_and_text": places[2],
+            **dict(zip(PLACES, self.places or (None,) * len(PLACES), strict=True)),
             "unseen_words": self.unseen_words,
             "repeats": self.repeats,
             "empty": self.empty,
@@ -214,6 +247,7 @@ class Portrait:
             "df_occurrences": self.df_occurrences,
             "words_types": self.words_types,
         }
+        return with_intervals(row, self.intervals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +290,8 @@ class GrowingForms:
         return self._forms
 
 
-def portrait(parts: Sequence[Counts], counted: Bools, forms: Forms) -> Portrait:
-    """The portrait of one side, over the documents that are counted."""
+def portrait(parts: Sequence[Counts], counted: Bools, forms: Forms, level: float) -> Portrait:
+    """The portrait of one side, over the documents that are counted, with intervals of a level."""
     each = np.concatenate([part.each for part in parts])[counted]
     has_text = np.concatenate([part.has_text for part in parts])[counted]
     total, documents = int(each[:, 0].sum()), len(each)
@@ -265,11 +299,10 @@ def portrait(parts: Sequence[Counts], counted: Bools, forms: Forms) -> Portrait:
     classes = each[has_text & (each[:, 0] > 0), 2:]
     curve = np.sum([part.curve for part in parts], axis=0)
     positions = curve.reshape(PARTS, -1).sum(axis=1)
-    places = np.sum([part.places for part in parts], axis=0)
+    shares = ShareCounts.joined([part.shares for part in parts])
     present, with_text, readable = int(each[:, 1].sum()), int(each[has_text, 0].sum()), int(has_text.sum())
-    sums = {
-        name: sum(getattr(part, name) for part in parts) for name in ("words", "stems", "unseen", "given", "repeats")
-    }
+    sums = {name: _ratio(*both) for name, both in shares.sums().items()}
+    of_documents = divide(classes, classes.sum(axis=1, keepdims=True))
     occurrences = int(forms.occurrences.sum())
     return Portrait(
         documents=documents,
@@ -279,18 +312,23 @@ def portrait(parts: Sequence[Counts], counted: Bools, forms: Forms) -> Portrait:
         phrases=_ratio(total, documents),
         present=_ratio(present, readable),
         absent=_ratio(with_text - present, readable),
-        words=_ratio(sums["words"], total),
-        classes=_means(divide(classes, classes.sum(axis=1, keepdims=True))),
+        words=_ratio(sum(part.words for part in parts), total),
+        classes=_means(of_documents),
         classes_corpus=tuple(_ratio(int(n), int(classes.sum())) for n in classes.sum(axis=0)),
-        unseen_words=_ratio(sums["unseen"], sums["stems"]),
-        repeats=_ratio(sums["repeats"], sums["given"]),
+        unseen_words=sums["unseen_words"],
+        repeats=sums["repeats"],
         types=len(forms.numbers),
         df=_ratio(int(forms.df.sum()), len(forms.numbers)),
         df_occurrences=_ratio(int((forms.df * forms.occurrences).sum()), occurrences),
         words_types=_ratio(int(forms.words.sum()), len(forms.numbers)),
         positions=tuple(positions.tolist()) if texts else None,
         curve=tuple(curve.tolist()) if texts else None,
-        places=tuple(_ratio(int(n), int(places.sum())) for n in places) if texts else None,
+        places=tuple(sums[name] for name in PLACES) if texts else None,
+        intervals={
+            **named_intervals(PRMU, ratio_intervals(of_documents.T, np.ones(1), level)),
+            **named_intervals(CORPUS_CLASSES, ratio_intervals(classes.T, classes.sum(axis=1), level)),
+            **shares.intervals(level),
+        },
         forms=forms,
     )
 

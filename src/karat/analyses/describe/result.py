@@ -6,11 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from karat.analyses.describe.counts import Portrait
+from karat.analyses.describe.counts import CORPUS_CLASSES, PLACES, POSITIONS, Portrait
 from karat.analyses.describe.systems import Looks
+from karat.matching.columns import PRMU
+from karat.metrics.profile import PARTS
+from karat.options import IntervalOptions
 from karat.results import signed
 from karat.results.displayed import Displayed
+from karat.results.intervals import ENDS, csv_names, ends_of, with_low_and_high
 from karat.tabular import Table
+
+MISS_RATES = tuple(f"miss_rate_{n + 1}" for n in range(PARTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,35 +98,37 @@ class Texts:
 class Description(Displayed):
     """The portrait of a corpus, and of systems on it."""
 
-    csv_fields: ClassVar[tuple[str, ...]] = (
-        "corpus",
-        "system",
-        "references",
-        "protocol",
-        "documents",
-        "phrases",
-        "present",
-        "absent",
-        "words",
-        *"PRMU",
-        *(f"{name}_corpus" for name in "PRMU"),
-        *(f"position_{n}" for n in range(1, 6)),
-        *(f"miss_rate_{n}" for n in range(1, 6)),
-        "title_only",
-        "text_only",
-        "title_and_text",
-        "unseen_words",
-        "repeats",
-        "empty",
-        "total",
-        "total_present",
-        "types",
-        "df",
-        "df_occurrences",
-        "words_types",
-        "absent_present_elsewhere",
-        "absent_in_other_texts",
-        "seen_in_training",
+    csv_fields: ClassVar[tuple[str, ...]] = csv_names(
+        (
+            "corpus",
+            "system",
+            "references",
+            "protocol",
+            "documents",
+            "phrases",
+            "present",
+            "absent",
+            "words",
+            *PRMU,
+            *CORPUS_CLASSES,
+            *(f"position_{n}" for n in range(1, PARTS + 1)),
+            *POSITIONS,
+            *MISS_RATES,
+            *PLACES,
+            "unseen_words",
+            "repeats",
+            "empty",
+            "total",
+            "total_present",
+            "types",
+            "df",
+            "df_occurrences",
+            "words_types",
+            "absent_present_elsewhere",
+            "absent_in_other_texts",
+            "seen_in_training",
+        ),
+        (*PRMU, *CORPUS_CLASSES, *POSITIONS, *MISS_RATES, *PLACES, "unseen_words", "repeats"),
     )
 
     corpus: str
@@ -132,6 +140,7 @@ class Description(Displayed):
     signatures: dict[str, str]
     warnings: tuple[str, ...]  # what is probably wrong with the corpus
     remarks: tuple[str, ...]  # what else a reader should know
+    confidence: IntervalOptions
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -150,7 +159,7 @@ class Description(Displayed):
         return {
             **head,
             **{name: found.pop(name) for name in start},
-            "miss_rate": None if looks is None or looks.miss_rate is None else list(looks.miss_rate),
+            **_miss_rates(looks),
             "references": side.references,
             "protocol": self.protocol,
             **found,
@@ -170,22 +179,34 @@ class Description(Displayed):
             "duplicates": None if self.duplicates is None else self.duplicates.as_dict(),
             "leaks": None if self.leaks is None else self.leaks.as_dict(),
             "warnings": list(self.warnings),
+            "options": {"level": self.confidence.level},
         }
 
     def flat_rows(self) -> list[dict[str, Any]]:
-        """The rows of the CSV output: parts in columns of their own."""
-        return [
-            row
-            | {
-                f"{name}_{n + 1}": None if row[field] is None else row[field][n]
-                for name, field in (("position", "positions"), ("miss_rate", "miss_rate"))
-                for n in range(5)
-            }
-            for row in self.rows()
-        ]
+        """The rows of the CSV output: parts and the ends of intervals in columns of their own."""
+        return [with_low_and_high(dict(_in_columns(row))) for row in self.rows()]
 
     def tables(self) -> Iterator[Table]:
         """A dataset card: the documents, the phrases, where systems look, how it was counted."""
         from karat.analyses.describe.tables import tables_of
 
         return tables_of(self)
+
+
+def _miss_rates(looks: Looks | None) -> dict[str, Any]:
+    if looks is None or looks.miss_rate is None:
+        return {"miss_rate": None, "miss_rate_ci": None}
+    return {"miss_rate": list(looks.miss_rate), "miss_rate_ci": list(map(ends_of, looks.miss_rate_intervals))}
+
+
+def _in_columns(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Return the fields of a row with those of parts spelled out, as position_1 to position_5."""
+    columns = {"positions": "position_{}", "position_shares": "position_share_{}", "miss_rate": "miss_rate_{}"}
+    columns |= {name + ENDS: column + ENDS for name, column in columns.items() if name != "positions"}
+    for name, value in row.items():
+        if name in columns:
+            empty = ends_of(None) if name.endswith(ENDS) else None
+            for n in range(PARTS):
+                yield columns[name].format(n + 1), empty if value is None else value[n]
+        else:
+            yield name, value

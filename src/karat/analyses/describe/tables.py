@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
+from karat.analyses.describe.counts import CORPUS_CLASSES, PLACES, POSITIONS
 from karat.analyses.describe.result import Description, Side
+from karat.analyses.describe.systems import Group as ScoreGroup
 from karat.citations import short_signature
 from karat.errors import counted
+from karat.matching.columns import PRMU
 from karat.protocol import parse_protocol
-from karat.tabular import COUNT, FIXED2, NONE, NUMBER, Cell, Column, Group, Kind, Row, Table, code, number
+from karat.results.intervals import about_brackets
+from karat.stats.shares import UNDEFINED, Interval
+from karat.tabular import COUNT, FIXED2, NONE, NUMBER, Cell, Column, Group, Kind, Row, Table, code, number, with_ends
 
 CLASSES = ("P present", "R reordered", "M mixed", "U unseen")
 PARTS = tuple(f"{n + 1} ({20 * n}-{20 * n + 20} %)" for n in range(5))
-PLACES = ("the title alone", "the text alone", "both")
+STANDS = ("the title alone", "the text alone", "both")
 COUNTED = (
     "References are counted as they are given, repeats included; predictions as the protocol keeps them. "
     "P: the phrase stands in the document; R: all its words do, elsewhere or in another order; M: some; U: none. "
@@ -22,7 +29,17 @@ COUNTED = (
 # How many there are, and their share; a value beside how it is written, as the rows of a column are not all alike.
 WITH_SHARE = Kind(lambda found: NONE if found is None else f"{found[0]:,} ({number(found[0] / found[1])})")
 FACT = Kind(lambda fact: fact[0].write(fact[1]))
-Fact = tuple[str, Kind, list[Any]]  # a value for each side: None where it is undefined, "" where it has none
+NARROW = 2  # columns that have room for intervals in 80 columns of a terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A row of the table of phrases: the value of each side, None where it is undefined, "" where it has none."""
+
+    name: str
+    kind: Kind
+    values: Sequence[Any]
+    intervals: Sequence[Interval] = ()  # of each side
 
 
 def tables_of(found: Description) -> Iterator[Table]:
@@ -32,17 +49,30 @@ def tables_of(found: Description) -> Iterator[Table]:
     if found.sides:
         columns = [Column(side.name, FACT) for side in found.sides]
         caption = " ".join([f"{head}.", *said])
-        yield Table("Phrases", "", columns, list(_groups(found.sides)), caption=caption, level=2)
+        yield Table("Phrases", "", columns, list(_groups(found)), caption=caption, level=2)
     if systems := [side for side in found.sides if side.looks is not None]:
         columns = [Column("count", COUNT), *(Column(side.name) for side in systems)]
         average = parse_protocol(found.protocol).counting.average
         about, caption = [f"Average of f1: {average}."], f"{head}; average of f1: {average}."
-        yield Table("Where systems look", "", columns, list(_scores(systems)), about, caption=caption, level=2)
+        groups = list(_scores(systems, _shows_intervals(found, len(systems))))
+        yield Table("Where systems look", "", columns, groups, about, caption=caption, level=2)
     signatures = [
         ("Signature: ", code(short_signature(signature)), ", in full: ", code(signature))
         for signature in found.signatures.values()
     ]
-    yield Table("How it was counted", about=[COUNTED, *signatures], level=2)
+    yield Table("How it was counted", about=[COUNTED, _about_intervals(found), *signatures], level=2)
+
+
+def _shows_intervals(found: Description, columns: int) -> bool:
+    """Whether a table of so many columns shows intervals."""
+    return found.confidence.intervals or columns <= NARROW
+
+
+def _about_intervals(found: Description) -> str:
+    """What the brackets are, or how to see them."""
+    if _shows_intervals(found, len(found.sides)):
+        return about_brackets(found.confidence.level)
+    return f"--intervals shows {100 * found.confidence.level:g} % intervals in all tables."
 
 
 def _heading(found: Description) -> str:
@@ -78,21 +108,39 @@ def about_texts(found: Description) -> Iterator[str]:
 # ---------------------------------------------------------------------------------------------- phrases
 
 
-def _groups(sides: Sequence[Side]) -> Iterator[Group]:
+def _groups(found: Description) -> Iterator[Group]:
     """The facts of all sides, what matters first; facts that no side has are left out."""
-    for title, facts in _facts(sides):
+    shows = _shows_intervals(found, len(found.sides))
+    for title, facts in _facts(found):
         rows = [
-            Row(name, [None if value == "" else (kind, value) for value in values])
-            for name, kind, values in facts
-            if any(value != "" and kind.write(value) != NONE for value in values)
+            Row(fact.name, _cells(fact, shows))
+            for fact in facts
+            if any(value != "" and fact.kind.write(value) != NONE for value in fact.values)
         ]
         if rows:
             yield Group(rows, title)
 
 
-def _facts(sides: Sequence[Side]) -> Iterator[tuple[str, list[Fact]]]:
+def _cells(fact: Fact, shows: bool) -> list[Cell | None]:
+    ends = map(with_ends, fact.intervals) if fact.intervals and shows else repeat("")
+    return [
+        None if value == "" else Cell((fact.kind, value), "" if value is None else end)
+        for value, end in zip(fact.values, ends, strict=False)
+    ]
+
+
+def _facts(found: Description) -> Iterator[tuple[str, list[Fact]]]:
+    portraits = [side.portrait for side in found.sides]
+
     def fact(name: str, field: str, kind: Kind = NUMBER) -> Fact:
-        return name, kind, [getattr(side.portrait, field) for side in sides]
+        return Fact(name, kind, [getattr(each, field) for each in portraits])
+
+    def shares(names: Sequence[str], fields: Sequence[str]) -> list[Fact]:
+        rows = [each.as_dict() for each in portraits]
+        return [
+            Fact(name, NUMBER, [row[field] for row in rows], [each.intervals[field] for each in portraits])
+            for name, field in zip(names, fields, strict=True)
+        ]
 
     yield (
         "phrases",
@@ -103,56 +151,64 @@ def _facts(sides: Sequence[Side]) -> Iterator[tuple[str, list[Fact]]]:
             fact("words of a phrase", "words", FIXED2),
         ],
     )
-    yield "class, mean over documents", _each(CLASSES, [side.portrait.classes for side in sides])
-    yield "class, over the corpus", _each(CLASSES, [side.portrait.classes_corpus for side in sides])
-    yield "present ones first occur in part", _each(PARTS, map(_shared, sides), WITH_SHARE)
-    yield "present ones stand in", _each(PLACES, [side.portrait.places for side in sides])
-    yield "missed of part", _each(PARTS, map(_missed, sides))
+    yield "class, mean over documents", shares(CLASSES, PRMU)
+    yield "class, over the corpus", shares(CLASSES, CORPUS_CLASSES)
+    yield "present ones first occur in part", list(_positions(found))
+    yield "present ones stand in", shares(STANDS, PLACES)
+    yield "missed of part", list(_missed(found.sides))
     yield (
         "phrases as a whole",
         [
             fact("in all", "total", COUNT),
             fact("distinct", "types", COUNT),
             fact("documents of a distinct one", "df", FIXED2),
-            fact("share of words unseen", "unseen_words"),
-            fact("share of repeats", "repeats"),
-            ("share seen in training", NUMBER, [side.seen for side in sides]),
+            *shares(("share of words unseen", "share of repeats"), ("unseen_words", "repeats")),
+            Fact("share seen in training", NUMBER, [side.seen for side in found.sides]),
         ],
     )
-    absent = [(side.absent_present, side.absent_in_texts) if side.system is None else ("", "") for side in sides]
-    yield "absent ones are", _each(("present in another document", "in another document's text"), absent)
+    absent = [(side.absent_present, side.absent_in_texts) if side.system is None else ("", "") for side in found.sides]
+    names = ("present in another document", "in another document's text")
+    yield "absent ones are", [Fact(name, NUMBER, [each[n] for each in absent]) for n, name in enumerate(names)]
 
 
-def _each(names: Sequence[str], values: Iterable[Sequence[Any] | None], kind: Kind = NUMBER) -> list[Fact]:
-    """A fact for each name, from the values that each side has for all of them."""
-    sides = [[None] * len(names) if each is None else each for each in values]
-    return [(name, kind, [each[n] for each in sides]) for n, name in enumerate(names)]
+def _positions(found: Description) -> Iterator[Fact]:
+    """The present phrases of each part; their intervals, which stand beside counts, only if all are asked for."""
+    portraits = [side.portrait for side in found.sides]
+    for n, (name, field) in enumerate(zip(PARTS, POSITIONS, strict=True)):
+        counts = [
+            (each.positions[n], sum(each.positions)) if each.positions and sum(each.positions) else None
+            for each in portraits
+        ]
+        ends = [each.intervals[field] for each in portraits] if found.confidence.intervals else ()
+        yield Fact(name, WITH_SHARE, counts, ends)
 
 
-def _shared(side: Side) -> list[tuple[int, int]] | None:
-    """How many present phrases are in each part, beside how many there are."""
-    positions = side.portrait.positions or ()
-    return [(n, sum(positions)) for n in positions] if sum(positions) else None
-
-
-def _missed(side: Side) -> Sequence[Any] | None:
-    """Which share of the references of each part a system misses."""
-    if side.system is None:
-        return [""] * len(PARTS)
-    return None if side.looks is None else side.looks.miss_rate
+def _missed(sides: Sequence[Side]) -> Iterator[Fact]:
+    """The share of the references of each part that a system misses."""
+    for n, name in enumerate(PARTS):
+        rates = [side.looks.miss_rate[n] if side.looks and side.looks.miss_rate else None for side in sides]
+        values = ["" if side.system is None else rate for side, rate in zip(sides, rates, strict=True)]
+        yield Fact(
+            name, NUMBER, values, [side.looks.miss_rate_intervals[n] if side.looks else UNDEFINED for side in sides]
+        )
 
 
 # ---------------------------------------------------------------------------------------------- where systems look
 
 
-def _scores(systems: Sequence[Side]) -> Iterator[Group]:
+def _scores(systems: Sequence[Side], shows: bool) -> Iterator[Group]:
     """For each way of grouping: the groups, how many each has, and each system's score."""
     scores = [{(each.by, each.group): each for each in side.looks.groups} for side in systems if side.looks]
     every = {key: group for own in (*scores, *reversed(scores)) for key, group in own.items()}
     for by in dict.fromkeys(by for by, _ in every):
         own = [group for (of, _), group in every.items() if of == by]
         rows = [
-            Row(each.group, [each.count, *(Cell(getattr(s.get((by, each.group)), "value", None)) for s in scores)])
-            for each in own
+            Row(each.group, [each.count, *(_score(s.get((by, each.group)), shows) for s in scores)]) for each in own
         ]
         yield Group(rows, f"{own[0].metric} by {by}")
+
+
+def _score(group: ScoreGroup | None, shows: bool) -> Cell:
+    if group is None:
+        return Cell(None)
+    return Cell(group.value, with_ends(group.interval) if shows else "")

@@ -252,7 +252,7 @@ def _plus(one: NearMissCounts, other: NearMissCounts, examples: int) -> NearMiss
         predictions=one.predictions.plus(other.predictions),
         references=one.references.plus(other.references),
         groups=groups,
-        sides=one.sides.plus(other.sides),
+        sides=ShareCounts.joined([one.sides, other.sides]),
         columns=(*one.columns, *other.columns),
     )
 

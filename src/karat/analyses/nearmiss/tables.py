@@ -19,6 +19,7 @@ from karat.analyses.nearmiss.result import (
     arrow,
 )
 from karat.errors import counted
+from karat.results.intervals import about_brackets
 from karat.similarity.classes import CLASSES
 from karat.stats.shares import Interval
 from karat.tabular import COUNT, Cell, Column, Group, Row, Table, number, with_ends
@@ -53,7 +54,7 @@ def _meaning(options: NearMissOptions) -> str:
     near = "shares a word with" if threshold is None else f"has a score of {threshold:g} or more with"
     once = "every such pair" if options.every else "each prediction with the nearest"
     relation = f", of the relation {_listed(options)} to it" if options.relation is not None else ""
-    brackets = f"In brackets: {100 * options.confidence.level:g} % intervals."
+    brackets = about_brackets(options.confidence.level)
     return f"A near miss: a prediction that is no hit but {near} a missed reference{relation}; {once}. {brackets}"
 
 
