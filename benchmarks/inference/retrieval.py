@@ -141,12 +141,14 @@ def type_i_errors(
     base, *others = systems
     how = Inference(correction="none", resamples=RESAMPLES)
     for name in _spread(others):
-        for null in ("signs", "shifted"):
+        apart = systems[name] - systems[base]
+        for null, population_apart in (("signs", apart), ("shifted", shifted(apart))):
             rejected: dict[str, list[bool]] = {"randomisation": [], "t": [], "wilcoxon": []}
             for _ in range(trials):
-                drawn = generator.integers(len(systems[base]), size=n)
-                apart = equal_difference(systems[name] - systems[base], null, generator)[drawn]
-                [difference] = compare_pairs([_contestants(systems[base][drawn] + apart, systems[base][drawn])], how)
+                drawn = generator.integers(len(apart), size=n)
+                signs = generator.choice([-1.0, 1.0], size=n) if null == "signs" else 1.0
+                first = systems[base][drawn]
+                [difference] = compare_pairs([_contestants(first + population_apart[drawn] * signs, first)], how)
                 for test, outcomes in rejected.items():
                     outcomes.append(difference.tests[test] <= ALPHA)
             for test, outcomes in rejected.items():
@@ -159,10 +161,8 @@ def _spread(names: Sequence[str]) -> Sequence[str]:
     return (names[0], names[-1])
 
 
-def equal_difference(apart: Floats, null: str, generator: np.random.Generator) -> Floats:
-    """Return differences whose mean over the population is 0, or would be over all signs."""
-    if null == "signs":
-        return np.asarray(apart * generator.choice([-1.0, 1.0], size=apart.shape))
+def shifted(apart: Floats) -> Floats:
+    """Return differences without the mean of those that are not 0, so that their mean is 0."""
     some = np.abs(apart) > 1e-12
     return np.where(some, apart - apart[some].mean(), 0.0)
 
@@ -179,27 +179,25 @@ def family_wise_errors(
     base, *others = systems
     apart = {name: systems[name] - systems[base] for name in others}
     families = {
-        "all equal": (others, "permuted"),
-        "all equal, unequal variances": (others, "shifted"),
-        "3 of 7 equal": (others[::5], "shifted"),
+        "all equal": others,
+        "all equal, unequal variances": others,
+        "3 of 7 equal": others[::5],
     }
-    for family, (equal, null) in families.items():
+    for family, equal in families.items():
+        moved = {name: shifted(values) if name in equal else values for name, values in apart.items()}
         rejected = []
-        shifted = {name: equal_difference(apart[name], "shifted", generator) for name in others}
         for trial in range(trials):
             drawn = generator.integers(len(systems[base]), size=n)
-            if null == "permuted":
-                values = np.stack([systems[name][drawn] for name in systems])
-                first, *rest = generator.permuted(values, axis=0)
+            if family == "all equal":  # the names of systems are exchanged on each query
+                first, *rest = generator.permuted(np.stack([systems[name][drawn] for name in systems]), axis=0)
             else:
                 first = systems[base][drawn]
-                rest = [first + (shifted if name in equal else apart)[name][drawn] for name in others]
+                rest = [first + moved[name][drawn] for name in others]
             how = Inference(resamples=RESAMPLES, seed=trial)
             found = compare_pairs([_contestants(other, first) for other in rest], how)
             found = adjust_families(found, [0] * len(found), how)
-            rejected.append(
-                any(one.adjusted <= ALPHA for one, name in zip(found, others, strict=True) if name in equal)
-            )
+            wrong = [one for one, name in zip(found, others, strict=True) if name in equal]
+            rejected.append(any(one.adjusted <= ALPHA for one in wrong))
         yield _cell(f"family-wise error, {family}", population, n, np.array(rejected), TYPE_I)
 
 
