@@ -470,6 +470,23 @@ def test_fewer_than_three_queries_are_not_tested() -> None:
     assert "nan" not in karat.render(found, "table").lower()
 
 
+def test_differences_that_rest_on_few_queries_are_counted_in_a_note() -> None:
+    documents = collection(6)
+    queries, judged = asked(documents)
+    run = [{"id": each["id"], "keyphrases": ["honey comb"] if each["id"] == "d3" else []} for each in documents]
+    options: dict[str, Any] = {"metrics": ["AP"], "subsets": ["all"], "test": "wilcoxon", "resamples": 99}
+    found = karat.retrieval(documents, queries, judged, run, **options)
+    text = np.array(found.per_query["text", "AP"])
+    counts = [
+        int((np.abs(np.array(found.per_query[name, "AP"]) - text) > 1e-12).sum())
+        for name in ("references-all", "system-run-all")
+    ]
+    few = sum(0 < count < 10 for count in counts)
+    assert few == 1
+    assert f"differences that rest on fewer than 10 queries: {few} of 2 of AP; their intervals are rough" in found.notes
+    assert "Wilcoxon's test rejects systems of equal means too often where differences are skewed" in found.notes
+
+
 def test_systems_are_compared_with_a_baseline_subset_by_subset() -> None:
     documents, run = collection(14), predicted(collection(14), 15)
     queries, judged = asked(documents)

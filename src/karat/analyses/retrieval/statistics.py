@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -17,6 +18,7 @@ from karat.stats.influence import contrast, jackknife, score_interval
 from karat.stats.resampling import Sample
 
 FEW = 25  # queries from which intervals of differences cover 95 % (`benchmarks.inference`)
+FEW_DIFFER = 10  # queries that differ, below which they cover 61 to 100 %
 
 
 class Judge:
@@ -101,11 +103,26 @@ def _baseline(condition: Condition, conditions: Sequence[Condition], name: str |
 
 
 def notes_of_tests(rows: Sequence[Row], queries: int) -> Iterator[str]:
-    """Yield notes on few queries, and on conditions that rank alike."""
+    """Yield notes on few queries, on differences that rest on few of them, and on Wilcoxon's test."""
     if queries < FEWEST:
         yield f"only {counted_queries(queries)}: nothing is tested"
     elif queries < FEW:
         yield f"only {counted_queries(queries)}: intervals of differences may be too narrow"
+    else:
+        yield from _few_differ(rows)
+    if any(row.difference is not None and row.difference.test == "wilcoxon" for row in rows):
+        yield "Wilcoxon's test rejects systems of equal means too often where differences are skewed"
+
+
+def _few_differ(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the measures on which conditions differ from the baseline on few queries."""
+    effects = [(row.measure, row.difference.effect) for row in rows if row.difference is not None]
+    differing = [(measure, each.wins + each.losses) for measure, each in effects if each is not None]
+    few = Counter(measure for measure, count in differing if 0 < count < FEW_DIFFER)
+    if few:
+        total = Counter(measure for measure, _ in differing)
+        listed = ", ".join(f"{count} of {total[measure]} of {measure}" for measure, count in few.items())
+        yield f"differences that rest on fewer than {FEW_DIFFER} queries: {listed}; their intervals are rough"
 
 
 def counted_queries(count: int) -> str:
