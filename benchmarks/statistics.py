@@ -42,8 +42,8 @@ def simulated_pair(generator: np.random.Generator, documents: int, name: str, ga
 def compare(pair: Sequence[Sample], resamples: int, pairs: int = 1) -> object:
     """Compare two systems as `karat compare` does, as often as a family has pairs."""
     how = Inference(resamples=resamples)
-    found = compare_pairs([Contestants([pair[0]], [pair[1]])] * pairs, how)
-    return adjust_families(found, [0] * pairs, how)
+    differences = compare_pairs([Contestants([pair[0]], [pair[1]])] * pairs, how)
+    return adjust_families(differences, [0] * pairs, how)
 
 
 WORK: Mapping[str, Callable[[Sequence[Sample], int], object]] = {

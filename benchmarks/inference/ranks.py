@@ -30,19 +30,24 @@ def errors(corpora: int, systems: int, trials: int, seed: int) -> Iterator[Cell]
     theory = critical_difference(systems, corpora, ALPHA)
     rejected: dict[str, list[bool]] = {}
     for _ in range(trials):
-        found = friedman(generator.normal(size=(corpora, systems)), seed=seed)
-        widest = float(np.ptp(found.ranks))
+        result = friedman(generator.normal(size=(corpora, systems)), seed=seed)
+        widest = float(np.ptp(result.ranks))
         outcomes = {
-            "Friedman, permuted": found.permutation_p <= ALPHA * (1 + 1e-9),
-            "Nemenyi, permuted": widest >= found.critical(ALPHA) - 1e-9,
-            "Friedman, χ²": found.p <= ALPHA,
-            "Friedman, F": found.f_p <= ALPHA,
+            "Friedman, permuted": result.permutation_p <= ALPHA * (1 + 1e-9),
+            "Nemenyi, permuted": widest >= result.critical(ALPHA) - 1e-9,
+            "Friedman, χ²": result.p <= ALPHA,
+            "Friedman, F": result.f_p <= ALPHA,
             "Nemenyi, studentised range": widest >= theory,
         }
         for name, outcome in outcomes.items():
             rejected.setdefault(name, []).append(bool(outcome))
-    for name, own in rejected.items():
+    for name, rejections in rejected.items():
         bar = TYPE_I if name.endswith("permuted") else NO_BAR
         yield Cell(
-            "ranks: type I error", f"{corpora} corpora, {systems} systems", name, float(np.mean(own)), trials, bar
+            "ranks: type I error",
+            f"{corpora} corpora, {systems} systems",
+            name,
+            float(np.mean(rejections)),
+            trials,
+            bar,
         )

@@ -76,16 +76,16 @@ def released() -> dict[str, Systems]:
     judged = DATA / "retrieval" / "acm-cr.queries.jsonl", DATA / "retrieval" / "acm-cr.qrels"
     few: dict[str, Any] = {"metrics": MEASURES, "resamples": 1, "correction": "none"}
     runs = [karat.predict(documents, name, 5) for name in ("tfidf", "kpminer")]
-    found = karat.retrieval(documents, *judged, *runs, subsets=["all", "absent"], **few)
+    bm25 = karat.retrieval(documents, *judged, *runs, subsets=["all", "absent"], **few)
     plain = karat.retrieval(documents, *judged, subsets=["all"], stem=False, **few)
     titles = [{**each, "text": ""} for each in documents]
     title = karat.retrieval(titles, *judged, subsets=["all"], **few)
     names = {
-        "text": (found, "text"),
-        "author keyphrases": (found, "references-all"),
-        "absent author keyphrases": (found, "references-absent"),
-        "tfidf": (found, "system-tfidf-all"),
-        "kpminer": (found, "system-kpminer-all"),
+        "text": (bm25, "text"),
+        "author keyphrases": (bm25, "references-all"),
+        "absent author keyphrases": (bm25, "references-absent"),
+        "tfidf": (bm25, "system-tfidf-all"),
+        "kpminer": (bm25, "system-kpminer-all"),
         "no stemming": (plain, "text"),
         "title alone": (title, "text"),
     }
@@ -194,9 +194,9 @@ def family_wise_errors(
                 first = systems[base][drawn]
                 rest = [first + moved[name][drawn] for name in others]
             how = Inference(resamples=RESAMPLES, seed=trial)
-            found = compare_pairs([_contestants(other, first) for other in rest], how)
-            found = adjust_families(found, [0] * len(found), how)
-            wrong = [one for one, name in zip(found, others, strict=True) if name in equal]
+            differences = compare_pairs([_contestants(other, first) for other in rest], how)
+            differences = adjust_families(differences, [0] * len(differences), how)
+            wrong = [one for one, name in zip(differences, others, strict=True) if name in equal]
             rejected.append(any(one.adjusted <= ALPHA for one in wrong))
         yield _cell(f"family-wise error, {family}", population, n, np.array(rejected), TYPE_I)
 

@@ -37,7 +37,7 @@ class Judge:
 
     def values(self, rankings: Iterable[Ranked]) -> Floats:
         """The measures of each query, [queries, measures], of the rankings of all queries in their order."""
-        return self._measured(map(self._relevance, rankings, self.known))
+        return self._measure(map(self._relevance, rankings, self.known))
 
     def values_of(self, rankings: Rankings) -> Floats:
         """The same of rankings by id; a query that has none scores 0."""
@@ -45,17 +45,17 @@ class Judge:
             np.array([documents.get(identifier, 0) for identifier, _ in rankings.get(query, ())], dtype=np.int64)
             for query, documents in self.judgements.items()
         )
-        return self._measured(listed)
+        return self._measure(listed)
 
     def _relevance(self, ranked: Ranked, known: Mapping[int, int]) -> Ints:
-        found = np.zeros(len(ranked.documents), dtype=np.int64)
+        relevance = np.zeros(len(ranked.documents), dtype=np.int64)
         for at in np.flatnonzero(np.isin(ranked.documents, list(known))).tolist():
-            found[at] = known[int(ranked.documents[at])]
-        return found
+            relevance[at] = known[int(ranked.documents[at])]
+        return relevance
 
-    def _measured(self, found: Iterable[Ints]) -> Floats:
-        both = zip(found, self.judged, strict=True)
-        return np.array([[measure.of(own, judged) for measure in self.measures] for own, judged in both])
+    def _measure(self, rankings: Iterable[Ints]) -> Floats:
+        both = zip(rankings, self.judged, strict=True)
+        return np.array([[measure.of(relevance, judged) for measure in self.measures] for relevance, judged in both])
 
 
 def compare_conditions(
@@ -95,8 +95,8 @@ def _baseline(condition: Condition, conditions: Sequence[Condition], name: str |
     if name is None or name == TEXT:
         other = conditions[0]
     else:
-        own = [each for each in conditions if each.system == name and each.kind in ("references", "system")]
-        other = next((each for each in own if each.subset == condition.subset), own[0])
+        phrases = [each for each in conditions if each.system == name and each.kind in ("references", "system")]
+        other = next((each for each in phrases if each.subset == condition.subset), phrases[0])
         if (condition.kind, condition.system) == (other.kind, name):
             return None
     return None if condition.documents == other.documents else other

@@ -21,35 +21,36 @@ ADDED = (
 DETECTABLE = "detectable: the difference that one test at .05 alone detects with 80 % power on these queries."
 
 
-def tables_of(found: Retrieval) -> Iterator[Table]:
+def tables_of(result: Retrieval) -> Iterator[Table]:
     """Yield the heading, the measures, the differences on each measure, and the legend."""
-    head = (
-        f"{found.corpus}, {counted(found.documents, 'document')}, {counted_queries(len(found.queries))} with judgements"
-    )
-    measures = list(dict.fromkeys(row.measure for row in found.results))
-    brackets = _brackets(found)
+    queries = counted_queries(len(result.queries))
+    head = f"{result.corpus}, {counted(result.documents, 'document')}, {queries} with judgements"
+    measures = list(dict.fromkeys(row.measure for row in result.results))
+    brackets = _brackets(result)
     yield Table(head)
     title = "Search by BM25"
     columns_of_values = [Column("phrases", FIXED2), *(Column(name, better="higher") for name in measures)]
-    groups = _groups(found.results, _value_cells)
+    groups = _groups(result.results, _value_cells)
     yield Table(title, "documents", columns_of_values, groups, caption=f"{title}: {head}. {ADDED} {brackets}")
-    differences = [row.difference for row in found.results if row.difference is not None]
-    legend = _legend(found, differences)
+    differences = [row.difference for row in result.results if row.difference is not None]
+    legend = _legend(result, differences)
     for measure in measures if differences else ():
-        title = f"{measure}, difference to {_baseline(found)}"
-        groups = _groups([row for row in found.results if row.measure == measure and row.difference], _difference_cells)
+        title = f"{measure}, difference to {_baseline(result)}"
+        groups = _groups(
+            [row for row in result.results if row.measure == measure and row.difference], _difference_cells
+        )
         caption = " ".join([f"{title}: {head}.", *legend, brackets])
         yield Table(title, "documents", columns(), groups, caption=caption)
-    yield Table(notes=[ADDED, *legend, brackets, f"Search: {found.search}"])
+    yield Table(notes=[ADDED, *legend, brackets, f"Search: {result.search}"])
 
 
 def _groups(rows: Sequence[Row], cells_of: Callable[[list[Row]], list[Any]]) -> tuple[Group, ...]:
     """Return the text alone and the rankings of files, then a group of subsets for each system."""
     groups: list[Group] = []
-    conditions = [(condition, list(own)) for condition, own in groupby(rows, lambda row: row.condition)]
+    conditions = [(condition, list(lines)) for condition, lines in groupby(rows, lambda row: row.condition)]
     for (kind, system), part in groupby(conditions, lambda pair: (pair[0].kind, pair[0].system)):
-        lines = [Line(condition.subset or system, cells_of(own)) for condition, own in part]
-        groups.append(Group(lines, {"references": "(references)", "system": system}.get(kind, "")))
+        group_rows = [Line(condition.subset or system, cells_of(lines)) for condition, lines in part]
+        groups.append(Group(group_rows, {"references": "(references)", "system": system}.get(kind, "")))
     return tuple(groups)
 
 
@@ -65,26 +66,26 @@ def _phrases(condition: Condition) -> float | None:
     return condition.phrases if condition.kind in ("references", "system") else None
 
 
-def _baseline(found: Retrieval) -> str:
-    name = found.options.baseline
+def _baseline(result: Retrieval) -> str:
+    name = result.options.baseline
     if name is None or name == TEXT:
         return "title and text alone"
     return f"{'(references)' if name == REFERENCES else name}, phrases of the same subset"
 
 
-def _brackets(found: Retrieval) -> str:
-    level = f"{100 * found.options.level:.4g} %"
+def _brackets(result: Retrieval) -> str:
+    level = f"{100 * result.options.level:.4g} %"
     return f"In brackets {level} intervals over queries (t on the logit scale, of differences jackknife t)."
 
 
-def _legend(found: Retrieval, differences: Sequence[Difference]) -> list[str]:
+def _legend(result: Retrieval, differences: Sequence[Difference]) -> list[str]:
     """Return which test p is of, how it is adjusted, and what detectable and \"≈\" mean."""
     tested = [one for one in differences if not isnan(one.p)]
     if not tested:
         return []
-    tests = test_names(found.options.test, (one.test for one in tested))
+    tests = test_names(result.options.test, (one.test for one in tested))
     draws = "randomisation" in tests or any(one.adjusted_by == "max-t" for one in tested)
-    drawn = f", {found.options.resamples:,} resamples of queries, seed {found.options.seed}" if draws else ""
+    drawn = f", {result.options.resamples:,} resamples of queries, seed {result.options.seed}" if draws else ""
     family = family_caption(tested, "all that is compared on one measure")
     approximate = any(one.approximate or one.adjusted_approximate for one in tested)
     return [f"p: {tests}, two-sided{drawn}; {family}.", DETECTABLE, *([APPROXIMATE] if approximate else [])]
