@@ -16,7 +16,7 @@ import ir_measures
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from scipy.stats import permutation_test, rankdata, ttest_rel
+from scipy.stats import permutation_test, rankdata, skew, ttest_rel
 from scipy.stats import t as student
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
@@ -26,6 +26,8 @@ from karat import InputError
 from karat.analyses.retrieval.bm25 import search, term_weights
 from karat.analyses.retrieval.index import Analysis, Counts, Vocabulary
 from karat.analyses.retrieval.measures import parse_measure, parse_measures
+from karat.analyses.retrieval.result import Condition, RetrievalOptions
+from karat.analyses.retrieval.statistics import compare_conditions, notes_of_tests
 
 WORDS = [
     "bee",
@@ -485,6 +487,17 @@ def test_differences_that_rest_on_few_queries_are_counted_in_a_note() -> None:
     assert few == 1
     assert f"differences that rest on fewer than 10 queries: {few} of 2 of AP; their intervals are rough" in found.notes
     assert "Wilcoxon's test rejects systems of equal means too often where differences are skewed" in found.notes
+
+
+def test_skewed_differences_are_named_in_a_note() -> None:
+    draw = np.random.default_rng(0)
+    text = draw.uniform(0.4, 0.6, size=(60, 2))
+    other = text + np.stack([draw.normal(0, 0.05, 60), np.where(np.arange(60) == 0, 0.4, 0.001)], axis=1)
+    assert abs(skew(other[:, 0] - text[:, 0])) < 3 < abs(skew(other[:, 1] - text[:, 1]))
+    values = {Condition("text", "text"): text, Condition("ranking", "other"): other}
+    rows = compare_conditions(values, parse_measures(["AP", "RR"]), RetrievalOptions(resamples=99))
+    note = "differences of RR are skewed: 8 % of equal systems may be significant at .05"
+    assert list(notes_of_tests(rows, 60)) == [note]
 
 
 def test_systems_are_compared_with_a_baseline_subset_by_subset() -> None:

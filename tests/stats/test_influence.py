@@ -17,6 +17,7 @@ from karat.errors import InputError
 from karat.metrics.base import f_of_means, mean
 from karat.metrics.confidence import weighted_median
 from karat.stats.base import Floats
+from karat.stats.difference import Contestants, Inference, compare_pairs
 from karat.stats.influence import ALTERNATIVES, ITEM_GROUPS, Contrast, Influences, contrast, jackknife, student
 from karat.stats.resampling import Sample
 from tests.examples import examples
@@ -79,6 +80,16 @@ def test_where_few_documents_differ_the_degrees_of_freedom_follow_from_the_kurto
     expected = stats.t.interval(0.95, df, apart.mean(), stats.sem(apart))
     assert ends(found) == pytest.approx(expected, rel=1e-9)
     assert found.p() == pytest.approx(2 * stats.t.sf(abs(apart.mean()) / stats.sem(apart), df), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_skewness_of_a_difference_is_that_of_scipy(seed: int) -> None:
+    x, y = np.random.default_rng(seed).exponential(size=(2, 30))
+    pairs = [Contestants([means(x)], [means(y)]), Contestants([means(x)], [means(x)])]
+    found, equal = compare_pairs(pairs, Inference(resamples=9))
+    assert found.skewness == pytest.approx(stats.skew(x - y))
+    assert found.reversed().skewness == pytest.approx(-stats.skew(x - y))
+    assert equal.skewness == 0
 
 
 def test_the_interval_of_a_single_run_is_students() -> None:
