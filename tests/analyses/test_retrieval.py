@@ -16,13 +16,18 @@ import ir_measures
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from scipy.stats import permutation_test
+from scipy.stats import permutation_test, rankdata, skew, ttest_rel
+from scipy.stats import t as student
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
 
 import karat
 from karat import InputError
 from karat.analyses.retrieval.bm25 import search, term_weights
 from karat.analyses.retrieval.index import Analysis, Counts, Vocabulary
 from karat.analyses.retrieval.measures import parse_measure, parse_measures
+from karat.analyses.retrieval.result import Condition, RetrievalOptions
+from karat.analyses.retrieval.statistics import compare_conditions, notes_of_tests
 
 WORDS = [
     "bee",
@@ -253,13 +258,16 @@ def test_subsets_in_which_documents_hold_the_same_are_searched_and_tested_once()
     found = karat.retrieval(documents, queries, judged, extracted, metrics=["RR"], resamples=99, keep=True)
     rows = {(row["system"], row["subset"]): row for row in found.rows()}
     assert rows["run", "absent"]["same_as"] == "text"
-    assert rows["run", "absent"]["difference"] is None
     assert rows["run", "P"]["same_as"] == "system-run-all"
-    assert rows["run", "P"]["p"] == rows["run", "all"]["p"]
-    distinct = {row["same_as"] or row["subset"] for row in found.rows() if row["kind"] != "text"} - {"text"}
-    assert found.comparisons < len(found.rows()) - 1
+    differences = differences_of(found)
+    assert ("run", "absent", "RR") not in differences
+    assert differences["run", "P", "RR"]["p_adjusted"] == differences["run", "all", "RR"]["p_adjusted"]
+    text = np.array(found.per_query["text", "RR"])
+    values = [np.array(found.per_query[key]) - text for key in found.per_query if key[0] != "text"]
+    tests = {row.round(12).tobytes() for row in values if row.any()}
+    assert len(tests) < len(differences)
+    assert {row["family"] for row in differences.values()} == {len(tests)}
     assert "system-run-absent" not in found.kept
-    assert distinct
 
 
 def test_the_first_predictions_are_added_and_all_references() -> None:
@@ -335,6 +343,10 @@ def test_a_ranking_of_another_engine_is_measured_beside_the_others(tmp_path: Pat
 # ---------------------------------------------------------------------------------------------- statistics
 
 
+def differences_of(found: karat.Retrieval) -> dict[tuple[str, str | None, str], dict[str, Any]]:
+    return {(row["system"], row["subset"], row["metric"]): row for row in found.differences()}
+
+
 def test_p_is_that_of_scipys_permutation_test_over_the_values_of_queries() -> None:
     documents, run = collection(10), predicted(collection(10), 11)
     queries, judged = asked(documents)
@@ -348,24 +360,144 @@ def test_p_is_that_of_scipys_permutation_test_over_the_values_of_queries() -> No
         n_resamples=np.inf,
         vectorized=True,
     ).pvalue
-    [row] = [row for row in found.rows() if row["system"] == "run"]
-    assert row["p"] == pytest.approx(expected)
+    row = differences_of(found)["run", "all", "nDCG@10"]
+    assert row["p"] == row["p_adjusted"] == pytest.approx(expected)
+    assert (row["test"], row["baseline"], row["n"]) == ("randomisation", "text", 9)
     assert row["difference"] == pytest.approx(float((a - b).mean()))
-    assert (row["better"], row["worse"]) == (int((a > b + 1e-12).sum()), int((b > a + 1e-12).sum()))
+    assert (row["value_a"], row["value_b"]) == pytest.approx((a.mean(), b.mean()))
+    wins, losses = int((a > b + 1e-12).sum()), int((b > a + 1e-12).sum())
+    assert (row["effect"]["wins"], row["effect"]["ties"], row["effect"]["losses"]) == (wins, 9 - wins - losses, losses)
 
 
-def test_p_is_adjusted_over_all_comparisons_and_intervals_hold_their_value() -> None:
-    from statsmodels.stats.multitest import multipletests
+@pytest.mark.parametrize("test", ["t", "wilcoxon"])
+def test_p_of_other_tests_is_that_of_scipy_and_of_all_signs_of_ranks(test: str) -> None:
+    documents, run = collection(10), predicted(collection(10), 11)
+    queries, judged = asked(documents)
+    few = dict(list(queries.items())[:9])
+    options: dict[str, Any] = {"metrics": ["AP"], "test": test, "correction": "none", "subsets": ["all"]}
+    found = karat.retrieval(documents, few, judged, run, **options)
+    a, b = (np.array(found.per_query[name, "AP"]) for name in ("system-run-all", "text"))
+    expected = float(ttest_rel(a, b).pvalue) if test == "t" else _wilcoxon(a - b)
+    row = differences_of(found)["run", "all", "AP"]
+    assert row["test"] == test
+    assert row["p"] == row["tests"][test] == pytest.approx(expected)
 
+
+def _wilcoxon(apart: np.ndarray[Any, Any]) -> float:
+    """Return the share of all signs of the ranks with as small a smaller sum, of differences that are not 0."""
+    apart = np.round(apart[np.abs(apart) > 1e-12], 12)
+    ranks = rankdata(np.abs(apart))
+    observed = min(ranks[apart > 0].sum(), ranks[apart < 0].sum())
+    return float(min(1.0, 2 * np.mean([ranks[signs > 0].sum() <= observed for signs in _signs(len(apart))])))
+
+
+def test_the_interval_of_a_difference_is_that_of_t_and_of_a_score_on_the_logit_scale() -> None:
     documents, run = collection(12), predicted(collection(12), 13)
     queries, judged = asked(documents)
-    found = karat.retrieval(documents, queries, judged, run, subsets=["present", "absent"], metrics=["AP", "RR"])
-    rows = [row for row in found.rows() if row["p"] is not None]
-    assert len(rows) == found.comparisons == 8
-    expected = multipletests([row["p"] for row in rows], method="holm")[1]
-    assert [row["adjusted"] for row in rows] == pytest.approx(expected)
+    found = karat.retrieval(documents, queries, judged, run, subsets=["all"], metrics=["AP"], level=0.9)
+    a, b = (np.array(found.per_query[name, "AP"]) for name in ("system-run-all", "text"))
+    apart, n = a - b, len(a)
+    about = apart - apart.mean()
+    kurtosis = n * (about**4).sum() / (about**2).sum() ** 2
+    df = min(n - 1, 2 * n / (2 + max(kurtosis - 3, 0) / 2))
+    row = differences_of(found)["run", "all", "AP"]
+    error = apart.std(ddof=1) / math.sqrt(n)
+    assert row["se"] == pytest.approx(error)
+    assert row["ci"] == pytest.approx(student.interval(0.9, df, apart.mean(), error))
+    [score] = [each for each in found.rows() if each["system"] == "run"]
+    x = a.mean()
+    half = student.ppf(0.95, n - 1) * a.std(ddof=1) / math.sqrt(n) / (x * (1 - x))
+    assert score["ci"] == pytest.approx([1 / (1 + math.exp(-(math.log(x / (1 - x)) + s * half))) for s in (-1, 1)])
+
+
+def test_a_condition_that_finds_nothing_has_an_upper_bound() -> None:
+    documents = collection(12)
+    queries, judged = asked(documents)
+    found = karat.retrieval(documents, dict.fromkeys(queries, "nowhere"), judged, metrics=["AP"])
+    low, high = proportion_confint(0, 25, alpha=0.05, method="beta")
     for row in found.rows():
-        assert row["ci"][0] <= row["value"] <= row["ci"][1]
+        assert (row["value"], row["ci"]) == (0.0, pytest.approx([low, high]))
+    for row in found.differences():
+        assert (row["difference"], row["p"], row["p_adjusted"]) == (0.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("correction", ["holm", "bh"])
+def test_p_is_adjusted_over_what_is_compared_on_one_measure(correction: str) -> None:
+    documents, run = collection(12), predicted(collection(12), 13)
+    queries, judged = asked(documents)
+    options: dict[str, Any] = {"subsets": ["present", "absent"], "metrics": ["AP", "RR"], "correction": correction}
+    found = karat.retrieval(documents, queries, judged, run, **options)
+    for metric in ("AP", "RR"):
+        rows = [row for row in found.differences() if row["metric"] == metric]
+        assert [row["family"] for row in rows] == [4] * 4
+        method = {"holm": "holm", "bh": "fdr_bh"}[correction]
+        expected = multipletests([row["p"] for row in rows], method=method)[1]
+        assert [row["p_adjusted"] for row in rows] == pytest.approx(expected)
+
+
+def test_max_t_is_that_of_a_loop_over_all_signs_of_queries() -> None:
+    documents, run = collection(12), predicted(collection(12), 13)
+    queries, judged = asked(documents)
+    few = dict(list(queries.items())[:8])
+    found = karat.retrieval(documents, few, judged, run, subsets=["present", "absent"], metrics=["AP"])
+    rows = found.differences()
+    text = np.array(found.per_query["text", "AP"])
+    names = [("" if row["kind"] == "references" else "system-") + f"{row['system']}-{row['subset']}" for row in rows]
+    scores = [np.array(found.per_query[name, "AP"]) - text for name in names]
+    # t of flipped signs with the root of the sum of squares, which no sign changes.
+    t = [[abs((s * z).sum()) / math.sqrt((z**2).sum()) for z in scores] for s in _signs(8)]
+    observed = t[0]
+    order = sorted(range(4), key=lambda i: -observed[i])
+    expected, largest = {}, 0.0
+    for rank, i in enumerate(order):
+        rest = order[rank:]
+        share = np.mean([max(one[j] for j in rest) >= observed[i] - 1e-9 for one in t])
+        largest = expected[i] = max(largest, float(share))
+    for i, row in enumerate(rows):
+        assert row["p_adjusted"] == pytest.approx(max(expected[i], row["p"]))
+        assert row["p_adjusted_by"] == "max-t"
+
+
+def _signs(count: int) -> list[np.ndarray[Any, Any]]:
+    return [np.array([1 - 2 * (number >> bit & 1) for bit in range(count)]) for number in range(2**count)]
+
+
+def test_fewer_than_three_queries_are_not_tested() -> None:
+    documents, run = collection(12), predicted(collection(12), 13)
+    queries, judged = asked(documents)
+    found = karat.retrieval(documents, dict(list(queries.items())[:2]), judged, run, metrics=["AP"], subsets=["all"])
+    assert "only 2 queries: nothing is tested" in found.notes
+    for row in found.differences():
+        assert (row["p"], row["p_adjusted"], row["ci"], row["n"]) == (None, None, [None, None], 2)
+    assert "nan" not in karat.render(found, "table").lower()
+
+
+def test_differences_that_rest_on_few_queries_are_counted_in_a_note() -> None:
+    documents = collection(6)
+    queries, judged = asked(documents)
+    run = [{"id": each["id"], "keyphrases": ["honey comb"] if each["id"] == "d3" else []} for each in documents]
+    options: dict[str, Any] = {"metrics": ["AP"], "subsets": ["all"], "test": "wilcoxon", "resamples": 99}
+    found = karat.retrieval(documents, queries, judged, run, **options)
+    text = np.array(found.per_query["text", "AP"])
+    counts = [
+        int((np.abs(np.array(found.per_query[name, "AP"]) - text) > 1e-12).sum())
+        for name in ("references-all", "system-run-all")
+    ]
+    few = sum(0 < count < 10 for count in counts)
+    assert few == 1
+    assert f"differences that rest on fewer than 10 queries: {few} of 2 of AP; their intervals are rough" in found.notes
+    assert "Wilcoxon's test rejects systems of equal means too often where differences are skewed" in found.notes
+
+
+def test_skewed_differences_are_named_in_a_note() -> None:
+    draw = np.random.default_rng(0)
+    text = draw.uniform(0.4, 0.6, size=(60, 2))
+    other = text + np.stack([draw.normal(0, 0.05, 60), np.where(np.arange(60) == 0, 0.4, 0.001)], axis=1)
+    assert abs(skew(other[:, 0] - text[:, 0])) < 3 < abs(skew(other[:, 1] - text[:, 1]))
+    values = {Condition("text", "text"): text, Condition("ranking", "other"): other}
+    rows = compare_conditions(values, parse_measures(["AP", "RR"]), RetrievalOptions(resamples=99))
+    note = "differences of RR are skewed: 8 % of equal systems may be significant at .05"
+    assert list(notes_of_tests(rows, 60)) == [note]
 
 
 def test_systems_are_compared_with_a_baseline_subset_by_subset() -> None:
@@ -375,12 +507,12 @@ def test_systems_are_compared_with_a_baseline_subset_by_subset() -> None:
     plain = karat.retrieval(documents, queries, judged, {"a": run}, **options)
     found = karat.retrieval(documents, queries, judged, {"a": run}, baseline="references", **options)
     values = {(row["system"], row["subset"]): row["value"] for row in plain.rows()}
-    for row in found.rows():
-        if row["system"] == "a":
-            expected = row["value"] - values["references", row["subset"]]
+    assert {system for system, _, _ in differences_of(found)} == {"text", "a"}
+    for (system, subset, _), row in differences_of(found).items():
+        if system == "a":
+            assert row["baseline"] == f"references-{subset}"
+            expected = values["a", subset] - values["references", subset]
             assert row["difference"] == pytest.approx(expected, abs=1e-12)
-        if row["system"] == "references":
-            assert row["difference"] is None
 
 
 @pytest.mark.parametrize("jobs", [2, 3])
@@ -465,7 +597,7 @@ def test_what_is_left_out_or_cannot_be_found_is_counted_and_said(tmp_path: Path)
         "1 query without a relevant document: every ranking scores 0",
         "1 query without a term once stop words are left out: nothing is found, which scores 0",
         "other: 2 queries that it does not rank score 0",
-        "only 3 queries: intervals are surer than they should be",
+        "only 3 queries: intervals of differences may be too narrow",
     }
     assert found.queries == ("q1", "q2", "q4")
 

@@ -1,4 +1,4 @@
-"""Search of a part of the ACM collection: scores and measures are those of other tools on real queries."""
+"""Search of a part of the ACM collection: scores, measures and tests are those of other tools on real queries."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import gzip
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import bm25s
 import ir_measures
+import numpy as np
 import pytest
 from nltk.stem.porter import PorterStemmer
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 import karat
 from karat.analyses.retrieval.index import Analysis
@@ -54,3 +58,36 @@ def test_scores_and_measures_of_real_queries_are_those_of_bm25s_and_ir_measures(
         run = [ir_measures.ScoredDoc(query, d, s) for query, each in ranking.items() for d, s in each]
         for measure, value in ir_measures.calc_aggregate(map(ir_measures.parse_measure, NAMES), qrels, run).items():
             assert values[kind, str(measure)] == pytest.approx(value, abs=1e-12)
+
+
+def test_differences_on_real_queries_are_those_of_scipy_statsmodels_and_a_loop_over_signs(shared: Path) -> None:
+    folder = shared / "data" / "retrieval"
+    paths = (folder / "acm-cr.judged.jsonl.gz", folder / "acm-cr.queries.jsonl", folder / "acm-cr.qrels")
+    options: dict[str, Any] = {"metrics": NAMES, "subsets": ["all", "present", "absent", "U"]}
+    found = karat.retrieval(*paths, correction="holm", **options)
+    adjusted = karat.retrieval(*paths, **options).differences()
+    draw = np.random.default_rng(5)
+    signs = draw.choice([-1.0, 1.0], size=(20_000, len(found.queries)))
+    for measure in NAMES:
+        rows = [row for row in found.differences() if row["metric"] == measure]
+        text = np.array(found.per_query["text", measure])
+        apart = [np.array(found.per_query[f"references-{row['subset']}", measure]) - text for row in rows]
+        for row, d in zip(rows, apart, strict=True):
+            assert row["n"] == len(d) == 255
+            assert row["difference"] == pytest.approx(d.mean(), abs=1e-12)
+            assert row["se"] == pytest.approx(stats.sem(d))
+            assert row["tests"]["t"] == pytest.approx(stats.ttest_1samp(d, 0).pvalue)
+            df = min(len(d) - 1, 2 * len(d) / (2 + max(stats.kurtosis(d), 0) / 2))
+            assert row["ci"] == pytest.approx(stats.t.interval(0.95, df, d.mean(), stats.sem(d)))
+            share = float((np.abs(signs @ d) >= abs(d.sum()) - 1e-9).mean())
+            assert row["p"] == pytest.approx(share, abs=0.025)  # five standard errors of both simulations
+        holm = multipletests([row["p"] for row in rows], method="holm")[1]
+        assert [row["p_adjusted"] for row in rows] == pytest.approx(holm)
+        # Step-down max-T: the largest of the studentised differences that are left, with one sign for each query.
+        t = np.stack([np.abs(signs @ d) / np.sqrt(d @ d) for d in apart])
+        observed = np.array([abs(d.sum()) / np.sqrt(d @ d) for d in apart])
+        order, largest = np.argsort(-observed), 0.0
+        by_max_t = [row for row in adjusted if row["metric"] == measure]
+        for rank, i in enumerate(order):
+            largest = max(largest, float((t[order[rank:]].max(axis=0) >= observed[i] - 1e-9).mean()))
+            assert by_max_t[i]["p_adjusted"] == pytest.approx(max(largest, by_max_t[i]["p"]), abs=0.025)

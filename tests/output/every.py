@@ -64,6 +64,7 @@ DOCUMENTS: list[dict[str, Any]] = [
     }
     for n in range(4)
 ]
+QUERIES = {"q0": "honey bees", "q1": "dear load balancing", "q2": "june", "q3": "algorithms 3"}
 
 
 def names_in(result: str) -> tuple[str, ...]:
@@ -118,9 +119,9 @@ def every() -> dict[str, Result]:
         karat.overlap(corpus, *runs),
         karat.homogeneity(corpus, pairs, *runs, resamples=FEW),
         karat.gather_homogeneity(karat.homogeneity(corpus, pairs, *runs, resamples=FEW)),
-        karat.describe_pairs(corpus, pairs, resamples=FEW),
-        karat.repeats(corpus, *runs, resamples=FEW),
-        karat.retrieval(corpus, {"q": "honey bees"}, {"q": {"d0": 1}}, *runs, resamples=FEW),
+        karat.describe_pairs(corpus, pairs),
+        karat.repeats(corpus, *runs),
+        karat.retrieval(corpus, QUERIES, {f"q{n}": {f"d{n}": 1} for n in range(4)}, *runs, resamples=FEW),
         karat.consistency(*runs, vocabulary=GOLDEN / "vocabulary.txt"),
         karat.concepts(corpus, *runs, vocabulary=_vocabulary()),
         karat.map_concepts(runs[0], vocabulary=_vocabulary()),

@@ -112,6 +112,15 @@ class Difference:
         defined = ~np.isnan(self.influence)
         return np.where(defined, self.value + int(defined.sum()) * np.nan_to_num(self.influence), 0.0)
 
+    @property
+    def skewness(self) -> float:
+        """The skewness of the contributions of units; NaN with several seeds, 0 where nothing varies."""
+        if self.influence is None:
+            return nan
+        influence = self.influence[~np.isnan(self.influence)]
+        squares = float((influence**2).sum())
+        return float(len(influence) ** 0.5 * (influence**3).sum() / squares**1.5) if squares > 0 else 0.0
+
     def reversed(self) -> Difference:
         """Return the difference b − a; a one-sided test keeps its side."""
         low, high = self.interval

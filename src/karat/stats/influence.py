@@ -261,7 +261,8 @@ class Contrast:
         most = np.maximum(shrinks, of_documents * self.documents)
         with np.errstate(divide="ignore", invalid="ignore"):
             count = np.maximum(np.ceil(self.n * most / np.maximum(left, 0.0)), 2.0)
-        return np.where(np.isnan(self.documents), np.nan, np.where(left > 0, count, np.inf))
+        undefined = np.isnan(self.documents) | np.isnan(self.value)
+        return np.where(undefined, np.nan, np.where(left > 0, count, np.inf))
 
     def needed_interval(
         self, difference: float, alpha: float = 0.05, power: float = 0.8, level: float = 0.95

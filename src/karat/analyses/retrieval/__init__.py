@@ -21,11 +21,12 @@ from karat.analyses.retrieval.result import (
     TEXT,
     Condition,
     QueryTerms,
+    QueryTest,
     Retrieval,
     RetrievalOptions,
     Tokenizer,
 )
-from karat.analyses.retrieval.statistics import Judge, compared
+from karat.analyses.retrieval.statistics import Judge, compare_conditions, counted_queries, notes_of_tests
 from karat.errors import InputError, counted, unknown
 from karat.formats.trec import (
     Judgements,
@@ -49,8 +50,9 @@ from karat.matching.inputs import (
     as_runs,
 )
 from karat.matching.sanity import has_texts, no_texts
-from karat.options import By, Correction, Extra, Interval, Missing, Progress, options_from, public
+from karat.options import By, Extra, Missing, Progress, options_from, public
 from karat.protocol import Protocol, whole_number
+from karat.stats.difference import Correction
 from karat.text.languages import named, stemmer_of
 
 
@@ -76,11 +78,11 @@ def retrieval(
     further: Sequence[CorpusLike] = (),
     rankings: Mapping[str, str | Path] | None = None,
     keep: bool = False,
-    correction: Correction = "holm",
-    resamples: int | None = None,
+    test: QueryTest = "randomisation",
+    correction: Correction = "max-t",
+    resamples: int = 10_000,
     seed: int = 0,
     level: float = 0.95,
-    interval: Interval = "bca",
     references: str | None = None,
     language: str | None = None,
     by: By | None = None,
@@ -115,24 +117,22 @@ def retrieval(
     terms = Vocabulary(analysis, asked.texts.values())
     collection = read_collection(given, systems, terms, convention, options)
     values, kept = _values(collection, asked, other, measures, options)
-    found = compared(values, measures, options)
+    rows = compare_conditions(values, measures, options)
     return Retrieval(
         corpus=given.name,
         documents=len(collection.ids),
         queries=tuple(asked.texts),
         judgements=asked.judgements,
-        results=found.rows,
+        results=tuple(rows),
         per_query={
             (condition.name, str(measure)): tuple(own[:, m].tolist())
             for condition, own in values.items()
             for m, measure in enumerate(measures)
         },
         options=options,
-        comparisons=found.comparisons,
-        resamples=found.resamples,
         search=_signature(analysis, options),
         signatures={str(convention): _spelled(convention, collection, references)},
-        notes=(*collection.notes, *_notes(asked, collection, other), *found.notes),
+        notes=(*collection.notes, *_notes(asked, collection, other), *notes_of_tests(rows, len(asked.texts))),
         texts=asked.texts,
         ids=collection.ids if kept else (),
         kept=kept,
@@ -251,10 +251,10 @@ def _values(
 def _notes(asked: _Asked, collection: Collection, other: Mapping[str, Rankings]) -> Iterator[str]:
     """What a reader should know of queries, judgements and rankings."""
     if asked.without:
-        yield f"{_queries(asked.without)} without judgements left out"
+        yield f"{counted_queries(asked.without)} without judgements left out"
     if asked.unknown:
-        judgements = counted(asked.unknown_judgements, "judgement")
-        yield f"{judgements} of {_queries(len(asked.unknown))} left out that are not there, as {asked.unknown[0]!r}"
+        judgements, queries = counted(asked.unknown_judgements, "judgement"), counted_queries(len(asked.unknown))
+        yield f"{judgements} of {queries} left out that are not there, as {asked.unknown[0]!r}"
     known = set(collection.ids)
     absent = [i for documents in asked.judgements.values() for i in documents if i not in known]
     if absent:
@@ -264,15 +264,11 @@ def _notes(asked: _Asked, collection: Collection, other: Mapping[str, Rankings])
         )
     hopeless = sum(max(documents.values()) < 1 for documents in asked.judgements.values())
     if hopeless:
-        yield f"{_queries(hopeless)} without a relevant document: every ranking scores 0"
+        yield f"{counted_queries(hopeless)} without a relevant document: every ranking scores 0"
     empty = sum(not numbers for numbers in collection.terms.queries)
     if empty:
-        yield f"{_queries(empty)} without a term once stop words are left out: nothing is found, which scores 0"
+        yield f"{counted_queries(empty)} without a term once stop words are left out: nothing is found, which scores 0"
     for name, rankings in other.items():
         lacking = sum(query not in rankings for query in asked.texts)
         if lacking:
-            yield f"{name}: {_queries(lacking)} that it does not rank score 0"
-
-
-def _queries(count: int) -> str:
-    return f"{count:,} {'query' if count == 1 else 'queries'}"
+            yield f"{name}: {counted_queries(lacking)} that it does not rank score 0"

@@ -15,26 +15,25 @@ from karat.formats.trec import Judgements, Rankings, Texts
 from karat.matching.columns import SUBSETS, Subset
 from karat.matching.inputs import CorpusLike, MetricsLike, ProtocolLike
 from karat.options import (
-    Correction,
-    Interval,
     JoinOptions,
     WorkOptions,
-    correction_option,
     cutoff_option,
-    enough_option,
     group,
-    interval_option,
     level_option,
+    max_t_option,
     metrics_option,
     option,
     protocol_option,
+    resamples_option,
     seed_option,
 )
 from karat.results.displayed import Displayed
+from karat.stats.difference import Correction, Difference, Inference
 from karat.tabular import Table
 
 Kind = Literal["text", "references", "system", "ranking"]
 QueryTerms = Literal["counted", "distinct"]
+QueryTest = Literal["randomisation", "t", "wilcoxon"]
 Tokenizer = Literal["split_nopunc", "marks", "split", "space", "nltk", "spacy"]
 TOKENIZERS: tuple[Tokenizer, ...] = ("split_nopunc", "marks", "split", "space", "nltk", "spacy")
 TEXT = "text"  # how the documents without phrases are named
@@ -79,13 +78,21 @@ class RetrievalOptions:
     further: Sequence[CorpusLike] = option((), "Further documents of the collection.", command=False)
     rankings: Mapping[str, str | Path] | None = option(None, "TREC runs to measure, by name.", command=False)
     keep: bool = option(False, "Whether the result holds the rankings.", command=False)
-    correction: Correction = correction_option("all comparisons")
-    resamples: int | None = enough_option()
+    test: QueryTest = option(
+        "randomisation", "Test that is shown; -f json has all of them.", values=("randomisation", "t", "wilcoxon")
+    )
+    correction: Correction = max_t_option()
+    resamples: int = resamples_option()
     seed: int = seed_option()
     level: float = level_option()
-    interval: Interval = interval_option()
     join: JoinOptions = group(JoinOptions)
     work: WorkOptions = group(WorkOptions)
+
+    def inference(self) -> Inference:
+        """Return how differences are tested."""
+        return Inference(
+            self.test, correction=self.correction, level=self.level, resamples=self.resamples, seed=self.seed
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,41 +118,39 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A measure of the rankings of one condition, and by how much it is above the baseline's."""
+    """A measure of the rankings of one condition, and its difference to the baseline."""
 
     condition: Condition
     measure: str
     value: float
     interval: tuple[float, float]
-    difference: float = np.nan  # to the baseline; NaN for the baseline itself
-    difference_interval: tuple[float, float] = (np.nan, np.nan)
-    p: float = np.nan
-    adjusted: float = np.nan
-    at_floor: bool = False  # whether p is the smallest that the resamples can give
-    adjusted_at_floor: bool = False
-    better: int = 0  # queries for which it is above the baseline
-    worse: int = 0
+    baseline: Condition | None = None  # None for the baseline itself, and where documents hold the same
+    difference: Difference | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """The row of the JSON output."""
+        """Return the row of the JSON output."""
         return {
-            "kind": self.condition.kind,
-            "system": self.condition.system,
-            "subset": self.condition.subset,
+            **self._names(),
             "phrases": None if self.condition.kind == "ranking" else self.condition.phrases,
             "same_as": self.condition.same or None,
             "metric": self.measure,
             "value": self.value,
             "ci": [_or_none(end) for end in self.interval],
-            "difference": _or_none(self.difference),
-            "difference_ci": [_or_none(end) for end in self.difference_interval],
-            "p": _or_none(self.p),
-            "adjusted": _or_none(self.adjusted),
-            "at_floor": self.at_floor,
-            "adjusted_at_floor": self.adjusted_at_floor,
-            "better": self.better,
-            "worse": self.worse,
         }
+
+    def difference_dict(self) -> dict[str, Any] | None:
+        """Return the difference to the baseline for the JSON output."""
+        if self.difference is None or self.baseline is None:
+            return None
+        return {
+            **self._names(),
+            "baseline": self.baseline.name,
+            "metric": self.measure,
+            **self.difference.as_dict(),
+        }
+
+    def _names(self) -> dict[str, Any]:
+        return {"kind": self.condition.kind, "system": self.condition.system, "subset": self.condition.subset}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -159,8 +164,6 @@ class Retrieval(Displayed):
     results: tuple[Row, ...]
     per_query: Mapping[tuple[str, str], tuple[float, ...]]  # by the name of a condition and the measure
     options: RetrievalOptions
-    comparisons: int
-    resamples: int
     search: str  # every convention of the search in one line
     signatures: Mapping[str, str]
     notes: tuple[str, ...]
@@ -172,16 +175,20 @@ class Retrieval(Displayed):
         """One dict for each condition and measure."""
         return [{"corpus": self.corpus} | row.as_dict() for row in self.results]
 
+    def differences(self) -> list[dict[str, Any]]:
+        """Return one dict for each measure of a condition that is compared with the baseline."""
+        found = (row.difference_dict() for row in self.results)
+        return [{"corpus": self.corpus} | each for each in found if each is not None]
+
     def as_dict(self) -> dict[str, Any]:
-        """The whole JSON output; `per_query` has the values of all queries."""
+        """Return the JSON output; `per_query` has the values of all queries."""
         return {
             "search": self.search,
             "signatures": dict(self.signatures),
             "rows": self.rows(),
+            "differences": self.differences(),
             "notes": list(self.notes),
             "documents": self.documents,
-            "comparisons": self.comparisons,
-            "resamples": self.resamples,
             "queries": list(self.queries),
             "per_query": [
                 {"condition": name, "metric": measure, "values": list(values)}
@@ -190,19 +197,16 @@ class Retrieval(Displayed):
         }
 
     def tables(self) -> Iterator[Table]:
-        """The measures of every condition, then what each gains over the baseline."""
+        """Yield the measures of every condition, then for each measure the differences to the baseline."""
         from karat.analyses.retrieval.tables import tables_of
 
         return tables_of(self)
 
     def flat_rows(self) -> list[dict[str, Any]]:
-        """The rows of the CSV output."""
-        found = []
-        for row in self.rows():
-            (low, high), (least, most) = row.pop("ci"), row.pop("difference_ci")
-            ends = {"value_low": low, "value_high": high, "difference_low": least, "difference_high": most}
-            found.append(row | ends)
-        return found
+        """Return the rows of the CSV output."""
+        from karat.analyses.retrieval.tables import flat_row
+
+        return [{"corpus": self.corpus} | flat_row(row) for row in self.results]
 
     def ranking(self, condition: str) -> Rankings:
         """The documents that were found for each query, with their scores, in a condition by its name, as `text`.

@@ -1,10 +1,9 @@
-"""Measures of every condition by query, their intervals, and their differences to the baseline with tests."""
+"""Measures of each condition by query, with intervals, and their differences to the baseline with tests."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -13,12 +12,14 @@ from karat.analyses.retrieval.measures import Measure
 from karat.analyses.retrieval.result import TEXT, Condition, RetrievalOptions, Row
 from karat.formats.trec import Judgements, Rankings
 from karat.matching.columns import Floats, Ints
-from karat.metrics.base import divide
-from karat.stats.corrections import adjusted, bounded
-from karat.stats.resampling import Estimate, Sample, difference, estimate, interval_of
-from karat.stats.tests import differences, enough_resamples, randomisations, too_few
+from karat.metrics.base import mean
+from karat.stats.difference import FEWEST, Contestants, adjust_families, compare_pairs
+from karat.stats.influence import contrast, jackknife, score_interval
+from karat.stats.resampling import Sample
 
-FEW = 30  # queries, below which resamples are too alike
+FEW = 25  # queries from which intervals of differences cover 95 % (`benchmarks.inference`)
+SKEWED = 3.0  # skewness of differences, above which the family-wise error is up to 8 %
+FEW_DIFFER = 10  # queries that differ, below which they cover 61 to 100 %
 
 
 class Judge:
@@ -37,7 +38,7 @@ class Judge:
 
     def values(self, rankings: Iterable[Ranked]) -> Floats:
         """The measures of each query, [queries, measures], of the rankings of all queries in their order."""
-        return self._measured(map(self._relevance, rankings, self.known))
+        return self._measure(map(self._relevance, rankings, self.known))
 
     def values_of(self, rankings: Rankings) -> Floats:
         """The same of rankings by id; a query that has none scores 0."""
@@ -45,98 +46,99 @@ class Judge:
             np.array([documents.get(identifier, 0) for identifier, _ in rankings.get(query, ())], dtype=np.int64)
             for query, documents in self.judgements.items()
         )
-        return self._measured(listed)
+        return self._measure(listed)
 
     def _relevance(self, ranked: Ranked, known: Mapping[int, int]) -> Ints:
-        found = np.zeros(len(ranked.documents), dtype=np.int64)
+        relevance = np.zeros(len(ranked.documents), dtype=np.int64)
         for at in np.flatnonzero(np.isin(ranked.documents, list(known))).tolist():
-            found[at] = known[int(ranked.documents[at])]
-        return found
+            relevance[at] = known[int(ranked.documents[at])]
+        return relevance
 
-    def _measured(self, found: Iterable[Ints]) -> Floats:
-        both = zip(found, self.judged, strict=True)
-        return np.array([[measure.of(own, judged) for measure in self.measures] for own, judged in both])
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The rows of all conditions and measures, how many of them were tested, and with how many resamples."""
-
-    rows: tuple[Row, ...]
-    comparisons: int
-    resamples: int
-    notes: tuple[str, ...] = field(default=())
+    def _measure(self, rankings: Iterable[Ints]) -> Floats:
+        both = zip(rankings, self.judged, strict=True)
+        return np.array([[measure.of(relevance, judged) for measure in self.measures] for relevance, judged in both])
 
 
-def compared(values: Mapping[Condition, Floats], measures: Sequence[Measure], options: RetrievalOptions) -> Compared:
-    """Every condition by every measure, with its interval, and its difference to the baseline with interval and p."""
-    conditions = list(values)
-    against = {each: _baseline(each, conditions, options.baseline) for each in conditions}
-    pairs = list(dict.fromkeys((a.documents, b.documents) for a, b in against.items() if b is not None))
-    pairs = [(a, b) for a, b in pairs if a != b]
-    count = len(pairs) * len(measures)
-    resamples = options.resamples or enough_resamples(max(count, 1))
-    columns = {(each.name, m): values[each][:, m] for each in conditions for m in range(len(measures)) if not each.same}
-    samples = {key: _mean_of(column) for key, column in columns.items()}
-    estimates = dict(zip(samples, estimate(list(samples.values()), resamples, options.seed), strict=True))
-    gains = _gains(pairs, columns, samples, estimates, resamples, options)
-    rows = []
-    for each in conditions:
-        other = against[each]
-        for m, measure in enumerate(measures):
-            found = estimates[each.documents, m]
-            own = Row(each, str(measure), found.value, interval_of(found, options.level, options.interval))
-            gain = None if other is None else gains.get((each.documents, other.documents, m))
-            rows.append(own if gain is None else replace(own, **gain))
-    queries = len(next(iter(values.values())))
-    return Compared(tuple(rows), count, resamples, tuple(_notes(queries, resamples, count, options)))
+def compare_conditions(
+    values: Mapping[Condition, Floats], measures: Sequence[Measure], options: RetrievalOptions
+) -> list[Row]:
+    """Compute each measure of each condition with its interval, and its difference to the baseline.
+
+    p is adjusted over all conditions that are compared on one measure.
+    """
+    conditions, how = list(values), options.inference()
+    keys = [(each, m) for each in conditions for m in range(len(measures))]
+    samples = {(each, m): _mean_of(values[each][:, m]) for each, m in keys}
+    baselines = {each: _baseline(each, conditions, options.baseline) for each in conditions}
+    pairs = [(each, other, m) for each, m in keys if (other := baselines[each]) is not None]
+    contestants = [Contestants([samples[each, m]], [samples[other, m]]) for each, other, m in pairs]
+    differences = adjust_families(compare_pairs(contestants, how), [m for _, _, m in pairs], how)
+    by_key = {(each, m): difference for (each, _, m), difference in zip(pairs, differences, strict=True)}
+    return [
+        Row(each, str(measures[m]), *_score(samples[each, m], options), baselines[each], by_key.get((each, m)))
+        for each, m in keys
+    ]
 
 
-def _gains(
-    pairs: Sequence[tuple[str, str]],
-    columns: Mapping[tuple[str, int], Floats],
-    samples: Mapping[tuple[str, int], Sample],
-    estimates: Mapping[tuple[str, int], Estimate],
-    resamples: int,
-    options: RetrievalOptions,
-) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """The fields of rows that tell of a difference, by the names of the two conditions and the measure."""
-    keys = [(a, b, m) for a, b in pairs for m in sorted({m for _, m in columns})]
-    tests = randomisations([(samples[a, m], samples[b, m]) for a, b, m in keys], resamples, options.seed)
-    p, floors = [each.p for each in tests], [each.at_floor for each in tests]
-    corrected = zip(adjusted(p, options.correction), bounded(p, floors, options.correction), strict=True)
-    found = {}
-    for (a, b, m), test, (high, bound) in zip(keys, tests, corrected, strict=True):
-        gain, each = difference(estimates[a, m], estimates[b, m]), differences(columns[a, m], columns[b, m])
-        found[a, b, m] = {
-            "difference": gain.value,
-            "difference_interval": interval_of(gain, options.level, options.interval),
-            "p": test.p,
-            "adjusted": high,
-            "at_floor": test.at_floor,
-            "adjusted_at_floor": bound,
-            "better": int((each > 0).sum()),
-            "worse": int((each < 0).sum()),
-        }
-    return found
+def _score(sample: Sample, options: RetrievalOptions) -> tuple[float, tuple[float, float]]:
+    return sample.value(), score_interval(contrast(jackknife(sample)), options.level)
 
 
 def _mean_of(values: Floats) -> Sample:
-    return Sample(np.stack([values, np.ones(len(values))], axis=1), lambda sums: divide(sums[..., 0], sums[..., 1]))
+    return Sample(np.stack([values, np.ones(len(values))], axis=1), mean)
 
 
 def _baseline(condition: Condition, conditions: Sequence[Condition], name: str | None) -> Condition | None:
-    """What a condition is compared with: the text alone, or the phrases of another system of the same subset."""
+    """Return the condition to compare with: text alone, or another system's phrases of the same subset.
+
+    None for the baseline itself, and where documents hold the same in both.
+    """
     if name is None or name == TEXT:
-        return None if condition.kind == "text" else conditions[0]
-    own = [each for each in conditions if each.system == name and each.kind in ("references", "system")]
-    same = next((each for each in own if each.subset == condition.subset), own[0])
-    return None if condition.system == name and condition.kind == same.kind else same
+        other = conditions[0]
+    else:
+        phrases = [each for each in conditions if each.system == name and each.kind in ("references", "system")]
+        other = next((each for each in phrases if each.subset == condition.subset), phrases[0])
+        if (condition.kind, condition.system) == (other.kind, name):
+            return None
+    return None if condition.documents == other.documents else other
 
 
-def _notes(queries: int, resamples: int, comparisons: int, options: RetrievalOptions) -> Iterator[str]:
-    if queries < FEW:
-        yield f"only {queries} {'query' if queries == 1 else 'queries'}: intervals are surer than they should be"
-    few = too_few(resamples, comparisons=max(comparisons, 1)) if options.correction == "holm" else None
-    if few is not None:
-        yield few
+def notes_of_tests(rows: Sequence[Row], queries: int) -> Iterator[str]:
+    """Yield notes on few queries, on differences that rest on few of them, and on Wilcoxon's test."""
+    if queries < FEWEST:
+        yield f"only {counted_queries(queries)}: nothing is tested"
+    elif queries < FEW:
+        yield f"only {counted_queries(queries)}: intervals of differences may be too narrow"
+    else:
+        yield from _few_differ(rows)
+        yield from _skewed(rows)
+    if any(row.difference is not None and row.difference.test == "wilcoxon" for row in rows):
+        yield "Wilcoxon's test rejects systems of equal means too often where differences are skewed"
+
+
+def _few_differ(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the measures on which conditions differ from the baseline on few queries."""
+    differing = [(row.measure, _differing_queries(row)) for row in rows if row.difference is not None]
+    few = Counter(measure for measure, count in differing if 0 < count < FEW_DIFFER)
+    if few:
+        total = Counter(measure for measure, _ in differing)
+        listed = ", ".join(f"{count} of {total[measure]} of {measure}" for measure, count in few.items())
+        yield f"differences that rest on fewer than {FEW_DIFFER} queries: {listed}; their intervals are rough"
+
+
+def _skewed(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the measures on which differences are so skewed that tests reject equal systems too often."""
+    tested = [(row.measure, row.difference) for row in rows if _differing_queries(row) >= FEW_DIFFER]
+    skewed = dict.fromkeys(measure for measure, apart in tested if apart is not None and abs(apart.skewness) > SKEWED)
+    if skewed:
+        yield f"differences of {', '.join(skewed)} are skewed: 8 % of equal systems may be significant at .05"
+
+
+def _differing_queries(row: Row) -> int:
+    effect = None if row.difference is None else row.difference.effect
+    return 0 if effect is None else effect.wins + effect.losses
+
+
+def counted_queries(count: int) -> str:
+    """Return a number of queries in words."""
+    return f"{count:,} {'query' if count == 1 else 'queries'}"

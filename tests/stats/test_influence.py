@@ -1,9 +1,9 @@
-"""Systems with several seeds: variances against scipy and statsmodels, p against intervals, level and power."""
+"""Influences and contrasts: variances and p against scipy and statsmodels, over seeds too, and simulated level."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,37 +11,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
+from statsmodels.stats.power import TTestPower
 
-from benchmarks import statistics
-from benchmarks.seeds import SHIFTS, Cell, best_power, simulated
 from karat.errors import InputError
 from karat.metrics.base import f_of_means, mean
 from karat.metrics.confidence import weighted_median
 from karat.stats.base import Floats
-from karat.stats.effects import detectable, documents_needed
-from karat.stats.resampling import Sample, estimate, standard_error
-from karat.stats.seeds import ALTERNATIVES, ITEM_GROUPS, Seeds, TwoLevel, seeds_of, two_level
+from karat.stats.difference import Contestants, Inference, compare_pairs
+from karat.stats.influence import ALTERNATIVES, ITEM_GROUPS, Contrast, Influences, contrast, jackknife, student
+from karat.stats.resampling import Sample
 from tests.examples import examples
 
 
 def means(values: ArrayLike) -> Sample:
-    """The mean of documents' values, NaN being undefined."""
+    """Return the mean of documents' values, NaN being undefined."""
     values = np.asarray(values, dtype=np.float64)
-    there = ~np.isnan(values)
-    return Sample(np.column_stack([np.where(there, values, 0.0), there.astype(np.float64)]), mean)
+    defined = ~np.isnan(values)
+    return Sample(np.column_stack([np.where(defined, values, 0.0), defined.astype(np.float64)]), mean)
 
 
-def seeds(values: Sequence[ArrayLike] | Floats) -> Seeds:
-    return seeds_of([means(one) for one in values])
+def seeds(values: Sequence[ArrayLike] | Floats) -> Influences:
+    return jackknife(*(means(one) for one in values))
 
 
-def ends(found: TwoLevel, level: float = 0.95) -> tuple[float, float]:
+def ends(found: Contrast, level: float = 0.95) -> tuple[float, float]:
     low, high = found.interval(level)
     return float(low), float(high)
 
 
 def made(seed: int, counts: Sequence[int], documents: int, shift: float = 0.1) -> list[Floats]:
-    """Values of systems, [seeds, documents] each, that share the effects of documents."""
+    """Return values of systems, [seeds, documents] each, that share the effects of documents."""
     draw = np.random.default_rng(seed)
     effect = draw.normal(0, 0.3, documents)
     return [
@@ -58,21 +57,51 @@ def made(seed: int, counts: Sequence[int], documents: int, shift: float = 0.1) -
 def test_with_one_seed_each_it_is_the_paired_t_test(documents: int, seed: int, alternative: str) -> None:
     [[x], [y]] = made(seed, (1, 1), documents)
     expected = stats.ttest_rel(x, y, alternative=alternative)
-    found = two_level(seeds([x]), seeds([y]))
+    found = student(contrast(seeds([x]), seeds([y])))
     assert found.p(alternative) == pytest.approx(expected.pvalue, rel=1e-9)  # type: ignore[arg-type]
     both = stats.ttest_rel(x, y).confidence_interval(0.9)
     assert ends(found, 0.9) == pytest.approx((both.low, both.high), rel=1e-9)
 
 
+@settings(max_examples=examples(60), deadline=None)
+@given(st.integers(3, 60), st.integers(0, 10_000), st.floats(0.05, 1.0))
+def test_where_few_documents_differ_the_degrees_of_freedom_follow_from_the_kurtosis(
+    documents: int, seed: int, share: float
+) -> None:
+    draw = np.random.default_rng(seed)
+    apart = np.where(draw.random(documents) < share, draw.normal(size=documents), 0.0)
+    found = contrast(seeds([apart]), seeds([np.zeros(documents)]))
+    if not apart.any():
+        assert ends(found) == (0.0, 0.0)
+        return
+    excess = max(stats.kurtosis(apart), 0.0)
+    df = max(min(documents - 1, 2 * documents / (2 + excess / 2)), 1.0)
+    assert found.df_documents == pytest.approx(df)
+    expected = stats.t.interval(0.95, df, apart.mean(), stats.sem(apart))
+    assert ends(found) == pytest.approx(expected, rel=1e-9)
+    assert found.p() == pytest.approx(2 * stats.t.sf(abs(apart.mean()) / stats.sem(apart), df), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_skewness_of_a_difference_is_that_of_scipy(seed: int) -> None:
+    x, y = np.random.default_rng(seed).exponential(size=(2, 30))
+    pairs = [Contestants([means(x)], [means(y)]), Contestants([means(x)], [means(x)])]
+    found, equal = compare_pairs(pairs, Inference(resamples=9))
+    assert found.skewness == pytest.approx(stats.skew(x - y))
+    assert found.reversed().skewness == pytest.approx(-stats.skew(x - y))
+    assert equal.skewness == 0
+
+
 def test_the_interval_of_a_single_run_is_students() -> None:
     x = made(3, (1,), 25)[0]
     expected = stats.ttest_1samp(x[0], 0).confidence_interval(0.95)
-    assert ends(two_level(seeds(x))) == pytest.approx((expected.low, expected.high), rel=1e-12)
+    assert ends(student(contrast(seeds(x)))) == pytest.approx((expected.low, expected.high), rel=1e-12)
 
 
 def test_seeds_that_are_all_the_same_are_as_one() -> None:
     [[x], [y]] = made(1, (1, 1), 30)
-    assert two_level(seeds([x] * 3), seeds([y] * 2)).p() == pytest.approx(stats.ttest_rel(x, y).pvalue, rel=1e-9)
+    found = student(contrast(seeds([x] * 3), seeds([y] * 2)))
+    assert found.p() == pytest.approx(stats.ttest_rel(x, y).pvalue, rel=1e-9)
 
 
 # ---------------------------------------------------------------------------------------------- several seeds
@@ -101,7 +130,7 @@ def test_the_levels_are_the_mean_squares_of_the_analysis_of_variance(count: int,
     noise = float(full.mse_resid)
     seed_square = (float(ols(model, frame).fit().ssr) - float(full.ssr)) / (2 * (count - 1))
     by_document = float(crossed.loc["C(system):C(document)", "mean_sq"])
-    found = two_level(*map(seeds, systems))
+    found = contrast(*map(seeds, systems))
     unit = 2 / (count * documents)
     assert found.documents == pytest.approx(unit * by_document)
     assert found.seeds == pytest.approx(unit * seed_square)
@@ -116,9 +145,10 @@ def test_the_variance_is_that_of_the_difference_over_many_trials() -> None:
     own = draw.normal(0, 0.3, (2, trials, 1, n))
     values = [one + draw.normal(0, 0.2, (trials, 3, 1)) + draw.normal(0, 0.4, (trials, 3, n)) for one in own]
     both = [
-        Seeds(v.mean(axis=-1), (v - v.mean(axis=-1, keepdims=True)) / n, np.ones(n, dtype=np.bool_)) for v in values
+        Influences(v.mean(axis=-1), (v - v.mean(axis=-1, keepdims=True)) / n, np.ones(n, dtype=np.bool_))
+        for v in values
     ]
-    found = two_level(both[0], both[1])
+    found = contrast(both[0], both[1])
     true = 2 * (0.3**2 / n + 0.2**2 / 3 + 0.4**2 / (3 * n))
     assert found.value.var() == pytest.approx(true, rel=0.08)
     assert (found.documents - found.noise + found.seeds).mean() == pytest.approx(true, rel=0.04)
@@ -126,7 +156,7 @@ def test_the_variance_is_that_of_the_difference_over_many_trials() -> None:
 
 def test_where_documents_are_all_alike_it_is_the_test_of_welch_on_the_seeds() -> None:
     x, y = [0.61, 0.64, 0.60, 0.66], [0.55, 0.59, 0.52]
-    found = two_level(*(seeds([np.full(8, value) for value in values]) for values in (x, y)))
+    found = contrast(*(seeds([np.full(8, value) for value in values]) for values in (x, y)))
     expected = stats.ttest_ind(x, y, equal_var=False)
     assert found.df_seeds == pytest.approx(expected.df)
     assert found.p() == pytest.approx(expected.pvalue, rel=1e-9)
@@ -134,10 +164,12 @@ def test_where_documents_are_all_alike_it_is_the_test_of_welch_on_the_seeds() ->
     assert ends(found) == pytest.approx((both.low, both.high))
 
 
-def test_against_a_single_run_the_degrees_of_freedom_are_those_of_the_other_systems_seeds() -> None:
+def test_a_single_run_borrows_the_variance_and_the_degrees_of_freedom_of_the_other_systems_seeds() -> None:
     x, y = made(5, (4, 1), 30)
-    assert two_level(seeds(x), seeds(y)).df_seeds == pytest.approx(3)
-    assert two_level(seeds(y), seeds(x)).df_seeds == pytest.approx(3)
+    for found in (contrast(seeds(x), seeds(y)), contrast(seeds(y), seeds(x))):
+        assert found.borrowed
+        assert found.df_seeds == pytest.approx(3)
+        assert found.seeds == pytest.approx(x.mean(axis=1).var(ddof=1) * (1 / 4 + 1))
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -151,7 +183,7 @@ def test_against_a_single_run_the_degrees_of_freedom_are_those_of_the_other_syst
 def test_p_is_where_the_interval_just_holds_zero(
     documents: int, first: int, second: int, seed: int, shift: float
 ) -> None:
-    found = two_level(*map(seeds, made(seed, (first, second), documents, shift)))
+    found = contrast(*map(seeds, made(seed, (first, second), documents, shift)))
     p = float(found.p())
     assert 0 < p <= 1
     if p < 1 - 1e-6:
@@ -162,17 +194,17 @@ def test_p_is_where_the_interval_just_holds_zero(
         assert (low <= 0 <= high) == (p >= 1 - level)
 
 
-def by_root(found: TwoLevel) -> float:
-    """p by scipy's root finder: t over documents, or both levels each with its own t, whichever is the larger."""
-    far, n, df = abs(float(found.value)), found.n, float(found.df_seeds)
-    alone = float(2 * stats.t.sf(far / np.sqrt(found.documents), n - 1))
+def by_root(found: Contrast) -> float:
+    """Return p by scipy's root finder: t over documents, or both levels each with its t, whichever is the larger."""
+    far, df_documents, df = abs(float(found.value)), float(found.df_documents), float(found.df_seeds)
+    alone = float(2 * stats.t.sf(far / np.sqrt(found.documents), df_documents))
     rest, of_seeds = max(float(found.documents - found.noise), 0.0), float(found.seeds)
     if of_seeds == 0:
         return alone
 
     def beyond(log_p: float) -> float:
         half = np.exp(log_p) / 2
-        return float(stats.t.isf(half, n - 1) ** 2 * rest + stats.t.isf(half, df) ** 2 * of_seeds - far**2)
+        return float(stats.t.isf(half, df_documents) ** 2 * rest + stats.t.isf(half, df) ** 2 * of_seeds - far**2)
 
     return max(alone, float(np.exp(optimize.brentq(beyond, -200, 0, xtol=1e-13))))
 
@@ -183,10 +215,10 @@ def test_the_order_of_seeds_does_not_matter_and_swapping_systems_changes_the_sig
     seed: int, first: list[int], second: list[int]
 ) -> None:
     x, y = made(seed, (4, 3), 15)
-    there, mixed = two_level(seeds(x), seeds(y)), two_level(seeds(x[first]), seeds(y[second]))
+    there, mixed = contrast(seeds(x), seeds(y)), contrast(seeds(x[first]), seeds(y[second]))
     assert mixed.p() == pytest.approx(there.p(), rel=1e-9)
     assert ends(mixed) == pytest.approx(ends(there), rel=1e-9)
-    back = two_level(seeds(y), seeds(x))
+    back = contrast(seeds(y), seeds(x))
     assert (back.value, back.p()) == (-there.value, there.p())
     assert back.p("greater") == there.p("less")
     assert there.p("greater") + there.p("less") == pytest.approx(1)
@@ -196,7 +228,7 @@ def test_the_order_of_seeds_does_not_matter_and_swapping_systems_changes_the_sig
 def test_p_is_never_below_that_of_the_documents_alone() -> None:
     for seed in range(40):
         x, y = made(seed, (3, 3), 10, shift=0.05)
-        found = two_level(seeds(x), seeds(y))
+        found = student(contrast(seeds(x), seeds(y)))
         assert found.p() >= stats.ttest_rel(x.mean(axis=0), y.mean(axis=0)).pvalue * (1 - 1e-9)
         assert found.on_documents().p() == pytest.approx(stats.ttest_rel(x.mean(axis=0), y.mean(axis=0)).pvalue)
 
@@ -207,27 +239,28 @@ def test_p_is_never_below_that_of_the_documents_alone() -> None:
 def test_documents_of_a_statistic_that_is_no_mean_are_left_out_in_turn() -> None:
     draw = np.random.default_rng(2)
     rows = [np.column_stack([draw.random((14, 2)), np.ones(14)]) for _ in range(2)]
-    found = seeds_of([Sample(one, f_of_means) for one in rows])
+    found = jackknife(*(Sample(one, f_of_means) for one in rows))
     for i, one in enumerate(rows):
         without = np.array([f_of_means(np.delete(one, d, axis=0).sum(axis=0)) for d in range(14)])
-        assert found.pulls[i] == pytest.approx((without.mean() - without) * 13 / 14)
-    alone = two_level(seeds_of([Sample(rows[0], f_of_means)]))
-    assert alone.error == pytest.approx(standard_error(estimate([Sample(rows[0], f_of_means)], 10)[0]))
+        assert found.influence[i] == pytest.approx((without.mean() - without) * 13 / 14)
+    without = np.array([f_of_means(np.delete(rows[0], d, axis=0).sum(axis=0)) for d in range(14)])
+    alone = contrast(jackknife(Sample(rows[0], f_of_means)))
+    assert alone.error == pytest.approx(np.sqrt(13 * without.var()))  # Efron's jackknife standard error
 
 
 def test_documents_that_are_undefined_are_as_if_they_were_not_there() -> None:
     x, y = made(7, (3, 2), 20)
     gone = np.arange(20) % 4 == 1
     with_gaps = [np.where(gone, np.nan, values) for values in (x, y)]
-    found, expected = two_level(*map(seeds, with_gaps)), two_level(seeds(x[:, ~gone]), seeds(y[:, ~gone]))
+    found, expected = contrast(*map(seeds, with_gaps)), contrast(seeds(x[:, ~gone]), seeds(y[:, ~gone]))
     assert found.n == expected.n == 15
     assert found.p() == pytest.approx(expected.p(), rel=1e-9)
-    assert ends(two_level(seeds(with_gaps[0]))) == pytest.approx(ends(two_level(seeds(x[:, ~gone]))))
+    assert ends(contrast(seeds(with_gaps[0]))) == pytest.approx(ends(contrast(seeds(x[:, ~gone]))))
 
 
 def test_a_document_that_one_system_alone_has_counts_for_that_one() -> None:
     x, y = np.array([0.2, 0.4, 0.9, 0.3]), np.array([0.1, 0.5, np.nan, 0.6])
-    found = two_level(seeds([x]), seeds([y]))
+    found = contrast(seeds([x]), seeds([y]))
     pulls = (x - x.mean()) / 4 - np.array([0.1 - 0.4, 0.5 - 0.4, 0.0, 0.6 - 0.4]) / 3
     assert found.value == pytest.approx(0.45 - 0.4)
     assert found.documents == pytest.approx(4 / 3 * (pulls**2).sum())
@@ -237,11 +270,11 @@ def test_items_are_left_out_by_groups_of_documents() -> None:
     draw = np.random.default_rng(4)
     documents = np.repeat(np.arange(50), 3)
     runs = [draw.lognormal(size=(150, 1)) for _ in range(2)]
-    found = seeds_of([Sample(run, lambda v, w: weighted_median(v[:, 0], w), documents, True, 50) for run in runs])
-    assert found.pulls.shape == (2, ITEM_GROUPS)
+    found = jackknife(*(Sample(run, lambda v, w: weighted_median(v[:, 0], w), documents, True, 50) for run in runs))
+    assert found.influence.shape == (2, ITEM_GROUPS)
     without = np.array([np.median(runs[1][documents % ITEM_GROUPS != g]) for g in range(ITEM_GROUPS)])
     expected = (without.mean() - without) * (ITEM_GROUPS - 1) / ITEM_GROUPS
-    assert found.pulls[1] == pytest.approx(expected)
+    assert found.influence[1] == pytest.approx(expected)
 
 
 # ---------------------------------------------------------------------------------------------- edges
@@ -249,68 +282,74 @@ def test_items_are_left_out_by_groups_of_documents() -> None:
 
 @pytest.mark.parametrize("counts", [(1, 1), (2, 1), (2, 2)])
 def test_one_document_says_nothing(counts: tuple[int, int]) -> None:
-    found = two_level(*map(seeds, made(0, counts, 1)))
+    found = contrast(*map(seeds, made(0, counts, 1)))
     assert found.n == 1
     assert np.isnan([float(found.p()), float(found.p("less")), *ends(found), float(found.detectable())]).all()
 
 
 def test_two_documents_and_two_seeds_are_enough_for_a_p() -> None:
-    found = two_level(*map(seeds, made(0, (2, 2), 2)))
+    found = contrast(*map(seeds, made(0, (2, 2), 2)))
     assert 0 < found.p() <= 1
     assert np.isfinite(ends(found)).all()
 
 
 def test_systems_that_are_equal_have_p_1() -> None:
     x = made(1, (3,), 12)[0]
-    same = two_level(seeds(x), seeds(x[::-1]))
+    same = contrast(seeds(x), seeds(x[::-1]))
     assert (float(same.value), float(same.p())) == (0.0, 1.0)
-    nothing = two_level(seeds([np.full(5, 0.5)] * 2), seeds([np.full(5, 0.5)] * 2))
+    nothing = contrast(seeds([np.full(5, 0.5)] * 2), seeds([np.full(5, 0.5)] * 2))
     assert [float(nothing.p(way)) for way in ALTERNATIVES] == [1.0, 1.0, 1.0]
     assert ends(nothing) == (0.0, 0.0)
 
 
 def test_a_difference_that_never_varies_has_p_0_as_the_t_test_has() -> None:
-    found = two_level(seeds([np.full(5, 0.75)] * 2), seeds([np.full(5, 0.5)] * 2))
+    found = contrast(seeds([np.full(5, 0.75)] * 2), seeds([np.full(5, 0.5)] * 2))
     assert [float(found.p(way)) for way in ALTERNATIVES] == [0.0, 0.0, 1.0]
     assert ends(found) == (0.25, 0.25)
 
 
 def test_what_is_undefined_altogether_has_no_p() -> None:
-    found = two_level(seeds([[np.nan, np.nan]] * 2), seeds([[0.5, 0.25]] * 2))
-    assert np.isnan([float(found.value), float(found.p()), *ends(found), float(found.documents_needed())]).all()
+    found = contrast(seeds([[np.nan, np.nan]] * 2), seeds([[0.5, 0.25]] * 2))
+    assert np.isnan([float(found.value), float(found.p()), *ends(found), float(found.needed(0.1))]).all()
 
 
 def test_what_cannot_be_compared_is_said() -> None:
-    with pytest.raises(InputError, match="one seed or more"):
-        seeds_of([])
+    with pytest.raises(InputError, match="a system needs at least one run"):
+        jackknife()
     with pytest.raises(InputError, match="samples of 3 and 4 documents"):
         seeds([np.zeros(3), np.zeros(4)])
-    with pytest.raises(InputError, match="seeds of different documents"):
-        two_level(seeds([np.zeros(3)]), seeds([np.zeros(4)]))
-    found = two_level(*map(seeds, made(0, (2, 2), 4)))
+    with pytest.raises(InputError, match="systems are compared on the same documents"):
+        contrast(seeds([np.zeros(3)]), seeds([np.zeros(4)]))
+    found = contrast(*map(seeds, made(0, (2, 2), 4)))
     with pytest.raises(InputError, match="unknown alternative 'more'"):
         found.p("more")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="level 95 is not between 0 and 1"):
+    with pytest.raises(InputError, match="level must be between 0 and 1, got 95"):
         found.interval(95)
-    with pytest.raises(InputError, match="alpha 0 is not between 0 and 1"):
+    with pytest.raises(InputError, match="alpha must be between 0 and 1, got 0"):
         found.deviation(0)
 
 
-# ---------------------------------------------------------------------------------------------- what can be found
+# ---------------------------------------------------------------------------------------------- power
 
 
-def test_with_one_seed_what_can_be_found_is_what_the_t_test_finds() -> None:
+def test_with_one_seed_the_detectable_difference_and_the_documents_needed_are_those_of_the_t_test() -> None:
     [[x], [y]] = made(6, (1, 1), 300)
-    found, sd = two_level(seeds([x]), seeds([y])), float((x - y).std(ddof=1))
-    assert found.detectable() == pytest.approx(detectable(sd, 300), rel=0.01)
-    assert found.documents_needed() == pytest.approx(documents_needed(sd, float(found.value)), rel=0.02)
+    found, sd = student(contrast(seeds([x]), seeds([y]))), float((x - y).std(ddof=1))
+    expected = TTestPower().solve_power(nobs=300, alpha=0.05, power=0.8)
+    assert found.detectable() == pytest.approx(sd * expected, rel=0.01)
+    needed = TTestPower().solve_power(effect_size=0.1 / sd, alpha=0.05, power=0.8)
+    assert found.needed(0.1) == pytest.approx(needed, rel=0.05, abs=3)
+    low, high = found.needed_interval(0.1)
+    assert low < found.needed(0.1) < high
+    chi2 = stats.chi2.ppf([0.975, 0.025], 299)
+    assert (low, high) == pytest.approx(tuple(found.needed(0.1) * 299 / chi2), rel=0.05)
 
 
 def test_with_the_documents_needed_the_difference_could_just_be_found() -> None:
     a, b = made(11, (4, 4), 60, shift=0.0)
-    found = two_level(seeds(a), seeds(b))
-    more = found.documents_needed() / found.n
-    grown = TwoLevel(found.value, found.documents / more, found.noise / more, found.seeds / more, 60, found.df_seeds)
+    found = contrast(seeds(a), seeds(b))
+    more = found.needed(abs(float(found.value))) / found.n
+    grown = replace(found, documents=found.documents / more, noise=found.noise / more, seeds=found.seeds / more)
     assert found.seeds <= found.noise  # so that all of it is noise, which documents make smaller
     assert grown.detectable() == pytest.approx(abs(found.value), rel=0.05)
 
@@ -320,71 +359,70 @@ def test_no_number_of_documents_helps_where_seeds_differ_more() -> None:
     a, b = (
         seeds(value + draw.normal(0, 0.01, (2, 50))) for value in (np.array([[0.4], [0.7]]), np.array([[0.5], [0.7]]))
     )
-    found = two_level(a, b)
-    assert found.documents_needed() == np.inf
+    found = contrast(a, b)
+    assert found.needed(0.05) == np.inf
     assert found.detectable() > 10 * found.on_documents().detectable()
 
 
 # ---------------------------------------------------------------------------------------------- simulated
 
-
 TRIALS = 1000
 
 
 def at_most(share: float) -> float:
-    """A share of the trials that something of this probability hardly ever exceeds."""
+    """Return a share of the trials that something of this probability hardly ever exceeds."""
     return float(stats.binom.isf(1e-5, TRIALS, share) / TRIALS)
 
 
-@pytest.mark.parametrize("shift", SHIFTS)
+def simulated(
+    counts: tuple[int, int], shifts: tuple[float, float], documents: int = 400, effect: float = 0.0, better: float = 0.0
+) -> Contrast:
+    """Compare systems over and over: document effects (sd .25), a shift of each seed, and noise (sd .15).
+
+    `effect` is the standard deviation of a document effect of each system, and `better` the true difference.
+    """
+    draw = np.random.default_rng([1, *counts, documents])
+    shared = draw.normal(0, 0.25, (TRIALS, 1, documents))
+    systems = []
+    for count, sd, mu in zip(counts, shifts, (better, 0.0), strict=True):
+        values = mu + shared + draw.normal(0, sd, (TRIALS, count, 1)) + draw.normal(0, effect, (TRIALS, 1, documents))
+        values = values + draw.normal(0, 0.15, (TRIALS, count, documents))
+        average = values.mean(axis=-1)
+        influence = (values - average[..., None]) / documents
+        systems.append(Influences(average, influence, np.ones(documents, dtype=np.bool_)))
+    return contrast(systems[0], systems[1])
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.005, 0.015, 0.03])
 @pytest.mark.parametrize("count", [2, 3, 5])
 def test_equal_systems_are_told_apart_in_5_percent_at_most_however_much_seeds_differ(count: int, shift: float) -> None:
-    found = simulated(Cell((count, count), (shift, shift)), TRIALS, seed=1)
-    assert found.rejected <= at_most(0.05)
-    assert found.difference == pytest.approx(1 - found.rejected)
-    assert found.value >= 1 - at_most(0.05)
-    assert found.documents > 0.3 or shift < 0.015  # documents alone say that they differ
+    found = simulated((count, count), (shift, shift))
+    assert (found.p() <= 0.05).mean() <= at_most(0.05)
+    low, high = found.interval()
+    assert ((low <= 0) & (high >= 0)).mean() == pytest.approx(1 - (found.p() < 0.05).mean())
+    assert (found.on_documents().p() <= 0.05).mean() > 0.3 or shift < 0.015  # documents alone say that they differ
 
 
 @pytest.mark.parametrize(
-    "cell",
+    ("counts", "shifts", "documents", "effect"),
     [
-        Cell((2, 2), (0.03, 0.03), of="F1 of means"),
-        Cell((5, 5), (0.03, 0.03), of="F1 of means"),
-        Cell((3, 3), (0.03, 0.0)),
-        Cell((3, 1), (0.03, 0.0)),
-        Cell((5, 2), (0.03, 0.03)),
-        Cell((3, 3), (0.03, 0.03), own=0.15),
-        Cell((3, 3), (0.03, 0.03), documents=20),
-        Cell((3, 3), (0.005, 0.005), documents=20),
+        ((3, 3), (0.03, 0.0), 400, 0.0),
+        ((3, 1), (0.03, 0.03), 400, 0.0),
+        ((1, 5), (0.03, 0.03), 400, 0.0),
+        ((1, 5), (0.015, 0.015), 25, 0.0),
+        ((5, 2), (0.03, 0.03), 400, 0.0),
+        ((3, 3), (0.03, 0.03), 400, 0.15),
+        ((3, 3), (0.03, 0.03), 20, 0.0),
+        ((3, 3), (0.005, 0.005), 20, 0.0),
     ],
 )
-def test_that_holds_for_other_statistics_unequal_seeds_single_runs_and_few_documents(cell: Cell) -> None:
-    assert simulated(cell, TRIALS, seed=1).rejected <= at_most(0.06)
+def test_that_holds_for_unequal_seeds_single_runs_and_few_documents(
+    counts: tuple[int, int], shifts: tuple[float, float], documents: int, effect: float
+) -> None:
+    assert (simulated(counts, shifts, documents, effect).p() <= 0.05).mean() <= at_most(0.06)
 
 
 def test_three_seeds_find_nearly_what_the_t_test_finds_where_seeds_do_not_differ() -> None:
     for count in (3, 5):
-        found = simulated(Cell((count, count), (0.0, 0.0), difference=0.03), TRIALS, seed=1)
-        assert found.rejected >= 0.8 * found.documents
-
-
-def test_with_two_seeds_no_test_finds_four_fifths_of_what_the_t_test_finds() -> None:
-    t = stats.norm.sf(stats.norm.isf(0.025) - 0.03 / np.sqrt(2 * 0.15**2 / 400 / 2))
-    assert 0.7 < best_power(2) / t < 0.78
-    assert best_power(2, unequal=True) < best_power(2)
-    assert best_power(3) > 0.8
-
-
-def test_where_seeds_are_known_not_to_differ_the_best_test_is_that_of_the_normal_distribution() -> None:
-    apart = 0.03 / np.sqrt(2 * 0.15**2 / 400 / 2)
-    end = stats.norm.isf(0.03)
-    expected = stats.norm.sf(end - apart) + stats.norm.cdf(-end - apart)
-    assert best_power(2, shifts=(0.0,)) == pytest.approx(expected, abs=0.002)
-
-
-def test_the_benchmark_prints_what_comes_of_seeds(capsys: pytest.CaptureFixture[str]) -> None:
-    statistics.main(["--seeds", "--trials", "20"])
-    printed = capsys.readouterr().out
-    assert len(re.findall(r"^mean, 2 seeds( +\d+\.\d){4}$", printed, re.MULTILINE)) == 3
-    assert re.search(r"^5 seeds( +\d+\.\d){5}$", printed, re.MULTILINE)
+        found = simulated((count, count), (0.0, 0.0), better=0.03)
+        assert (found.p() <= 0.05).mean() >= 0.8 * (found.on_documents().p() <= 0.05).mean()
