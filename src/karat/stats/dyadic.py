@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from karat.stats.base import Floats, Ints
 
 LARGEST_SQUARE = 20_000_000  # entries of a sparse product; above, traces are estimated
-PROBES = 64  # random vectors that estimate a trace (Hutchinson 1989)
+PROBES = 12  # random vectors that estimate traces
 LARGEST_CORRELATION = 0.5  # of two pairs that share one document
 
 
@@ -124,37 +124,49 @@ def _graph(pairs: bytes) -> PairGraph:
     places = np.stack(np.divmod(distinct, max(len(documents), 1)))
     data = (np.ones(2 * n), (places.reshape(-1), np.tile(np.arange(n), 2)))
     incidence = csr_array(data, shape=(len(documents), n))
-    ones = np.ones(n)
-    about = [ones]
-    for _ in range(4):
-        about.append(incidence.T @ (incidence @ about[-1]) - about[-1])
-    # x'A^k x with x = 1 / √n
-    a, b, c, d = ((float(ones @ about[k]) / n if n else 0.0) for k in (1, 2, 3, 4))
-    second, third, fourth = _traces(incidence)
-    traces = (
-        n - a,
-        second - 2 * b + a**2,
-        third - 3 * c + 3 * a * b - a**3,
-        fourth - 4 * d + 4 * a * c + 2 * b**2 - 4 * a**2 * b + a**4,
-    )
-    return PairGraph(np.asarray(pair), incidence, n * a, traces)
+    return PairGraph(np.asarray(pair), incidence, *_neighbours_and_traces(incidence))
 
 
-def _traces(incidence: Any) -> tuple[float, float, float]:
-    """Return tr A², tr A³ and tr A⁴ of A = B'B − I, with the incidence B of documents and pairs."""
+def _neighbours_and_traces(incidence: Any) -> tuple[float, tuple[float, float, float, float]]:
+    """Return (Σ A, the traces of P, P², P³ and P⁴), with A = B'B − I for the incidence B of documents and pairs."""
     n = incidence.shape[1]
     degrees = np.asarray(incidence.sum(axis=1)).reshape(-1)
-    second = float(degrees @ degrees) - n  # the entries of A
-    if float(degrees @ degrees) <= LARGEST_SQUARE:
-        gram = (incidence @ incidence.T).tocsr()  # the powers of BB' have the traces of those of B'B
-        square = (gram @ gram).tocsr()
-        two, three, four = (float((x * y).sum()) for x, y in ((gram, gram), (square, gram), (square, square)))
-        one = 2.0 * n
-        return second, three - 3 * two + 3 * one - n, four - 4 * three + 6 * two - 4 * one + n
-    signs = np.where(np.random.default_rng(0).random((n, PROBES)) < 0.5, -1.0, 1.0)
-    once = incidence.T @ (incidence @ signs) - signs
-    twice = incidence.T @ (incidence @ once) - once
-    return second, float((once * twice).sum() / PROBES), float((twice * twice).sum() / PROBES)
+    entries = float(degrees @ degrees)
+    sums = [np.ones(n)]
+    for _ in range(4):
+        sums.append(incidence.T @ (incidence @ sums[-1]) - sums[-1])
+    a, b, c, d = (float(values.sum()) / max(n, 1) for values in sums[1:])  # x'A^k x with x = 1 / √n
+    first, second = n - a, entries - n - 2 * b + a**2
+    if entries > LARGEST_SQUARE:
+        return n * a, (first, second, *_estimate_traces(incidence))
+    gram = (incidence @ incidence.T).tocsr()  # the powers of BB' have the traces of those of B'B
+    square = (gram @ gram).tocsr()
+    one, two = 2.0 * n, entries + 2 * n
+    three, four = float((square * gram).sum()), float((square * square).sum())
+    third = three - 3 * two + 3 * one - n - 3 * c + 3 * a * b - a**3
+    fourth = four - 4 * three + 6 * two - 4 * one + n - 4 * d + 4 * a * c + 2 * b**2 - 4 * a**2 * b + a**4
+    return n * a, (first, second, third, fourth)
+
+
+def _estimate_traces(incidence: Any) -> tuple[float, float]:
+    """Estimate the traces of P³ and P⁴: exactly in the directions of the largest eigenvalues, which hubs cause, and by
+    random signs elsewhere (Meyer, Musco, Musco and Woodruff 2021).
+    """
+
+    def multiply(values: Floats) -> Floats:
+        values = values - values.mean(axis=0)
+        moved = incidence.T @ (incidence @ values) - values
+        return np.asarray(moved - moved.mean(axis=0))
+
+    signs = np.where(np.random.default_rng(0).random((2, incidence.shape[1], PROBES)) < 0.5, -1.0, 1.0)
+    largest = np.linalg.qr(multiply(multiply(signs[0])))[0]
+    rest = (signs[1] - largest @ (largest.T @ signs[1])) / np.sqrt(PROBES)
+    third, fourth = 0.0, 0.0
+    for vectors in (largest, rest):
+        once = multiply(vectors)
+        twice = multiply(once)
+        third, fourth = third + float((once * twice).sum()), fourth + float((twice * twice).sum())
+    return third, fourth
 
 
 def dyadic_variance(influence: Floats, pairs: Ints, scale: Floats | None = None) -> DyadicVariance:
