@@ -38,10 +38,7 @@ def by_hand(influence: np.ndarray, pairs: np.ndarray) -> tuple[float, float]:
     """(variance, degrees of freedom) of distinct pairs, with dense matrices and a search for the correlation."""
     n, a = len(pairs), sharing(pairs)
     dyadic_sum = sum(
-        influence[i] * influence[j]
-        for i in range(n)
-        for j in range(n)
-        if {*pairs[i].tolist()} & {*pairs[j].tolist()}
+        influence[i] * influence[j] for i in range(n) for j in range(n) if {*pairs[i].tolist()} & {*pairs[j].tolist()}
     )
     centre = np.eye(n) - 1 / n
 
@@ -84,7 +81,9 @@ def test_variance_and_degrees_of_freedom_are_those_of_dense_matrices(name: str, 
 def test_disjoint_pairs_are_a_t_test() -> None:
     values = np.random.default_rng(1).exponential(size=20)
     values = values - 0.3
-    mean = contrast(jackknife(Sample(np.stack([values, np.ones(20)], axis=1), lambda s: s[..., 0] / s[..., 1], DISJOINT)))
+    mean = contrast(
+        jackknife(Sample(np.stack([values, np.ones(20)], axis=1), lambda s: s[..., 0] / s[..., 1], DISJOINT))
+    )
     assert mean.dyadic is not None
     assert float(mean.error) == pytest.approx(stats.sem(values))
     assert float(mean.dyadic.df) == pytest.approx(19)
