@@ -276,10 +276,10 @@ def _adjusted(own: Sequence[Difference], corpora: Sequence[Hashable], how: Infer
     count = len({key for key in same if key is not None})
     by = how.correction
     counted = [one for one, key in zip(own, same, strict=True) if key is not None]
-    if by == "max-t" and not (counted and all(_has_max_t(one, how) for one in counted)):
+    if by == "max-t" and not all(_has_max_t(one, how) for one in counted):
         by = "holm"
     simple = adjust([one.p for one in own], "holm" if by == "max-t" else by, same)
-    if by != "max-t" or count == 1:
+    if by != "max-t" or count <= 1:
         return [
             replace(one, adjusted=after, adjusted_by=by, family=max(count, 1), adjusted_approximate=one.approximate)
             for one, after in zip(own, simple, strict=True)

@@ -46,6 +46,11 @@ class DyadicVariance:
     effective: float  # the number of independent pairs that are worth as much
     shares: bool = False  # whether any two pairs share a document
 
+    @property
+    def complete(self) -> bool:
+        """Whether all pairs share documents with each other, as those of one hub."""
+        return self.shares and self.effective <= 1 + 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class PairGraph:

@@ -113,6 +113,8 @@ def least_squares(
     inverse = np.linalg.inv(moved_x.T @ moved_x)
     values = inverse @ (moved_x.T @ moved_y)
     residuals = moved_y - moved_x @ values
+    if np.abs(residuals).max() <= FLAT * np.abs(y).max(initial=0.0):
+        residuals = np.zeros(n)
     scales = (moved_x @ inverse).T  # [columns, rows]
     leverage = (moved_x.T * scales).sum(axis=0) + 1 / np.bincount(group)[group]
     influence = scales * residuals / np.sqrt(np.maximum(1 - leverage, FLAT))

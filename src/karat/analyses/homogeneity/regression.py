@@ -43,8 +43,9 @@ class Regression:
             )
         if self.fit is not None and self.fit.effective < FEW:
             yield (
-                f"the pairs share so many documents that they are worth {self.fit.effective:.0f} independent pairs: "
-                f"intervals and p of the regression ({self.model}) are approximate"
+                "the pairs share so many documents that they are worth no more than "
+                f"{counted(round(self.fit.effective), 'independent pair')}: intervals and p of the regression are "
+                "approximate"
             )
 
     def as_dict(self) -> dict[str, Any]:
@@ -96,7 +97,9 @@ def _regression(data: Data, systems: Sequence[Measured], model: str) -> Regressi
     kept, dropped = independent(within(x, group), COLUMNS)
     names, x = [COLUMNS[j] for j in kept], x[:, kept]
     pairs = len(np.unique(units, axis=0))
-    reason = "" if kept else "no column varies"
+    varies, _ = independent(within(y[:, None], group), ["hooper"])
+    same = " within each system" if model == "within" else ""
+    reason = "no column varies" if not kept else "" if varies else f"hooper is the same everywhere{same}"
     if pairs < TOO_FEW:
         what = "pair" if units.ndim == 2 else "document"
         reason = f"{counted(pairs, what)} {'is' if pairs == 1 else 'are'} too few"
