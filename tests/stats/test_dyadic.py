@@ -12,6 +12,7 @@ from karat.stats import dyadic
 from karat.stats.dyadic import dyadic_covariance, dyadic_variance, pair_graph
 from karat.stats.influence import contrast, jackknife
 from karat.stats.resampling import Sample
+from tests.dyadic import correction, sharing
 
 DISJOINT = np.arange(40).reshape(-1, 2)
 TRIPLES = np.concatenate([np.array([[0, 1], [0, 2], [2, 1]]) + 3 * i for i in range(12)])
@@ -29,36 +30,12 @@ def uneven(documents: int = 30, count: int = 45, seed: int = 0) -> np.ndarray:
 GRAPHS = {"disjoint": DISJOINT, "triples": TRIPLES, "chain": CHAIN, "uneven": uneven()}
 
 
-def sharing(pairs: np.ndarray) -> np.ndarray:
-    """The matrix that is 1 where two pairs share a document, by a double loop."""
-    return np.array([[float(bool({*one} & {*other})) for other in pairs.tolist()] for one in pairs.tolist()])
-
-
 def by_hand(influence: np.ndarray, pairs: np.ndarray) -> tuple[float, float]:
-    """(variance, degrees of freedom) of distinct pairs, with dense matrices and a search for the correlation."""
-    n, a = len(pairs), sharing(pairs)
-    dyadic_sum = sum(
-        influence[i] * influence[j] for i in range(n) for j in range(n) if {*pairs[i].tolist()} & {*pairs[j].tolist()}
-    )
-    centre = np.eye(n) - 1 / n
-
-    def expected(rho: float) -> tuple[float, float, float]:
-        """(E u'Au, E u'u, the variance of u'Au) of u = Me, with normal errors e of the working model."""
-        sigma = (1 - rho) * np.eye(n) + rho * a
-        quadratic = centre @ a @ centre @ sigma
-        return float(np.trace(quadratic)), float(np.trace(centre @ sigma)), float(2 * np.trace(quadratic @ quadratic))
-
-    squares = float(influence @ influence)
-    low, high = 0.0, 0.5
-    ratio = dyadic_sum / squares
-    for _ in range(60):
-        middle = (low + high) / 2
-        top, bottom, _ = expected(middle)
-        low, high = (middle, high) if top / bottom < ratio else (low, middle)
-    mean, _, spread = expected(low)
-    sigma = (1 - low) * np.eye(n) + low * a
-    variance = max(dyadic_sum * float(sigma.sum()) / mean, squares * n / (n - 1))
-    return variance, max(2 * mean**2 / spread, 1.0)
+    """(variance, degrees of freedom) of distinct pairs."""
+    n = len(pairs)
+    total, squares = float(influence @ sharing(pairs) @ influence), float(influence @ influence)
+    factor, df = correction(total / squares, sharing(pairs))
+    return max(total * factor, squares * n / (n - 1)), df
 
 
 @pytest.mark.parametrize("name", GRAPHS)

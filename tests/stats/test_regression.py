@@ -13,6 +13,7 @@ from statsmodels.stats.outliers_influence import variance_inflation_factor
 from karat.stats.dyadic import dyadic_variance
 from karat.stats.influence import degrees_of_freedom
 from karat.stats.regression import independent, least_squares
+from tests.dyadic import correction, sharing
 
 
 def graph(count: int = 30, documents: int = 20, seed: int = 0) -> np.ndarray:
@@ -61,14 +62,15 @@ def test_errors_are_those_of_a_dyadic_sandwich_with_a_correction(own: bool, leve
     assert found is not None
     assert [each.name for each in found.coefficients] == ["a", "b", "c"]
     n = len(pairs)
-    sharing = np.array([[bool({*one} & {*other}) for other in pairs.tolist()] for one in pairs.tolist()], dtype=float)
-    effective = n**2 / sharing.sum()
+    shares = sharing(pairs)
+    effective = n**2 / shares.sum()
     bread = np.linalg.inv(model.exog.T @ model.exog)
     for j, each in enumerate(found.coefficients):
         assert each.value == pytest.approx(expected.params[j], rel=1e-9)
         squares = ((model.exog @ bread[:, j]) ** 2).reshape(-1, n).sum(axis=0)
-        scaled = squares.sum() ** 2 / (squares @ sharing @ squares)
-        factor = correction(dyadic[j] / alone[j], sharing) * (1 - 1 / effective) / (1 - 1 / max(scaled, 1.5))
+        scaled = squares.sum() ** 2 / (squares @ shares @ squares)
+        factor, _ = correction(dyadic[j] / alone[j], shares)
+        factor *= (1 - 1 / effective) / (1 - 1 / max(scaled, 1.5))
         assert each.error**2 == pytest.approx(max(dyadic[j] * factor, alone[j] * n / (n - 1)), rel=1e-6)
         assert each.t == pytest.approx(each.value / each.error)
         assert each.p == pytest.approx(2 * stats.t.sf(abs(each.t), each.df))
@@ -78,20 +80,6 @@ def test_errors_are_those_of_a_dyadic_sandwich_with_a_correction(own: bool, leve
     assert found.effective == pytest.approx(effective)
     if not own:
         assert found.r2 == pytest.approx(expected.rsquared)
-
-
-def correction(ratio: float, sharing: np.ndarray) -> float:
-    """The factor by which the dyadic variance of a mean is too small, with dense matrices."""
-    n = len(sharing)
-    centre = np.eye(n) - 1 / n
-    low, high = 0.0, 0.5
-    for _ in range(60):
-        rho = (low + high) / 2
-        sigma = (1 - rho) * np.eye(n) + rho * sharing
-        inside = centre @ sigma @ centre
-        low, high = (rho, high) if np.trace(inside @ sharing) / np.trace(inside) < ratio else (low, rho)
-    sigma = (1 - low) * np.eye(n) + low * sharing
-    return float(sigma.sum() / np.trace(centre @ sigma @ centre @ sharing))
 
 
 def test_rows_of_documents_of_their_own_have_the_errors_hc2_of_statsmodels() -> None:
