@@ -100,10 +100,8 @@ def test_comparisons_and_tables_are_cited_with_their_tests() -> None:
         assert said in compared.methods
     assert "@article{benjamini1995," in compared.bibtex
     table = karat.cite(karat.table(CORPUS, *RUNS, metrics=["f1@5"], resamples=500))
-    assert (
-        "adjusted by Holm over all pairs of systems on one metric and corpus (1 test each) and significant at .05."
-        in table.methods
-    )
+    said = "adjusted by step-down max-T over all pairs of systems on one metric and corpus (1 test each)"
+    assert f"{said} and significant at .05." in table.methods
     assert "intervals" not in table.methods
     plain = karat.cite(karat.table(CORPUS, *RUNS, metrics=["f1@5"], significance=False))
     assert "tested" not in plain.methods

@@ -334,6 +334,12 @@ class IntervalOptions:
     intervals: bool = intervals_option()
 
 
+def extra_references_option() -> Any:
+    """Return the field `extra_references`."""
+    help = "Add the references that a review accepts; `karat overlap --review` writes one."
+    return option(None, help, metavar="FILE", complete="paths")
+
+
 @dataclass(frozen=True, slots=True)
 class JoinOptions:
     """How runs are matched to a corpus, and to which references."""

@@ -576,3 +576,22 @@ def test_systems_share_a_letter_exactly_when_they_do_not_differ(apart: set[froze
     found = letters("vwxyz", apart)
     for a, b in combinations("vwxyz", 2):
         assert (not set(found[a]) & set(found[b])) == (frozenset((a, b)) in apart)
+
+
+def test_extra_references_count_in_comparisons(tmp_path: Path) -> None:
+    review = tmp_path / "review.csv"
+    review.write_text("id,phrase,accept\n" + "".join(f"{i},new{i},true\n" for i in range(60)), encoding="utf-8")
+    hit = karat.Run.of([{"id": str(i), "keyphrases": [f"a{i}", f"new{i}"]} for i in range(60)], name="hit")
+    miss = karat.Run.of([{"id": str(i), "keyphrases": [f"a{i}", f"old{i}"]} for i in range(60)], name="miss")
+    [plain] = compare(corpus(), hit, miss, metrics=["p@M"], **QUICK).rows()
+    assert (plain["value_a"], plain["difference"]) == (0.5, 0.0)
+    found = compare(corpus(), hit, miss, metrics=["p@M"], extra_references=review, **QUICK)
+    [row] = found.rows()
+    assert (row["value_a"], row["difference"]) == (1.0, 0.5)
+    assert any("with 60 extra references for 60 documents" in note for note in found.notes)
+    scored = karat.score(corpus(), hit, miss, metrics=["p@M"], extra_references=review)
+    assert [score.value for score in scored.scores] == [row["value_a"], row["value_b"]]
+    with pytest.raises(karat.InputError, match="a review of extra references is of one corpus"):
+        compare([(corpus(), [hit, miss]), (corpus(name="b"), [hit, miss])], extra_references=review)
+    with pytest.raises(karat.InputError, match="--extra-references adds nothing to"):
+        compare(scored, extra_references=review)

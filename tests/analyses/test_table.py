@@ -162,14 +162,35 @@ def test_best_and_second_share_ties(values: dict[str, float], metric: str, best:
 # ---------------------------------------------------------------------------------------------- missing runs
 
 
-def test_a_missing_run_is_an_empty_cell_and_ranks_are_over_the_other_corpora() -> None:
+def test_a_system_that_lacks_a_corpus_has_an_empty_cell_and_no_rank() -> None:
     found = karat.table(given(("bees", "alpha")), metrics=METRICS, significance=False)
     row = cells(found)["bees", "alpha", "f1@5", "present"]
     assert (row["missing"], row["value"]) == (True, None)
-    assert found.ranks[0].corpora == ("ants", "cats")
+    assert found.ranks[0].corpora == ("ants", "bees", "cats")
+    assert "alpha" not in found.ranks[0].ranks
+    assert "alpha: no rank, since a corpus lacks a run" in " ".join(karat.render(found).split())
     assert "alpha has no run on bees: these cells are empty" in found.notes
     [line] = [line for line in karat.render(found, "md").splitlines() if line.startswith("| alpha")]
     assert line.count("|  |") > 0
+
+
+def test_table_and_compare_rank_the_same_systems_on_the_same_corpora() -> None:
+    one = given(("bees", "alpha"))
+    of_table = karat.table(one, metrics=METRICS[:1], significance=False).ranks[0]
+    [of_compare] = karat.compare(one, metrics=METRICS[:1], resamples=FEW).rankings
+    assert len(of_table.corpora) == of_compare.friedman.corpora
+    assert of_table.ranks == dict(zip(of_compare.systems, of_compare.friedman.ranks.tolist(), strict=True))
+
+
+def test_where_no_two_systems_have_every_corpus_ranks_are_over_the_common_ones() -> None:
+    first, *others = list(SYSTEMS)[:-1]
+    some = given(("bees", first), *(("cats", name) for name in others), corpora=("ants", "bees", "cats", "dogs"))
+    found = karat.table(some, metrics=METRICS, significance=False)
+    assert found.ranks[0].corpora == ("ants", "dogs")
+    assert list(found.ranks[0].ranks) == list(SYSTEMS)
+    compared = karat.compare(some, metrics=METRICS[:1], resamples=FEW)
+    assert "fewer than two systems have a run on every corpus, so all are ranked on ants, dogs" in compared.notes
+    assert [each.friedman.corpora for each in compared.rankings] == [2]
 
 
 def test_without_a_common_corpus_there_are_no_ranks() -> None:

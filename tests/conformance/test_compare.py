@@ -15,9 +15,11 @@ def test_what_could_have_been_found_on_unseen_phrases_of_inspec(shared: Path) ->
     [row] = karat.compare(corpus, *runs, metrics=["f1@M:U"]).rows()
     x, y = (each.per_document() for each in karat.score(corpus, *runs, metrics=["f1@M:U"]).scores)
     d = (x - y)[~np.isnan(x)]
-    reach = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
-    assert (len(d), len(x)) == (row["effect"]["documents_defined"], 500) == (182, 500)
-    assert row["effect"]["detectable"] == pytest.approx(reach * d.std(ddof=1) / np.sqrt(182))
-    assert round(row["effect"]["detectable"], 4) == 0.0217
-    assert row["effect"]["documents_needed"] == np.ceil((reach * d.std(ddof=1) / d.mean()) ** 2) == 711
-    assert row["effect"]["documents_needed_of_corpus"] == 1954  # 711 · 500 / 182
+    assert (len(d), len(x)) == (row["n"], 500) == (182, 500)
+    error = d.std(ddof=1) / np.sqrt(182)
+    assert row["se"] == pytest.approx(error)
+    assert row["tests"]["t"] == pytest.approx(stats.ttest_rel(x, y, nan_policy="omit").pvalue)
+    df = min(181, 2 * 182 / (2 + (stats.kurtosis(d) / 2)))
+    reach = stats.t.ppf(0.975, df)
+    assert row["ci"] == pytest.approx([d.mean() - reach * error, d.mean() + reach * error])
+    assert row["detectable"] == pytest.approx((reach + stats.t.ppf(0.8, df)) * error, rel=1e-3)

@@ -189,13 +189,14 @@ def test_the_summary_has_the_figures_of_score_and_compare() -> None:
     assert figure.startswith(f"Best is meant by f1@M of all phrases {where}: {value} (95 % interval ")
     pairs = karat.compare(results, resamples=200).pairs
     [pair] = [each for each in pairs if (each.request.label, each.request.subset) == ("f1@M", "all")]
-    assert f"It is {abs(pair.difference):.4f}".replace(" 0.", " .") in second
-    # None of 200 swaps is as far apart: p is at most 9 / 201.
-    assert pair.adjusted["randomisation"] == 9 / 201
-    assert "p ≤ .0448, paired randomisation, adjusted over 9 comparisons" in second
-    least = f"{pair.effect['detectable']:.4f}".removeprefix("0")
-    assert third.startswith(f"With 80 % power a difference of {least} could have been found on these ")
-    assert third.endswith(f"needs {pair.effect['documents_needed']:,} such documents.")
+    assert f"It is {abs(pair.apart.value):.4f}".replace(" 0.", " .") in second
+    # None of 200 swaps is as far apart, so p is that of t, with fewer degrees of freedom than Student's.
+    assert pair.apart.tests["randomisation"] == 1 / 201
+    assert pair.apart.p == pytest.approx(pair.apart.tests["t"], rel=0.5)
+    adjusted = "adjusted by step-down max-T over all pairs of systems on one metric and corpus (1 test each)"
+    assert f"p ≈ {pair.apart.p:.0e}, paired randomisation, {adjusted}" in second
+    least = f"{pair.apart.detectable:.4f}".removeprefix("0")
+    assert third.startswith(f"With 80 % power a difference of {least} could have been detected on these 400 ")
 
 
 def test_the_first_sentence_counts_what_becomes_of_the_phrases_of_a_document() -> None:
@@ -330,7 +331,7 @@ def test_a_corpus_with_one_system_and_a_system_without_a_run_are_named() -> None
     assert "third has no run on b, so it is left out of the ranks over all corpora" in found.notes
 
 
-def test_a_page_draws_as_many_resamples_as_its_comparisons_take() -> None:
+def test_letters_of_a_page_do_not_depend_on_the_number_of_metrics() -> None:
     documents = [{"id": str(i), "text": f"a{i} of b{i}", "keyphrases": [f"a{i}", f"c{i}"]} for i in range(40)]
     right = [{"id": str(i), "keyphrases": [f"a{i}", f"c{i}"]} for i in range(40)]
     wrong = [{"id": str(i), "keyphrases": [f"b{i}", f"d{i}"]} for i in range(40)]
@@ -339,8 +340,9 @@ def test_a_page_draws_as_many_resamples_as_its_comparisons_take() -> None:
     found = karat.report(karat.score(karat.Corpus.of(documents), *many, metrics=metrics)).comparison
     assert found is not None
     assert len(found.pairs) == 189
-    assert found.options.resamples == 15_120  # 4 · 189 / .05
-    assert not any("resamples cannot give" in note for note in found.notes)
+    assert {pair.apart.family for pair in found.pairs if not pair.apart.equal} == {
+        1
+    }  # all 12 unequal pairs are one test
     for metric in ("all", "present", "absent"):
         letters = {
             e.system: e.letters for e in found.standings if (e.request.label, e.request.subset) == ("f1@M", metric)
@@ -448,3 +450,14 @@ def test_a_page_of_one_system_says_how_many_resamples_were_drawn() -> None:
     documents = [{"id": "d1", "text": "Bees swarm.", "keyphrases": ["bee"]}]
     page = karat.report(documents, [{"id": "d1", "keyphrases": ["bees"]}])
     assert "10,000 resamples of the documents, seed 0" in page.html()
+
+
+def test_the_headline_is_of_the_primary_metric() -> None:
+    results = karat.score(*SYNTHETIC, metrics=["f1@5", "r@M:absent"])
+    found = karat.report(results, resamples=20, primary="r@M:absent")
+    assert "Best is meant by r@M of absent phrases" in list(summary(found, found.parts[0]))[1]
+    assert "Best is meant by f1@5" in list(summary(page := karat.report(results, resamples=20), page.parts[0]))[1]
+    scored = karat.report(*SYNTHETIC, resamples=20, metrics=["f1@5"], primary="r@M:absent")
+    assert "Best is meant by r@M of absent phrases" in list(summary(scored, scored.parts[0]))[1]
+    with pytest.raises(karat.InputError, match=r"unknown primary metric 'f1@3'.*f1@5"):
+        karat.report(results, resamples=20, primary="f1@3")

@@ -124,8 +124,8 @@ def test_the_suffix_typ_chooses_typst_and_notes_go_to_standard_error_where_the_f
 STATED = {
     "Results": ("protocol karat", "average mean-of-f, micro"),
     "Audit": ("under each protocol", "Average: mean-of-f under karat"),
-    "Comparison": ("protocol karat", "average: mean-of-f", "paired randomisation", "Holm"),
-    "Check": ("paired randomisation", "Holm"),
+    "Comparison": ("protocol karat", "average: mean-of-f", "paired randomisation", "step-down max-T"),
+    "Check": ("paired randomisation", "step-down max-T"),
     "Tables": ("protocol karat", "average mean-of-f"),
     "Reproduction": ("protocol karat", "average: mean-of-f", "bca, 20 resamples"),
     "Description": ("protocol karat",),

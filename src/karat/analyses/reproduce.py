@@ -38,14 +38,13 @@ from karat.metrics.base import Request, parse_request
 from karat.options import (
     By,
     Extra,
-    Interval,
     JoinOptions,
     Missing,
     Progress,
+    ScoreInterval,
     WorkOptions,
     development_option,
     group,
-    interval_option,
     level_option,
     option,
     options_from,
@@ -54,12 +53,13 @@ from karat.options import (
     renamed,
     required,
     resamples_option,
+    score_interval_option,
     seed_option,
 )
 from karat.protocol import KARAT, Counting, Matching, Protocol, change, published
 from karat.results import Results, Score
 from karat.results.displayed import Displayed
-from karat.stats.resampling import estimate, interval_of
+from karat.stats.scores import interval_of_score
 from karat.tabular import FIGURE, FIXED2, INTERVAL, NONE, Column, Group, Kind, Row, Table, number, rows_of
 from karat.text.normalise import normaliser_of
 
@@ -95,7 +95,7 @@ class ReproduceOptions:
     resamples: int = resamples_option()
     seed: int = seed_option()
     level: float = level_option()
-    interval: Interval = interval_option()
+    interval: ScoreInterval = score_interval_option()
     join: JoinOptions = group(JoinOptions)
     development: Development | None = development_option()
     work: WorkOptions = group(WorkOptions)
@@ -310,7 +310,8 @@ def _legend(found: Reproduction) -> Iterator[str]:
     averages = ", ".join(dict.fromkeys(figure.request.average or "" for figure in found.figures))
     yield f"average: {averages}."
     yield f"apart: {ARROWS}"
-    how = f"{options.interval}, {counted(options.resamples, 'resample')} of the documents, seed {options.seed}"
+    drawn = f"{options.interval}, {counted(options.resamples, 'resample')} of the documents, seed {options.seed}"
+    how = "t on the logit scale" if options.interval == "t" else drawn
     level = f"{100 * options.level:.4g} %"
     yield f"interval: {level}, of the recomputed value ({how}); inside: whether the report lies in it."
     yield "CV*: coefficient of variation of the two for small samples, in percent (Belz and others 2022)."
@@ -399,7 +400,7 @@ def reproduce(
     resamples: int = 10_000,
     seed: int = 0,
     level: float = 0.95,
-    interval: Interval = "bca",
+    interval: ScoreInterval = "t",
     references: str | None = None,
     language: str | None = None,
     by: By | None = None,
@@ -659,8 +660,18 @@ class _Search:
         own = _by_key(results, self.metrics)
         [name] = results.signatures
         scores = [own[name, each.figure.system or "", each.text] for each in self.figures]
-        found = estimate([sample_of(s, len(results.ids)) for s in scores], self.options.resamples, self.options.seed)
-        ends = [interval_of(each, self.options.level, self.options.interval) for each in found]
+        how = self.options
+        ends = [
+            interval_of_score(
+                [sample_of(s, len(results.ids))],
+                s.request.spec.bounds,
+                how.interval,
+                how.level,
+                how.resamples,
+                how.seed,
+            )
+            for s in scores
+        ]
         figures = [
             Reproduced(
                 self.corpus.name,

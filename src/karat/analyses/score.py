@@ -53,6 +53,7 @@ from karat.options import (
     Progress,
     WorkOptions,
     development_option,
+    extra_references_option,
     group,
     metrics_option,
     option,
@@ -75,12 +76,7 @@ class ScoreOptions:
     protocol: ProtocolsLike = protocol_option(repeatable=True)
     metrics: MetricsLike | None = metrics_option()
     averages: bool = option(False, "Every average of each metric, not the protocol's own alone.")
-    extra_references: str | Path | None = option(
-        None,
-        "Add the references that a review accepts; `karat overlap --review` writes one.",
-        metavar="FILE",
-        complete="paths",
-    )
+    extra_references: str | Path | None = extra_references_option()
     join: JoinOptions = group(MatchOptions)
     development: Development | None = development_option()
     work: WorkOptions = group(WorkOptions)

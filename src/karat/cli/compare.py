@@ -1,4 +1,4 @@
-"""karat compare: which system is better, by how much, and how sure that is."""
+"""karat compare: differences of systems with intervals, tests and effect sizes."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ Examples:
       --alternative greater --stars
   karat compare monday.karat tuesday.karat
   karat compare corpus.jsonl t5#1=a.jsonl t5#2=b.jsonl one2set.jsonl
+  karat compare corpus.jsonl pilot.jsonl old.jsonl --difference .01
   karat compare inspec.jsonl semeval.jsonl --runs runs -m f1@M:present
 
 With --runs FOLDER all arguments are corpora, and the runs of each are
@@ -45,12 +46,12 @@ all corpora. Runs named SYSTEM#1, SYSTEM#2... are seeds of one system.
 @reading_flags
 @output_flags
 def compare(given: tuple[str, ...], runs: str | None, cite: bool, **options: Any) -> None:
-    """Compare systems, with honest statistics.
+    """Compare systems on the documents that all of them have.
 
-    Every system's scores with intervals; every difference with its interval,
-    p-values of tests of the very number that is printed, adjusted over all
-    comparisons made, and effect sizes; letters that tell which systems
-    differ. Instead of a corpus and runs, .karat files of the same documents.
+    Prints the scores with confidence intervals, and of each difference the
+    interval, p, adjusted p and effect size. Systems that share a letter do
+    not differ significantly. Instead of a corpus and runs, .karat files of
+    the same corpus can be given.
     """
     output, files = Output.of(options), Files.of(options)
     if runs is None and len(given) < 3 and not all(path.endswith(".karat") for path in given):

@@ -24,7 +24,7 @@ Examples:
 
 With --runs FOLDER all arguments are corpora, and the runs of each are
 FOLDER/<name of the corpus>/<system>.jsonl. A run that is missing leaves its
-cells empty; mean ranks are over the corpora that all systems have.
+cells empty; a system without a run on some corpus has no mean rank.
 """
 
 

@@ -11,6 +11,7 @@ from karat.errors import InputError, counted
 from karat.matching.columns import Bools
 from karat.metrics.base import Rows
 from karat.results import Results, Score, corpus_of
+from karat.tabular import number
 
 FEW_COMMON = 0.8  # share of common documents below which a note names a run to drop
 
@@ -65,7 +66,7 @@ def _notes(corpus: str, parts: Sequence[Results], lacking: dict[str, list[int]])
     for system, places in lacking.items():
         scores = "".join(_elsewhere(parts, system, places))
         yield (
-            f"warning: {corpus}: {system} lacks {len(places):,} of {counted(documents, 'document')}; they are left out "
+            f"warning: {corpus}: {system} lacks {len(places):,} of {counted(documents, 'document')}, which are left out "
             f"of all runs{scores}"
         )
     gone = {place for places in lacking.values() for place in places}
@@ -81,16 +82,17 @@ def _notes(corpus: str, parts: Sequence[Results], lacking: dict[str, list[int]])
 
 def _elsewhere(parts: Sequence[Results], system: str, places: Sequence[int]) -> Iterator[str]:
     """Say how the other systems score on the documents that a run lacks, by the first metric of each."""
-    there = np.zeros(len(parts[0].ids), dtype=bool)
-    there[list(places)] = True
-    said = []
+    missing = np.zeros(len(parts[0].ids), dtype=bool)
+    missing[list(places)] = True
+    shown = []
     first: dict[str, Score] = {}
     for score in (score for part in parts for score in part.scores):
         first.setdefault(score.system, score)
     for name, score in first.items():
-        value = score.request.value(_without(score.rows, ~there)) if name != system else np.nan
+        value = score.request.value(_without(score.rows, ~missing)) if name != system else np.nan
         if value == value:
-            said.append(f"{name} {value:.4f} (else {score.request.value(_without(score.rows, there)):.4f})")
-    if said:
+            others = score.request.value(_without(score.rows, missing))
+            shown.append(f"{name} {number(value)} (on the others {number(others)})")
+    if shown:
         request = next(iter(first.values())).request
-        yield f", on which {request.label}:{request.subset} is: {', '.join(said)}"
+        yield f"; {request.label}:{request.subset} on these: {', '.join(shown)}"

@@ -100,8 +100,9 @@ class Difference:
 
     @property
     def equal(self) -> bool:
-        """Whether both are equal on every unit."""
-        return self.value == 0 and self.error == 0
+        """Whether both are equal on every unit, whatever the seeds."""
+        error = self.error if self.contrast is None else float(np.sqrt(self.contrast.documents))
+        return self.value == 0 and error == 0
 
     @property
     def scores(self) -> Floats | None:
@@ -276,12 +277,14 @@ def _adjusted(own: Sequence[Difference], corpora: Sequence[Hashable], how: Infer
     count = len({key for key in same if key is not None})
     by = how.correction
     counted = [one for one, key in zip(own, same, strict=True) if key is not None]
+    if not counted:  # equal systems: there is nothing to adjust
+        return [replace(one, adjusted=one.p, family=0) for one in own]
     if by == "max-t" and not all(_has_max_t(one, how) for one in counted):
         by = "holm"
     simple = adjust([one.p for one in own], "holm" if by == "max-t" else by, same)
-    if by != "max-t" or count <= 1:
+    if by != "max-t" or count == 1:
         return [
-            replace(one, adjusted=after, adjusted_by=by, family=max(count, 1), adjusted_approximate=one.approximate)
+            replace(one, adjusted=after, adjusted_by=by, family=count, adjusted_approximate=one.approximate)
             for one, after in zip(own, simple, strict=True)
         ]
     result = _max_t(own, corpora, how)

@@ -234,10 +234,13 @@ class Contrast:
         return replace(self, value=self.value + by)
 
     def detectable(self, alpha: float = 0.05, power: float = 0.8, alternative: Alternative = "two-sided") -> Floats:
-        """Return about the smallest difference that the test detects with this power; rough with two or three seeds."""
+        """Return about the smallest difference that the test detects with this power; NaN where nothing varies.
+
+        It is rough with two or three seeds.
+        """
         of_documents, of_seeds = self._multiples(alpha, power, alternative)
         both = of_documents * self._rest + of_seeds * self.seeds
-        return np.asarray(np.sqrt(np.maximum(of_documents * self.documents, both)))
+        return np.where(self.varies, np.sqrt(np.maximum(of_documents * self.documents, both)), np.nan)
 
     def needed(
         self, difference: float, alpha: float = 0.05, power: float = 0.8, alternative: Alternative = "two-sided"

@@ -71,6 +71,7 @@ def compare(
     difference: float | None = None,
     stars: bool = False,
     all_pairs: bool = False,
+    extra_references: str | Path | None = None,
     references: str | None = None,
     language: str | None = None,
     by: By | None = None,
@@ -94,10 +95,14 @@ def compare(
     if is_results(corpus):
         if metrics:
             raise InputError("-m chooses nothing in .karat files: score with the metric, or leave it out")
+        if extra_references is not None:
+            raise InputError("--extra-references adds nothing to .karat files: score with it, or leave it out")
         return compare_results(all_results((corpus, *runs)), options)
     given = as_corpora(corpus, runs)  # type: ignore[arg-type]
     if development is not None and len(given) > 1:
         raise InputError("a development corpus is of one corpus: leave it out with several")
+    if extra_references is not None and len(given) > 1:
+        raise InputError("a review of extra references is of one corpus: leave it out with several")
     return compare_results([_scored(documents, systems, options) for documents, systems in given], options)
 
 
@@ -129,6 +134,7 @@ def _scored(corpus: Corpus, runs: Sequence[Run], options: CompareOptions) -> Res
     scoring = ScoreOptions(
         protocol=options.protocol,
         metrics=[*dict.fromkeys([*requested, *beside])],
+        extra_references=options.extra_references,
         join=own_documents(options.join),
         development=options.development,
         work=options.work,

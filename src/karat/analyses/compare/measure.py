@@ -14,8 +14,8 @@ from karat.analyses.compare.notes import notes_of_seeds, notes_of_tests
 from karat.analyses.compare.options import OVER_SEEDS, CompareOptions
 from karat.analyses.compare.result import Pair, Standing
 from karat.stats.difference import Contestants, Inference, adjust_families, compare_pairs
-from karat.stats.influence import contrast, jackknife, score_interval
-from karat.stats.resampling import Sample, estimate, interval_of
+from karat.stats.resampling import Sample
+from karat.stats.scores import interval_of_score
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,8 @@ def _standings(family: Family, samples: dict[str, list[Sample]], options: Compar
     defined = [value for value in means.values() if value == value]
     top = (max if family.better == "higher" else min)(defined, default=np.nan)
     for name, own in samples.items():
-        ends, by = _score_interval(own, family.request.spec.bounds, options)
+        bounds = family.request.spec.bounds
+        ends = interval_of_score(own, bounds, options.interval, options.level, options.drawn, options.seed)
         yield Standing(
             family.corpus,
             family.protocol,
@@ -113,16 +114,5 @@ def _standings(family: Family, samples: dict[str, list[Sample]], options: Compar
             len(own),
             float(np.std(values[name], ddof=1)) if len(own) > 1 else np.nan,
             bool(abs(means[name] - top) < 1e-12),
-            interval_by=by,
+            interval_by=options.interval if len(own) == 1 else OVER_SEEDS,
         )
-
-
-def _score_interval(
-    samples: Sequence[Sample], bounds: tuple[float, float], options: CompareOptions
-) -> tuple[tuple[float, float], str]:
-    """Return the interval of a score, and what it is by."""
-    if len(samples) == 1 and options.interval != "t":
-        [drawn] = estimate(samples, options.drawn, options.seed)
-        return interval_of(drawn, options.level, options.interval), options.interval
-    score = contrast(jackknife(*samples))
-    return score_interval(score, options.level, bounds), "t" if len(samples) == 1 else OVER_SEEDS

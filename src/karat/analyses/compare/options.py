@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from karat.matching.inputs import Development, MetricsLike, ProtocolsLike
 from karat.options import (
@@ -12,6 +13,7 @@ from karat.options import (
     WorkOptions,
     alpha_option,
     development_option,
+    extra_references_option,
     family_option,
     group,
     level_option,
@@ -61,6 +63,7 @@ class CompareOptions:
     all_pairs: bool = option(
         False, "Show the difference of every two systems, not only those to the best; p is adjusted over all anyway."
     )
+    extra_references: str | Path | None = extra_references_option()
     join: MatchOptions = group(MatchOptions)
     development: Development | None = development_option()
     work: WorkOptions = group(WorkOptions)

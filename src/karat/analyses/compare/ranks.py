@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -29,16 +29,38 @@ def rankings(
         without = [corpus for corpus in corpora if not any((corpus, name) in own for name in names)]
         if without:
             notes.append(f"{label(request)}: not ranked, since it is not compared on {', '.join(without)}")
-        systems = tuple(name for name in names if all((corpus, name) in own for corpus in corpora))
-        if len(systems) < 2:
+        ranked = ranked_systems(own, corpora)
+        if ranked is None:
             continue
-        values = np.array([[own[corpus, name] for name in systems] for corpus in corpora])
-        undefined = [corpus for corpus, row in zip(corpora, values, strict=True) if np.isnan(row).any()]
+        systems, common = ranked
+        values = np.array([[own[corpus, name] for name in systems] for corpus in common])
+        undefined = [corpus for corpus, row in zip(common, values, strict=True) if np.isnan(row).any()]
         if undefined:
             notes.append(f"{label(request)}: undefined on {', '.join(undefined)}, which its ranks leave out")
-        if len(corpora) - len(undefined) > 1:
+        if len(common) - len(undefined) > 1:
             found.append(_ranking(protocol, request, systems, values, options))
     return found, [*notes, *(note for ranking in found for note in _hopeless(ranking, options.alpha))]
+
+
+def ranked_systems(
+    runs: Collection[tuple[str, str]], corpora: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return (the systems that are ranked, the corpora that all of them have); None where nothing can be ranked.
+
+    Systems with a run on every corpus are ranked. Where fewer than two have one, all systems are ranked on the corpora
+    that all of them have. `runs` are (corpus, system).
+
+    >>> ranked_systems([("x", "a"), ("x", "b"), ("x", "c"), ("y", "a"), ("y", "b")], ["x", "y"])
+    (('a', 'b'), ('x', 'y'))
+    >>> ranked_systems([("x", "a"), ("x", "b"), ("y", "a"), ("z", "b")], ["x", "y", "z"])
+    (('a', 'b'), ('x',))
+    """
+    systems = tuple(dict.fromkeys(system for _, system in runs))
+    everywhere = tuple(name for name in systems if all((corpus, name) in runs for corpus in corpora))
+    if len(everywhere) > 1:
+        return everywhere, tuple(corpora)
+    common = tuple(corpus for corpus in corpora if all((corpus, name) in runs for name in systems))
+    return (systems, common) if len(systems) > 1 and common else None
 
 
 def _lacking(results: Sequence[Results], corpora: Sequence[str]) -> Iterator[str]:
@@ -52,9 +74,13 @@ def _lacking(results: Sequence[Results], corpora: Sequence[str]) -> Iterator[str
     for corpus, systems in runs.items():
         if corpus not in corpora and len(systems) == 1:
             yield f"on {corpus} there is {', '.join(systems)} alone, so that nothing is compared"
-    for system in dict.fromkeys(system for corpus in corpora for system in runs[corpus]):
-        without = [corpus for corpus in corpora if system not in runs[corpus]]
-        if without:
+    present = dict.fromkeys((corpus, system) for corpus in corpora for system in runs[corpus])
+    ranked, common = ranked_systems(present, corpora) or ((), ())
+    if ranked and len(common) < len(corpora):
+        yield f"fewer than two systems have a run on every corpus, so all are ranked on {', '.join(common)}"
+    for system in dict.fromkeys(system for _, system in present):
+        without = [corpus for corpus in corpora if (corpus, system) not in present]
+        if without and system not in ranked:
             yield f"{system} has no run on {', '.join(without)}, so it is left out of the ranks over all corpora"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from karat.analyses.check import is_of, known_metrics
 from karat.analyses.compare import all_results, compare_results, is_results
 from karat.analyses.compare.families import families_of, without_seed
 from karat.analyses.compare.measure import measure
@@ -25,7 +26,7 @@ from karat.analyses.report.verbs import HEADLINE, NO_REFERENCES, About, Verbs, r
 from karat.analyses.score import ScoreOptions, metrics_to_compute, reading_of
 from karat.analyses.score import in_pass as scores_in_pass
 from karat.corpus import Document
-from karat.errors import InputError
+from karat.errors import InputError, unknown
 from karat.formats.human import HumanLike
 from karat.formats.pairs import PairsLike
 from karat.matching.align import references_of
@@ -43,7 +44,7 @@ from karat.matching.inputs import (
 )
 from karat.matching.passes import Pass, View, uncollected
 from karat.matching.sanity import has_texts
-from karat.metrics.base import parse_request
+from karat.metrics.base import Request, parse_request
 from karat.options import (
     By,
     Extra,
@@ -81,6 +82,9 @@ class ReportOptions:
     texts: bool = option(True, "Leave titles and texts out, where they may not be passed on.", flags=("--no-texts",))
     protocol: ProtocolsLike = protocol_option(repeatable=True)
     metrics: MetricsLike | None = metrics_option()
+    primary: str | None = option(
+        None, "The metric of the headline.", metavar="METRIC", otherwise="f1@M, or the first of -m", complete="metrics"
+    )
     pairs: PairsLike | None = path_option("Pairs of alike documents, for homogeneity; see `karat pairs mine`.")
     reformulations: CorpusLike | None = path_option(
         "The corpus of b, where pairs are of documents and their reformulations.", "CORPUS"
@@ -146,6 +150,7 @@ def report(
     texts: bool = True,
     protocol: ProtocolsLike = "karat",
     metrics: MetricsLike | None = None,
+    primary: str | None = None,
     pairs: PairsLike | None = None,
     reformulations: CorpusLike | None = None,
     human: HumanLike | None = None,
@@ -200,7 +205,19 @@ def _page(parts: Sequence[Part], options: ReportOptions) -> Page:
         compared,
         {name: text for each in results for name, text in each.signatures.items()},
         tuple(dict.fromkeys([*_notes(parts), *(compared.notes if compared else ())])),
+        _primary(results, options.primary),
     )
+
+
+def _primary(results: Sequence[Results], text: str | None) -> tuple[Request, ...]:
+    """Return the requests of the primary metric; raise InputError where no score is of it."""
+    if text is None or not results:
+        return ()
+    request, scores = parse_request(text), [score for each in results for score in each.scores]
+    own = [score.request.without_fitted() for score in scores if is_of(score, request)]
+    if not own:
+        raise unknown("primary metric", text, known_metrics(scores))
+    return tuple(dict.fromkeys(own))
 
 
 def _notes(parts: Sequence[Part]) -> Iterator[str]:
@@ -317,6 +334,9 @@ def _mistakes(reading: Pass, options: ReportOptions, referred: bool) -> Callable
 def _scored(reading: Pass, options: ReportOptions) -> Callable[[], tuple[Results, Results, list[Score]]]:
     """Registers scores; gives (the requested ones, those of the curves, those by which documents are sorted)."""
     given, remarks = metrics_to_compute(reading.corpus, as_metrics(options.metrics), reading.runs)
+    if options.primary is not None:
+        primary, _ = metrics_to_compute(reading.corpus, [options.primary], reading.runs)
+        given = [*primary, *given]
     requested = list({parse_request(text): text for text in given}.values())
     known = set(map(parse_request, requested))
     texts = [*requested, *(text for text in (HEADLINE, *CURVES) if parse_request(text) not in known)]
@@ -331,7 +351,7 @@ def _scored(reading: Pass, options: ReportOptions) -> Callable[[], tuple[Results
         curves = set(map(parse_request, CURVES))
         kept = tuple(each for place, each in placed if place < len(requested))
         drawn = tuple(each for place, each in own if parse_request(texts[place]) in curves)
-        sorting = _sorting(own, texts, options.metrics is None)
+        sorting = _sorting(own, texts, options.metrics is None and options.primary is None)
         return replace(found, scores=kept, remarks=(*remarks, *found.remarks)), replace(found, scores=drawn), sorting
 
     return finish

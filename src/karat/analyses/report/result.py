@@ -166,6 +166,7 @@ class Page:
     comparison: Comparison | None  # of all corpora; a single system has its intervals there
     signatures: Mapping[str, str]
     notes: tuple[str, ...]
+    primary: tuple[Request, ...] = ()  # the metric of the headline, where one was named; as each protocol averages it
 
     def _repr_html_(self) -> str:
         return rendered(self, "html")  # a notebook says what is there; the page itself is too large for it

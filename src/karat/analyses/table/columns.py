@@ -11,6 +11,7 @@ import numpy as np
 from karat.analyses.compare.families import Family
 from karat.analyses.compare.measure import Measured
 from karat.analyses.compare.options import CompareOptions
+from karat.analyses.compare.ranks import ranked_systems
 from karat.analyses.compare.result import Pair
 from karat.analyses.table.options import TableOptions
 from karat.analyses.table.result import MeanRanks, Names, Value
@@ -127,18 +128,19 @@ def _marked(found: Value, against: Sequence[str], tests: Tests, values: Mapping[
 
 
 def mean_ranks(values: Sequence[Value], names: Names) -> Iterator[MeanRanks]:
-    """For each table the mean ranks of its systems: each column of the corpora that all of them have counts once."""
+    """For each table the mean ranks of its systems, as `ranked_systems` chooses them; each column counts once."""
     for protocol in dict.fromkeys(value.table for value in values):
         own = [value for value in values if value.table == protocol]
-        systems = [name for name in names.systems if any(value.system == name for value in own)]
-        there = {(value.corpus, value.system) for value in own}
-        corpora = tuple(name for name in names.corpora if all((name, system) in there for system in systems))
+        if len({value.system for value in own}) < 2:
+            continue
+        present = dict.fromkeys((value.corpus, value.system) for value in own)
+        corpora = [name for name in names.corpora if any(corpus == name for corpus, _ in present)]
+        systems, common = ranked_systems(present, corpora) or ((), ())
         columns: dict[tuple[str, Request], dict[str, float]] = {}
         for value in own:
-            if value.corpus in corpora and value.rank is not None:
-                columns.setdefault((value.corpus, value.request), {})[value.system] = value.rank
-        whole = [column for column in columns.values() if len(column) == len(systems)]
-        if len(systems) < 2:
-            continue
-        means = {name: float(np.mean([column[name] for column in whole])) for name in systems} if whole else {}
-        yield MeanRanks(protocol, means, corpora, len(whole))
+            if value.corpus in common and value.system in systems:
+                columns.setdefault((value.corpus, value.request), {})[value.system] = value.value
+        ranks = [_ranks(column, request) for (_, request), column in columns.items() if len(column) == len(systems)]
+        complete = [column for column in ranks if column]
+        means = {name: float(np.mean([each[name] for each in complete])) for name in systems} if complete else {}
+        yield MeanRanks(protocol, means, common, len(complete))

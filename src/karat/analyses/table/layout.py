@@ -113,7 +113,7 @@ def _with_ranks(found: PaperTable, group: Group, ranks: MeanRanks) -> Group:
     for row in group.rows:
         name = systems[row.name]
         style, mark = ("bold", BEST) if name in best else ("underlined", SECOND) if name in second else (None, "")
-        rows.append(Row(row.name, [*row.cells, Cell(ranks.ranks[name], "", style, mark)]))  # type: ignore[arg-type]
+        rows.append(Row(row.name, [*row.cells, Cell(ranks.ranks.get(name), "", style, mark)]))  # type: ignore[arg-type]
     return Group(rows, group.name)
 
 
@@ -140,7 +140,9 @@ def _legend(found: PaperTable, values: Sequence[Value], ranks: MeanRanks | None)
         if len(ranks.corpora) < len(found.names.corpora):
             named = ", ".join(found.names.corpora[name] for name in ranks.corpora)
             which = f"the {ranks.columns} columns of the corpora that all systems have ({named})"
-        yield f"rank is the mean rank over {which}; ties share their rank"
+        unranked = [called for name, called in found.names.systems.items() if name not in ranks.ranks]
+        left_out = f"; {', '.join(unranked)}: no rank, since a corpus lacks a run" if unranked else ""
+        yield f"rank is the mean rank over {which}; ties share their rank{left_out}"
 
 
 def _about_marks(found: PaperTable, values: Sequence[Value]) -> Iterator[str]:

@@ -50,7 +50,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class MeanRanks:
-    """The mean rank of each system under a protocol, over the columns of the corpora that all systems have."""
+    """The mean rank of each system under a protocol, over the columns of the corpora that all of them have."""
 
     protocol: str
     ranks: Mapping[str, float]

@@ -33,7 +33,7 @@ from karat.output.charts.base import (
 )
 from karat.output.charts.scores import label_of
 from karat.results import Collection, Results
-from karat.stats.resampling import estimate, interval_of
+from karat.stats.scores import interval_of_score
 
 METRICS: tuple[str, ...] = ("f1@M:present", "f1@M:absent")
 CUTOFF_METRICS: tuple[str, ...] = tuple(f"f1@{k}:{subset}" for subset in ("present", "absent") for k in ("5", "M", "O"))
@@ -143,13 +143,13 @@ def _compared(found: Comparison) -> list[_Bar]:
 
 
 def _scored(found: Results) -> list[_Bar]:
-    """The scores of one corpus, with intervals by the bootstrap."""
-    scores = found.scores
-    drawn = estimate([sample_of(score, len(found.ids)) for score in scores]) if scores else []
-    return [
-        _Bar(s.corpus, s.protocol, s.system, s.request.without_fitted(), s.value, *interval_of(each, LEVEL))
-        for s, each in zip(scores, drawn, strict=True)
-    ]
+    """The scores of one corpus, with their intervals."""
+    bars = []
+    for score in found.scores:
+        request = score.request.without_fitted()
+        ends = interval_of_score([sample_of(score, len(found.ids))], request.spec.bounds, level=LEVEL)
+        bars.append(_Bar(score.corpus, score.protocol, score.system, request, score.value, *ends))
+    return bars
 
 
 def _groups(systems: Sequence[str]) -> dict[str, dict[str, str]]:

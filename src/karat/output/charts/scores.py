@@ -39,7 +39,7 @@ from karat.output.charts.base import (
     short,
 )
 from karat.results import Results, Score
-from karat.stats.resampling import estimate, interval_of
+from karat.stats.scores import interval_of_score
 from karat.tabular import p_value
 
 CURVE = tuple(range(1, 11))
@@ -232,14 +232,15 @@ def scores(found: Results | Comparison) -> list[Chart]:
 
 
 def _with_intervals(found: Results) -> dict[tuple[str, str], list[_Dot]]:
-    """The scores of results with intervals by the bootstrap, as `karat compare` prints them."""
+    """The scores of results with their intervals, as `karat compare` prints them."""
     families: dict[tuple[str, str, Request], list[Score]] = {}
     for score in found.scores:
         families.setdefault((score.corpus, score.protocol, score.request.without_fitted()), []).append(score)
     dots: dict[tuple[str, str], list[_Dot]] = {}
     for (corpus, protocol, request), own in families.items():
-        for score, each in zip(own, estimate([sample_of(score, len(found.ids)) for score in own]), strict=True):
-            dot = _Dot(score.system, request, score.value, *interval_of(each, LEVEL))
+        for score in own:
+            ends = interval_of_score([sample_of(score, len(found.ids))], request.spec.bounds, level=LEVEL)
+            dot = _Dot(score.system, request, score.value, *ends)
             dots.setdefault((corpus, protocol), []).append(dot)
     return dots
 

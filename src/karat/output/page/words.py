@@ -215,10 +215,13 @@ def without_flags(note: str) -> str:
 
 
 def headline(page: Page, part: Part) -> Request | None:
-    """What the first sentence is about: what documents are sorted by where tables have it, else their first."""
+    """Return the primary metric, else what documents are sorted by where tables have it, else f1@M or their first."""
     if page.comparison is None:
         return None
     own = [each.request for each in page.comparison.standings if each.corpus == part.corpus]
+    primary = next((request for request in own if request in page.primary), None)
+    if primary is not None:
+        return primary
     chosen = part.browser.request if part.browser is not None else None
     first = None if chosen is None else chosen.without_fitted()
     every = [request for request in own if (request.label, request.subset) == ("f1@M", "all")]
