@@ -449,6 +449,25 @@ def test_fewer_than_three_pairs_are_not_compared_and_a_note_says_so() -> None:
         assert "nan" not in karat.render(result)
 
 
+def test_reformulations_of_two_documents_are_not_compared() -> None:
+    pairs = [{"a": f"d{n}", "b": f"r{n}{m}"} for n in (1, 2) for m in "ab"]
+    names = ["d1", "d2", *(each["b"] for each in pairs)]
+    runs = [run({name: [*"abc"[: 1 + (n + k) % 3]] for n, name in enumerate(names)}, "xy"[k]) for k in (0, 1)]
+    others = [{"id": each["b"]} for each in pairs]
+    result = karat.homogeneity(corpus(2), pairs, *runs, reformulations=others, resamples=FEW)
+    assert (
+        "x and y: 4 pairs of 2 documents and reformulations on which both are defined, too few for a test"
+        in result.notes
+    )
+
+
+def test_many_comparisons_without_enough_pairs_are_one_sentence() -> None:
+    runs = [run([[name, "a"], ["a"], ["b"], ["b", name]], name) for name in "uvwx"]
+    result = karat.homogeneity(corpus(4), [pair(1, 2), pair(3, 4)], *runs, resamples=FEW)
+    [said] = [note for note in result.notes if "test" in note]
+    assert said.startswith("6 of 6 comparisons have fewer than 3 pairs")
+
+
 def test_systems_without_a_common_pair_are_not_compared() -> None:
     x = {f"d{n}": ["a"] if n <= 12 else [] for n in range(1, 25)}
     y = {f"d{n}": ["a"] if n > 12 else [] for n in range(1, 25)}

@@ -79,16 +79,19 @@ def compare_kinds(data: Data, systems: Sequence[Measured]) -> list[Comparison]:
 
 def comparison_notes(compared: Sequence[Comparison]) -> Iterator[str]:
     """Name the comparisons that have too few pairs for a test, or count them where they are many."""
-    few = dict.fromkeys((each.a, each.b, each.pairs) for each in compared if each.difference.n < FEWEST)
+    few = dict.fromkeys(
+        (each.a, each.b, each.pairs, each.difference.n) for each in compared if each.difference.n < FEWEST
+    )
     if len(few) > MOST_NOTES:
         total = len({(each.a, each.b) for each in compared})
         yield (
-            f"{len(few):,} of {total:,} comparisons have fewer than {FEWEST} pairs on which both systems are defined, "
-            "too few for a test"
+            f"{len(few):,} of {total:,} comparisons have fewer than {FEWEST} pairs, or pairs of fewer than {FEWEST} "
+            "documents and their reformulations, on which both systems are defined, too few for a test"
         )
         return
-    for a, b, pairs in few:
+    for a, b, pairs, units in few:
         count = counted(pairs, "pair") if pairs else "no pair"
+        count += "" if pairs == units else f" of {counted(units, 'document')} and reformulations"
         yield f"{a} and {b}: {count} on which both are defined, too few for a test"
 
 

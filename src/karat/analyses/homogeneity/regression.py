@@ -43,9 +43,8 @@ class Regression:
             )
         if self.fit is not None and self.fit.effective < FEW:
             yield (
-                "the pairs share so many documents that they are worth no more than "
-                f"{counted(round(self.fit.effective), 'independent pair')}: intervals and p of the regression are "
-                "approximate"
+                f"the pairs are worth {counted(round(self.fit.effective), 'independent pair')}, so intervals and p of "
+                "the regression are approximate"
             )
 
     def as_dict(self) -> dict[str, Any]:
