@@ -108,8 +108,8 @@ class PairGraph:
         count = self.pairs - 1
         below = second - first - ratio * (first - count)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.where(below > 0, (ratio * count - first) / below, 0.0)
-        return np.clip(found, 0.0, LARGEST_CORRELATION)
+            correlation = np.where(below > 0, (ratio * count - first) / below, 0.0)
+        return np.clip(correlation, 0.0, LARGEST_CORRELATION)
 
 
 def pair_graph(pairs: Ints) -> PairGraph:
@@ -181,15 +181,15 @@ def dyadic_variance(influence: Floats, pairs: Ints, scale: Floats | None = None)
     Args:
         influence: of each row; rows of the same pair are added up.
         pairs: the two documents of each row.
-        scale: what the error of a row is multiplied by in its influence, [rows], where that is not the same for all
-            rows, as in a regression: the correction is then larger where few documents have the largest.
+        scale: the factor of the error of a row in its influence, [rows], where it differs between rows, as in a
+            regression; the correction is larger where few documents have the largest factors.
     """
     shape = influence.shape[:-1]
     graph = pair_graph(pairs)
     n = graph.pairs
     if n < 2:
-        nothing = np.full(shape, np.nan)
-        return DyadicVariance(nothing, np.ones(shape), graph.documents, nothing, np.zeros(shape, dtype=bool), float(n))
+        undefined, raised = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
+        return DyadicVariance(undefined, np.ones(shape), graph.documents, undefined, raised, float(n))
     values = graph.by_pair(influence.reshape(-1, influence.shape[-1]))
     squares = (values**2).sum(axis=-1)
     dyadic = (graph.by_document(values) ** 2).sum(axis=-1) - squares
@@ -233,9 +233,9 @@ def dyadic_covariance(influence: Floats, pairs: Ints) -> Floats:
     sums = graph.by_document(values)
     dyadic = sums @ sums.T - independent
     sizes, vectors = np.linalg.eigh(independent)
-    some = sizes > 1e-12 * max(float(sizes.max(initial=0.0)), 1e-300)
-    root = vectors[:, some] * np.sqrt(sizes[some])  # D = root root'
-    inverse = vectors[:, some] / np.sqrt(sizes[some])
-    inner, turned = np.linalg.eigh(inverse.T @ dyadic @ inverse)
-    above = root @ turned
-    return np.asarray((above * np.maximum(inner, 1.0)) @ above.T)
+    positive = sizes > 1e-12 * max(float(sizes.max(initial=0.0)), 1e-300)
+    root = vectors[:, positive] * np.sqrt(sizes[positive])  # D = root root'
+    inverse = vectors[:, positive] / np.sqrt(sizes[positive])
+    ratios, rotation = np.linalg.eigh(inverse.T @ dyadic @ inverse)
+    axes = root @ rotation
+    return np.asarray((axes * np.maximum(ratios, 1.0)) @ axes.T)

@@ -1,4 +1,4 @@
-"""Systems compared on the same pairs: every two, generators with extractors, and how many pairs that takes."""
+"""Comparisons of systems on the same pairs: all pairs of systems, generators with extractors, and power."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def comparisons(data: Data, systems: Sequence[Measured], correction: Correction 
     """
     how = data.options.inference(correction)
     metrics = list(systems[0].values) if systems else []
-    both = [(metric, *pair) for metric in metrics for pair in combinations(systems, 2)]
-    found = compare_pairs([_contestants(data, *each) for each in both], how)
-    found = adjust_families(found, [metric for metric, _, _ in both], how)
-    return [_comparison(metric, one, other, each) for (metric, one, other), each in zip(both, found, strict=True)]
+    keys = [(metric, *pair) for metric in metrics for pair in combinations(systems, 2)]
+    differences = compare_pairs([_contestants(data, *key) for key in keys], how)
+    differences = adjust_families(differences, [metric for metric, _, _ in keys], how)
+    return [_comparison(*key, difference) for key, difference in zip(keys, differences, strict=True)]
 
 
 def _contestants(data: Data, metric: str, one: Measured, other: Measured) -> Contestants:
     x, y = one.values[metric], other.values[metric]
-    both = ~np.isnan(x) & ~np.isnan(y)
-    a, b = (mean_of(np.where(both, values, np.nan), data.units) for values in (x, y))
+    defined = ~np.isnan(x) & ~np.isnan(y)
+    a, b = (mean_of(np.where(defined, values, np.nan), data.units) for values in (x, y))
     return Contestants([a], [b])
 
 
