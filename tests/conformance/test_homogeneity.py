@@ -16,6 +16,9 @@ from rouge_score.rouge_scorer import RougeScorer
 from scipy import stats
 
 import karat
+from tests.dyadic import correction, sharing
+
+RUNS = ("t5", "one2set")
 
 
 class Spaces:
@@ -33,7 +36,7 @@ def words(document: dict[str, Any]) -> str:
 def found(shared: Path) -> karat.Homogeneity:
     """Two released systems on the documents of Inspec that share a tenth of their references."""
     corpus = shared / "data" / "inspec.chan19.jsonl.gz"
-    runs = [shared / "data" / "predictions" / "inspec" / f"{name}.jsonl.gz" for name in ("t5", "one2set")]
+    runs = [shared / "data" / "predictions" / "inspec" / f"{name}.jsonl.gz" for name in RUNS]
     return karat.homogeneity(corpus, karat.mine_pairs(corpus, min=0.1), *runs, resamples=999)
 
 
@@ -70,28 +73,45 @@ def test_the_regression_is_that_of_statsmodels(model: str, found: karat.Homogene
     rows = [row for row in found.pair_rows() if None not in (row["hooper"], row["generated"])]
     y = np.array([row["hooper"] for row in rows])
     x = np.array([[row[name] for name in ("rouge1", "wer", "generated")] for row in rows])
-    parents: dict[str, str] = {}
-
-    def root(name: str) -> str:
-        while parents.setdefault(name, name) != name:
-            name = parents[name]
-        return name
-
-    for row in rows:
-        parents[root(row["a"])] = root(row["b"])
-    clusters = np.unique([root(row["a"]) for row in rows], return_inverse=True)[1]
     systems = np.unique([row["system"] for row in rows], return_inverse=True)[1]
     intercepts = np.eye(2)[systems] if model == "within" else np.ones((len(y), 1))
-    expected = sm.OLS(y, np.column_stack([x, intercepts])).fit(
-        cov_type="cluster", cov_kwds={"groups": clusters, "df_correction": True}, use_t=True
-    )
+    design = np.column_stack([x, intercepts])
+    expected = sm.OLS(y, design).fit()
+    scales = np.linalg.inv(design.T @ design) @ design.T
+    scores = scales * expected.resid / np.sqrt(1 - expected.get_influence().hat_matrix_diag)
+    pairs = sorted({(row["a"], row["b"]) for row in rows})
+    of_pair = np.array([[(row["a"], row["b"]) == pair for row in rows] for pair in pairs], dtype=float)
+    ids = sorted({name for pair in pairs for name in pair})
+    shares = sharing([[ids.index(a), ids.index(b)] for a, b in pairs])
     [fit] = [each for each in found.as_dict()["regressions"] if each["model"] == model]
-    assert fit["clusters"] == clusters.max() + 1
+    assert fit["documents"] == len(ids)
+    n = len(pairs)
     for j, each in enumerate(fit["coefficients"]):
+        own, squares = of_pair @ scores[j], of_pair @ scales[j] ** 2
+        dyadic, alone = own @ shares @ own, own @ own
+        factor, _ = correction(dyadic / alone, shares)
+        factor *= (1 - shares.sum() / n**2) / (1 - squares @ shares @ squares / squares.sum() ** 2)
+        error = np.sqrt(max(dyadic * factor, alone * n / (n - 1)))
         assert each["coefficient"] == pytest.approx(expected.params[j], rel=1e-6)
-        assert each["standard_error"] == pytest.approx(expected.bse[j], rel=1e-6)
-        assert each["ci"] == pytest.approx(expected.conf_int()[j], rel=1e-5, abs=1e-9)
-        assert each["p"] == pytest.approx(expected.pvalues[j], rel=1e-5)
+        assert each["standard_error"] == pytest.approx(error, rel=1e-5)
+        assert each["p"] == pytest.approx(2 * stats.t.sf(abs(expected.params[j] / error), each["df"]), rel=1e-4)
+        half = stats.t.isf(0.025, each["df"]) * error
+        assert each["ci"] == pytest.approx([expected.params[j] - half, expected.params[j] + half], abs=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["hooper", "rodgers"])
+def test_the_error_of_a_difference_is_the_dyadic_one_by_hand(metric: str, found: karat.Homogeneity) -> None:
+    [difference] = [each for each in found.as_dict()["differences"] if each["metric"] == metric]
+    rows = {name: {(r["a"], r["b"]): r[metric] for r in found.pair_rows() if r["system"] == name} for name in RUNS}
+    common = [pair for pair, value in rows["t5"].items() if value is not None and rows["one2set"].get(pair) is not None]
+    apart = np.array([rows["t5"][pair] - rows["one2set"][pair] for pair in common])
+    about = (apart - apart.mean()) / len(apart)
+    ids = sorted({name for pair in common for name in pair})
+    shares = sharing([[ids.index(a), ids.index(b)] for a, b in common])
+    dyadic, alone = about @ shares @ about, about @ about
+    factor, _ = correction(dyadic / alone, shares)
+    assert (difference["n"], difference["difference"]) == (len(common), pytest.approx(apart.mean()))
+    assert difference["se"] == pytest.approx(max(np.sqrt(max(dyadic * factor, 0.0)), stats.sem(apart)), rel=1e-5)
 
 
 def test_sentences_in_another_order_keep_every_word_and_every_reference(shared: Path) -> None:

@@ -62,7 +62,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "list": ("protocols", "metrics f1", "similarities", "formats", "limits", "models yake"),
     "nearmiss": ("{corpus} {run}", "{corpus} {run} --score file:{given}", "{corpus} {run} --all-pairs out.csv"),
     "overlap": ("{corpus} {run} {beta}", "{corpus} {run} {beta} --review out.csv"),
-    "pairs describe": ("{corpus} {pairs} --resamples 20",),
+    "pairs describe": ("{corpus} {pairs}",),
     "pairs filter": ("{corpus} {reformulations} -o out.jsonl --pairs out2.jsonl",),
     "pairs gather": ("{homogeneity}",),
     "pairs mine": ("{corpus} -o out.jsonl --min 0.1", "{sample} -o out.csv"),
@@ -72,7 +72,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
         f"{{corpus}} --via paraphrase --model m -o out.jsonl --prompt {{prompt}} {' '.join(ENDPOINT)}",
         "{corpus} --via marian --forward {marian} --backward {marian} -o out.jsonl",
     ),
-    "pairs repeats": ("{corpus} {run} {beta} --resamples 20",),
+    "pairs repeats": ("{corpus} {run} {beta}",),
     "pairs tables": (
         "{corpus} {run} --reformulations {reformulations} --resamples 20",
         "{corpus} {run} --shared {sample} --min 0.1 --stem --identical keep --resamples 20",

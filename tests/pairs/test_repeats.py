@@ -271,10 +271,10 @@ def test_a_language_model_that_is_asked_several_times_gives_runs_to_compare(fold
     assert len(server.asked) == 18
     paths = ("run.jsonl", "run.2.jsonl", "run.3.jsonl")
     assert [records(folder / path)[0]["keyphrases"] for path in paths] == [[f"Version {n}"] for n in range(3)]
-    found = karat.repeats(folder / "corpus.jsonl", *(folder / path for path in paths), resamples=99)
+    found = karat.repeats(folder / "corpus.jsonl", *(folder / path for path in paths))
     assert {row["hooper"] for row in found.rows()} == {0.0}
     assert {round(row["rodgers"], 4) for row in found.rows()} == {round(1 / 3, 4)}
-    shown = command("pairs", "repeats", "corpus.jsonl", *paths, "--resamples", "99")
+    shown = command("pairs", "repeats", "corpus.jsonl", *paths)
     assert "mean of every two" in shown.stdout
     done = command("predict", "llm:small", "corpus.jsonl", "--repeat", "2")
     assert (done.returncode, "needs a file: -o RUN.jsonl" in done.stderr) == (2, True)

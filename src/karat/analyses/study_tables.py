@@ -193,7 +193,7 @@ def _tests(found: Homogeneity, table: int) -> Parts:
         Group([Line(f"{each.a} − {each.b}", _difference(each, True)) for each in every]),
     ]
     title = f"Systems compared by hooper, table {table} ({found.corpus})"
-    about = [tested(every), adjustment(every)] if every else []
+    about = [tested(every), *adjustment(every)] if every else []
     return title, "a − b", columns, [each for each in groups if each.rows], [*about, *([KINDS_ARE] if kinds else [])]
 
 

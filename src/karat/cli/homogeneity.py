@@ -22,7 +22,7 @@ Examples:
 
 `karat pairs mine` finds pairs. Hooper = |A ∩ B| / |A ∪ B| of the phrases for
 the two documents of a pair, Rodgers the same of their words. Intervals and
-tests draw documents, not pairs.
+tests account for pairs that share documents.
 """
 
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from karat.stats.base import Floats, Ints
 
 LARGEST_SQUARE = 20_000_000  # entries of a sparse product; above, traces are estimated
-PROBES = 64  # random vectors that estimate a trace (Hutchinson 1989)
+PROBES = 12  # random vectors that estimate traces
 LARGEST_CORRELATION = 0.5  # of two pairs that share one document
 
 
@@ -45,6 +45,11 @@ class DyadicVariance:
     raised: NDArray[np.bool_]  # whether the variance of independent pairs is used, being the larger one
     effective: float  # the number of independent pairs that are worth as much
     shares: bool = False  # whether any two pairs share a document
+
+    @property
+    def complete(self) -> bool:
+        """Whether all pairs share documents with each other, as those of one hub."""
+        return self.shares and self.effective <= 1 + 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +108,8 @@ class PairGraph:
         count = self.pairs - 1
         below = second - first - ratio * (first - count)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.where(below > 0, (ratio * count - first) / below, 0.0)
-        return np.clip(found, 0.0, LARGEST_CORRELATION)
+            correlation = np.where(below > 0, (ratio * count - first) / below, 0.0)
+        return np.clip(correlation, 0.0, LARGEST_CORRELATION)
 
 
 def pair_graph(pairs: Ints) -> PairGraph:
@@ -124,37 +129,49 @@ def _graph(pairs: bytes) -> PairGraph:
     places = np.stack(np.divmod(distinct, max(len(documents), 1)))
     data = (np.ones(2 * n), (places.reshape(-1), np.tile(np.arange(n), 2)))
     incidence = csr_array(data, shape=(len(documents), n))
-    ones = np.ones(n)
-    about = [ones]
-    for _ in range(4):
-        about.append(incidence.T @ (incidence @ about[-1]) - about[-1])
-    # x'A^k x with x = 1 / √n
-    a, b, c, d = ((float(ones @ about[k]) / n if n else 0.0) for k in (1, 2, 3, 4))
-    second, third, fourth = _traces(incidence)
-    traces = (
-        n - a,
-        second - 2 * b + a**2,
-        third - 3 * c + 3 * a * b - a**3,
-        fourth - 4 * d + 4 * a * c + 2 * b**2 - 4 * a**2 * b + a**4,
-    )
-    return PairGraph(np.asarray(pair), incidence, n * a, traces)
+    return PairGraph(np.asarray(pair), incidence, *_neighbours_and_traces(incidence))
 
 
-def _traces(incidence: Any) -> tuple[float, float, float]:
-    """Return tr A², tr A³ and tr A⁴ of A = B'B − I, with the incidence B of documents and pairs."""
+def _neighbours_and_traces(incidence: Any) -> tuple[float, tuple[float, float, float, float]]:
+    """Return (Σ A, the traces of P, P², P³ and P⁴), with A = B'B − I for the incidence B of documents and pairs."""
     n = incidence.shape[1]
     degrees = np.asarray(incidence.sum(axis=1)).reshape(-1)
-    second = float(degrees @ degrees) - n  # the entries of A
-    if float(degrees @ degrees) <= LARGEST_SQUARE:
-        gram = (incidence @ incidence.T).tocsr()  # the powers of BB' have the traces of those of B'B
-        square = (gram @ gram).tocsr()
-        two, three, four = (float((x * y).sum()) for x, y in ((gram, gram), (square, gram), (square, square)))
-        one = 2.0 * n
-        return second, three - 3 * two + 3 * one - n, four - 4 * three + 6 * two - 4 * one + n
-    signs = np.where(np.random.default_rng(0).random((n, PROBES)) < 0.5, -1.0, 1.0)
-    once = incidence.T @ (incidence @ signs) - signs
-    twice = incidence.T @ (incidence @ once) - once
-    return second, float((once * twice).sum() / PROBES), float((twice * twice).sum() / PROBES)
+    entries = float(degrees @ degrees)
+    sums = [np.ones(n)]
+    for _ in range(4):
+        sums.append(incidence.T @ (incidence @ sums[-1]) - sums[-1])
+    a, b, c, d = (float(values.sum()) / max(n, 1) for values in sums[1:])  # x'A^k x with x = 1 / √n
+    first, second = n - a, entries - n - 2 * b + a**2
+    if entries > LARGEST_SQUARE:
+        return n * a, (first, second, *_estimate_traces(incidence))
+    gram = (incidence @ incidence.T).tocsr()  # the powers of BB' have the traces of those of B'B
+    square = (gram @ gram).tocsr()
+    one, two = 2.0 * n, entries + 2 * n
+    three, four = float((square * gram).sum()), float((square * square).sum())
+    third = three - 3 * two + 3 * one - n - 3 * c + 3 * a * b - a**3
+    fourth = four - 4 * three + 6 * two - 4 * one + n - 4 * d + 4 * a * c + 2 * b**2 - 4 * a**2 * b + a**4
+    return n * a, (first, second, third, fourth)
+
+
+def _estimate_traces(incidence: Any) -> tuple[float, float]:
+    """Estimate the traces of P³ and P⁴: exactly in the directions of the largest eigenvalues, which hubs cause, and by
+    random signs elsewhere (Meyer, Musco, Musco and Woodruff 2021).
+    """
+
+    def multiply(values: Floats) -> Floats:
+        values = values - values.mean(axis=0)
+        moved = incidence.T @ (incidence @ values) - values
+        return np.asarray(moved - moved.mean(axis=0))
+
+    signs = np.where(np.random.default_rng(0).random((2, incidence.shape[1], PROBES)) < 0.5, -1.0, 1.0)
+    largest = np.linalg.qr(multiply(multiply(signs[0])))[0]
+    rest = (signs[1] - largest @ (largest.T @ signs[1])) / np.sqrt(PROBES)
+    third, fourth = 0.0, 0.0
+    for vectors in (largest, rest):
+        once = multiply(vectors)
+        twice = multiply(once)
+        third, fourth = third + float((once * twice).sum()), fourth + float((twice * twice).sum())
+    return third, fourth
 
 
 def dyadic_variance(influence: Floats, pairs: Ints, scale: Floats | None = None) -> DyadicVariance:
@@ -164,15 +181,15 @@ def dyadic_variance(influence: Floats, pairs: Ints, scale: Floats | None = None)
     Args:
         influence: of each row; rows of the same pair are added up.
         pairs: the two documents of each row.
-        scale: what the error of a row is multiplied by in its influence, [rows], where that is not the same for all
-            rows, as in a regression: the correction is then larger where few documents have the largest.
+        scale: the factor of the error of a row in its influence, [rows], where it differs between rows, as in a
+            regression; the correction is larger where few documents have the largest factors.
     """
     shape = influence.shape[:-1]
     graph = pair_graph(pairs)
     n = graph.pairs
     if n < 2:
-        nothing = np.full(shape, np.nan)
-        return DyadicVariance(nothing, np.ones(shape), graph.documents, nothing, np.zeros(shape, dtype=bool), float(n))
+        undefined, raised = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
+        return DyadicVariance(undefined, np.ones(shape), graph.documents, undefined, raised, float(n))
     values = graph.by_pair(influence.reshape(-1, influence.shape[-1]))
     squares = (values**2).sum(axis=-1)
     dyadic = (graph.by_document(values) ** 2).sum(axis=-1) - squares
@@ -216,9 +233,9 @@ def dyadic_covariance(influence: Floats, pairs: Ints) -> Floats:
     sums = graph.by_document(values)
     dyadic = sums @ sums.T - independent
     sizes, vectors = np.linalg.eigh(independent)
-    some = sizes > 1e-12 * max(float(sizes.max(initial=0.0)), 1e-300)
-    root = vectors[:, some] * np.sqrt(sizes[some])  # D = root root'
-    inverse = vectors[:, some] / np.sqrt(sizes[some])
-    inner, turned = np.linalg.eigh(inverse.T @ dyadic @ inverse)
-    above = root @ turned
-    return np.asarray((above * np.maximum(inner, 1.0)) @ above.T)
+    positive = sizes > 1e-12 * max(float(sizes.max(initial=0.0)), 1e-300)
+    root = vectors[:, positive] * np.sqrt(sizes[positive])  # D = root root'
+    inverse = vectors[:, positive] / np.sqrt(sizes[positive])
+    ratios, rotation = np.linalg.eigh(inverse.T @ dyadic @ inverse)
+    axes = root @ rotation
+    return np.asarray((axes * np.maximum(ratios, 1.0)) @ axes.T)

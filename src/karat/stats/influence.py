@@ -138,7 +138,7 @@ def _jackknife(sample: Sample) -> tuple[Floats, Bools]:
             return rows, np.ones(len(rows), dtype=bool)
         sums = np.bincount(sample.row_documents(), rows, minlength=sample.size)
         return np.asarray(sums, dtype=np.float64), sample.defined()
-    without = _rows_left_out(sample) if sample.pairwise else left_out(sample, ITEM_GROUPS)
+    without = left_out(sample, ITEM_GROUPS)
     if sample.pairwise:
         contributes = np.asarray((sample.values != 0).any(axis=1))
     else:
@@ -149,11 +149,6 @@ def _jackknife(sample: Sample) -> tuple[Floats, Bools]:
     if n < 2:
         return np.zeros(len(without)), contributes
     return np.where(usable, (without[usable].mean() - without) * (n - 1) / n, 0.0), usable
-
-
-def _rows_left_out(sample: Sample) -> Floats:
-    """Return the statistic without each row in turn: to leave out documents would double the variance of pairs."""
-    return sample.finish(sample.values.sum(axis=0) - sample.values)
 
 
 # ---------------------------------------------------------------------------------------------- contrasts

@@ -45,7 +45,7 @@ def spearman_influence(levels: Floats) -> Floats:
     ties). Zeros where rho is undefined.
 
     >>> spearman_influence(np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0], [3.0, 3.0]])).round(3).tolist()
-    [0.067, -0.067, -0.067, 0.067]
+    [0.2, -0.2, -0.2, 0.2]
     """
     n = len(levels)
     if n < 2:

@@ -46,36 +46,36 @@ class Fit:
 
 
 def independent(columns: Floats, names: Sequence[str]) -> tuple[list[int], list[tuple[str, str]]]:
-    """(the columns that a regression can tell apart, each other one with why not), taken from the left.
+    """Return (the columns that are linearly independent, from the left; the names of the others with the reason).
 
     >>> independent(np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 3.0], [5.0, 10.0, 3.0]]), ["x", "y", "z"])
     ([0], [('y', 'goes exactly with x'), ('z', 'is the same everywhere')])
     """
-    kept: list[int] = []
+    used: list[int] = []
     dropped: list[tuple[str, str]] = []
     basis: list[Floats] = []
     for j, name in enumerate(names):
-        moved = columns[:, j] - (columns[:, j].mean() if len(columns) else 0.0)
-        length = float(np.sqrt(moved @ moved))
+        centred = columns[:, j] - (columns[:, j].mean() if len(columns) else 0.0)
+        length = float(np.sqrt(centred @ centred))
         if length <= FLAT * max(1.0, float(np.abs(columns[:, j]).max(initial=0.0))) * max(len(columns), 1):
             dropped.append((name, "is the same everywhere"))
             continue
-        left = moved / length
+        residual = centred / length
         for _ in range(2):  # twice, so that rounding leaves nothing
-            for each in basis:
-                left = left - (left @ each) * each
-        rest = float(np.sqrt(left @ left))
+            for vector in basis:
+                residual = residual - (residual @ vector) * vector
+        rest = float(np.sqrt(residual @ residual))
         if rest <= 1e-7:
-            others = " and ".join(names[i] for i in kept)
+            others = " and ".join(names[i] for i in used)
             dropped.append((name, f"goes exactly with {others}"))
         else:
-            kept.append(j)
-            basis.append(left / rest)
-    return kept, dropped
+            used.append(j)
+            basis.append(residual / rest)
+    return used, dropped
 
 
 def within(values: Floats, group: Ints) -> Floats:
-    """The columns less their mean in each group, so that each group has an intercept of its own.
+    """Subtract the mean of each group, so that each group has its intercept.
 
     >>> within(np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 1])).tolist()
     [[-1.0], [1.0], [0.0]]
@@ -109,25 +109,27 @@ def least_squares(
     n, k = len(y), x.shape[1] + groups
     if n <= k or graph.pairs < 2 or not x.shape[1]:
         return None
-    moved_x, moved_y = within(x, group), within(y[:, None], group)[:, 0]
-    inverse = np.linalg.inv(moved_x.T @ moved_x)
-    values = inverse @ (moved_x.T @ moved_y)
-    residuals = moved_y - moved_x @ values
-    scales = (moved_x @ inverse).T  # [columns, rows]
-    leverage = (moved_x.T * scales).sum(axis=0) + 1 / np.bincount(group)[group]
+    centred_x, centred_y = within(x, group), within(y[:, None], group)[:, 0]
+    inverse = np.linalg.inv(centred_x.T @ centred_x)
+    values = inverse @ (centred_x.T @ centred_y)
+    residuals = centred_y - centred_x @ values
+    if np.abs(residuals).max() <= FLAT * np.abs(y).max(initial=0.0):
+        residuals = np.zeros(n)
+    scales = (centred_x @ inverse).T  # [columns, rows]
+    leverage = (centred_x.T * scales).sum(axis=0) + 1 / np.bincount(group)[group]
     influence = scales * residuals / np.sqrt(np.maximum(1 - leverage, FLAT))
-    inflations = np.diag(inverse) * (moved_x * moved_x).sum(axis=0)
+    inflations = np.diag(inverse) * (centred_x * centred_x).sum(axis=0)
     coefficients = []
-    for name, value, own, scale, inflation in zip(names, values, influence, scales, inflations, strict=True):
-        found = dyadic_variance(own, pairs, scale)
-        error = float(np.sqrt(found.variance))
-        df = float(np.minimum(found.df, degrees_of_freedom(graph.by_pair(own))))
+    for name, value, row, scale, inflation in zip(names, values, influence, scales, inflations, strict=True):
+        dyadic = dyadic_variance(row, pairs, scale)
+        error = float(np.sqrt(dyadic.variance))
+        df = float(np.minimum(dyadic.df, degrees_of_freedom(graph.by_pair(row))))
         t = float(value) / error if error > 0 else np.nan
         p = float(2 * stdtr(df, -abs(t))) if error > 0 else np.nan
         half = float(stdtrit(df, (1 + level) / 2)) * error
         ends = (float(value) - half, float(value) + half)
         coefficients.append(Coefficient(name, float(value), error, t, p, ends, df, float(inflation)))
-    total = float(moved_y @ moved_y)
+    total = float(centred_y @ centred_y)
     r2 = 1 - float(residuals @ residuals) / total if total > 0 else np.nan
     documents = graph.documents if units.ndim == 2 else graph.pairs
     return Fit(tuple(coefficients), n, documents, graph.effective, r2)

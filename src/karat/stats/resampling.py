@@ -107,6 +107,8 @@ class Sample:
         >>> sample.at(np.array([[1, 1], [2, 0]], dtype=np.uint8)).tolist()
         [0.75, 0.5]
         """
+        if self.pairwise:
+            raise InputError("pairs of documents cannot be resampled by documents: use the jackknife of pairs")
         rows = self.by_document()
         if rows is not None:
             return self.finish(weighted_sums(weights, rows))
@@ -115,11 +117,7 @@ class Sample:
         return np.concatenate(parts)
 
     def _at(self, weights: NDArray[Any]) -> Floats:
-        units = np.arange(self.size) if self.units is None else self.units
-        weights = weights.astype(np.float64)
-        # What is drawn twice with what is drawn three times are six pairs.
-        each = weights[:, units] if units.ndim == 1 else weights[:, units[:, 0]] * weights[:, units[:, 1]]
-        return self.finish(self.values, each) if self.items else self.finish(weighted_sums(each, self.values))
+        return self.finish(self.values, weights.astype(np.float64)[:, self.row_documents()])
 
     def value(self) -> float:
         """The statistic of the documents as they are."""
@@ -295,18 +293,14 @@ def bootstrap_of(statistic: Callable[[Floats], Floats], items: int, resamples: i
 
 
 def left_out(sample: Sample, most: int = LARGEST_JACKKNIFE) -> Floats:
-    """The statistic without each document in turn, [documents].
+    """Return the statistic without each document in turn, [documents], or without each pair of documents, [pairs].
 
     Items are finished anew each time; so of more documents than `most` every so many-th is left out together, [most].
     """
     if sample.items:
         return _items_left_out(sample, most)
     rows = sample.by_document()
-    if rows is None:
-        assert sample.units is not None
-        first, second = sample.units.T
-        rows = grouped_sums(sample.values, first, sample.size) + grouped_sums(sample.values, second, sample.size)
-        return sample.finish(sample.values.sum(axis=0) - rows)
+    rows = sample.values if rows is None else rows  # to leave out documents would double the variance of pairs
     return sample.finish(rows.sum(axis=0) - rows)
 
 

@@ -39,8 +39,6 @@ LARGEST_EXACT_RANKS = 50  # differences whose ranks are given every sign
 LARGEST_SHAPIRO = 5000  # values up to which the p of Shapiro and Wilk's test holds
 ALPHA = 0.05
 PER_COMPARISON = 4  # resamples beyond the fewest that could give alpha after correction, so that p is no matter of luck
-_DOCUMENTS = ("document", "documents")
-_GROUPS = ("group of documents that hang together", "groups of documents that hang together")
 EQUAL = "the two are equal on every document, so p is 1"
 
 
@@ -50,7 +48,7 @@ class Tested:
 
     p: float  # NaN where there is nothing to go by
     statistic: float  # the difference, or the test's own (t, W)
-    n: int  # what the test goes by: documents (or groups of them) that differ, values, phrases
+    n: int  # what the test goes by: documents that differ, values, phrases
     exact: bool = False  # whether every possible outcome was looked at
     resamples: int = 0  # how many outcomes were looked at, those that are undefined left out
     notes: tuple[str, ...] = ()
@@ -86,8 +84,7 @@ def randomisation(
 
     Each document's rows change places with probability 1/2, and the difference of the two statistics is computed anew.
     Of R such differences c are at least as far from zero as the one that was found: p = (c + 1) / (R + 1). Where no
-    more than 14 documents differ, all their swaps are tried, that of none among them: p = c / 2^n. Rows that belong to
-    two documents are swapped together with all rows that hang together with them by shared documents. With the
+    more than 14 documents differ, all their swaps are tried, that of none among them: p = c / 2^n. With the
     alternative `greater` c counts the differences that are at least as high, with `less` those that are as low.
     """
     return randomisations([(a, b)], resamples, seed, alternative)[0]
@@ -107,22 +104,21 @@ def randomisations(
         if len(swap.moving) <= LARGEST_EXACT:
             outcomes[i] = _exact(swap)
         else:
-            alike[swap.groups].append(i)
-    for groups, some in alike.items():
-        outcomes.update(zip(some, _random([swaps[i] for i in some], groups, resamples, seed), strict=True))
+            alike[swap.documents].append(i)
+    for documents, some in alike.items():
+        outcomes.update(zip(some, _random([swaps[i] for i in some], documents, resamples, seed), strict=True))
     return [_randomised(swap, outcomes[i], alternative) for i, swap in enumerate(swaps)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Swap:
-    """Two systems, and what can change places: groups of documents."""
+    """Two systems, and the documents that can change places."""
 
     a: Sample
     b: Sample
-    groups: int
-    group: Ints  # of each document
-    moving: Ints  # the groups whose swap makes a difference
-    moves: Floats | None = None  # by how much a group's swap lowers the sums of a and raises those of b; None for items
+    documents: int
+    moving: Ints  # the documents whose swap makes a difference
+    moves: Floats | None = None  # by how much a swap lowers the sums of a and raises those of b; None for items
     sums: tuple[Floats, Floats] | None = None
 
     def by_sums(self, moved: Floats) -> Floats:
@@ -132,9 +128,9 @@ class _Swap:
         return np.asarray(self.a.finish(of_a - moved) - self.b.finish(of_b + moved))
 
     def by_items(self, swapped: Bytes) -> Floats:
-        """The differences, given which groups are swapped, [swaps, groups]: items of both, of which each has some."""
+        """The differences, given which documents are swapped, [swaps, documents], of the items of both systems."""
         values = np.concatenate([self.a.values, self.b.values])
-        place = np.concatenate([_group_of_rows(self.a, self.group), _group_of_rows(self.b, self.group)])
+        place = np.concatenate([self.a.row_documents(), self.b.row_documents()])
         own = np.arange(len(values)) < len(self.a.values)
         step, found = max(CELLS // max(len(values), 1), 1), []
         for start in range(0, len(swapped), step):
@@ -147,56 +143,33 @@ def _swap(a: Sample, b: Sample) -> _Swap:
     documents = same_size([a, b])
     if a.items != b.items or a.values.shape[1] != b.values.shape[1]:
         raise InputError("samples of different statistics cannot be compared: give the same metric of both systems")
-    group = _groups([a, b], documents)
-    groups = int(group.max(initial=-1)) + 1
+    if a.pairwise or b.pairwise:
+        raise InputError("pairs of documents cannot be swapped: use t with dyadic standard errors")
     if a.items:
-        equal = np.array_equal(a.values, b.values) and np.array_equal(_rows_of(a), _rows_of(b))
-        return _Swap(a, b, groups, group, np.arange(0 if equal else groups))
-    of_a, of_b = (grouped_sums(one.values, _group_of_rows(one, group), groups) for one in (a, b))
+        equal = np.array_equal(a.values, b.values) and np.array_equal(a.row_documents(), b.row_documents())
+        return _Swap(a, b, documents, np.arange(0 if equal else documents))
+    of_a, of_b = (grouped_sums(one.values, one.row_documents(), documents) for one in (a, b))
     moving = np.flatnonzero((of_a != of_b).any(axis=1))
-    return _Swap(a, b, groups, group, moving, of_a - of_b, (a.values.sum(axis=0), b.values.sum(axis=0)))
-
-
-def _rows_of(sample: Sample) -> Ints:
-    """The document(s) of each row."""
-    return np.arange(len(sample.values)) if sample.units is None else sample.units
-
-
-def _group_of_rows(sample: Sample, group: Ints) -> Ints:
-    units = _rows_of(sample)
-    return group[units if units.ndim == 1 else units[:, 0]]
-
-
-def _groups(samples: Sequence[Sample], documents: int) -> Ints:
-    """Which group each document is in: by itself, unless rows belong to two documents, which are then in one group."""
-    pairs = [sample.units for sample in samples if sample.units is not None and sample.units.ndim == 2]
-    if not pairs:
-        return np.arange(documents)
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    first, second = np.concatenate(pairs).T
-    graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(documents, documents))
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+    return _Swap(a, b, documents, moving, of_a - of_b, (a.values.sum(axis=0), b.values.sum(axis=0)))
 
 
 def _exact(swap: _Swap) -> Floats:
     """The difference after each possible swap."""
     count = len(swap.moving)
-    every = (np.arange(2**count)[:, None] >> np.arange(count) & 1).astype(np.uint8)  # [swaps, groups]
+    every = (np.arange(2**count)[:, None] >> np.arange(count) & 1).astype(np.uint8)  # [swaps, documents]
     if swap.moves is not None:
         return swap.by_sums(weighted_sums(every, swap.moves[swap.moving]))
-    whole = np.zeros((len(every), swap.groups), dtype=np.uint8)
+    whole = np.zeros((len(every), swap.documents), dtype=np.uint8)
     whole[:, swap.moving] = every
     return swap.by_items(whole)
 
 
-def _random(swaps: Sequence[_Swap], groups: int, resamples: int, seed: int) -> list[Floats]:
+def _random(swaps: Sequence[_Swap], documents: int, resamples: int, seed: int) -> list[Floats]:
     """The differences of each pair after random swaps, which are the same for all."""
-    stack, edges = stacked([swap.moves for swap in swaps], groups)
+    stack, edges = stacked([swap.moves for swap in swaps], documents)
     found: list[list[Floats]] = [[] for _ in swaps]
-    for block, part in blocks(groups, resamples):
-        swapped = coins(groups, block, seed)
+    for block, part in blocks(documents, resamples):
+        swapped = coins(documents, block, seed)
         moved = np.split(weighted_sums(swapped, stack), edges, axis=1)
         for i, swap in enumerate(swaps):
             found[i].append((swap.by_items(swapped) if swap.moves is None else swap.by_sums(moved[i]))[part])
@@ -214,8 +187,7 @@ def _randomised(swap: _Swap, outcomes: Floats, alternative: Alternative) -> Test
     if n == 0:
         notes += (EQUAL,)
     elif smallest > ALPHA:
-        one, many = _DOCUMENTS if len(swap.group) == swap.groups else _GROUPS
-        differ = f"{one} differs" if n == 1 else f"{many} differ"
+        differ = "document differs" if n == 1 else "documents differ"
         notes += (f"only {n} {differ}, so p cannot be below {smallest:.4g}",)
     return Tested(p, of_a - of_b, n, exact, defined, notes, at_floor=known and not exact and count == 0)
 

@@ -79,7 +79,7 @@ def test_a_corpus_is_gathered_once() -> None:
 def test_pairs_are_described_without_a_run() -> None:
     """Shared is graphs, which three documents have: df 3; all types are graphs, trees, nets with df 3, 1, 1."""
     documents = corpus("c", ["graphs", "trees"], ["graphs", "neural nets"], ["graphs"])
-    found = karat.describe_pairs(documents, PAIR, resamples=FEW)
+    found = karat.describe_pairs(documents, PAIR)
     [row] = found.rows()
     assert (row["pairs"], row["documents"], row["groups"], row["wer"], row["rouge1"]) == (1, 2, 1, 0.0, 1.0)
     assert row["references_hooper"] == pytest.approx(1 / 3)
@@ -94,7 +94,7 @@ def test_pairs_are_described_without_a_run() -> None:
 def test_a_description_is_what_homogeneity_says_of_the_references() -> None:
     documents = corpus("c", ["graphs", "trees"], ["graphs"], ["trees", "graphs"])
     pairs = [*PAIR, {"a": "d1", "b": "d2"}]
-    [row] = karat.describe_pairs(documents, pairs, resamples=FEW).rows()
+    [row] = karat.describe_pairs(documents, pairs).rows()
     other = karat.homogeneity(documents, pairs, run("x", ["a"], ["a"], ["a"]), resamples=FEW).as_dict()
     assert row["references_hooper"] == other["ceilings"][0]["hooper"]
     assert row["shared_df_types"] == other["genericness"][0]["types"]["shared_df"]
@@ -107,7 +107,7 @@ def test_pairs_of_unknown_documents_are_named() -> None:
 
 def test_documents_without_references_or_texts_are_described_all_the_same() -> None:
     documents = karat.Corpus.of([{"id": "d0"}, {"id": "d1"}], "c")
-    found = karat.describe_pairs(documents, PAIR, resamples=FEW)
+    found = karat.describe_pairs(documents, PAIR)
     [row] = found.rows()
     assert (row["references_hooper"], row["rouge1"], row["P_both"]) == (None, None, None)
     assert any("no document has references" in note for note in found.notes)
@@ -120,7 +120,7 @@ def test_documents_without_references_or_texts_are_described_all_the_same() -> N
 def test_run_to_run_homogeneity_is_the_mean_over_documents_of_every_two_runs() -> None:
     """Hooper of runs 1 and 2: 1/2 and 1; of 1 and 3: 0 and 1; of 2 and 3: 0 and 1. In all runs: c of four phrases."""
     runs = [run(n, *lists) for n, lists in (("1", [["a", "b"], ["c"]]), ("2", [["a"], ["c"]]), ("3", [["x"], ["c"]]))]
-    found = karat.repeats(corpus("c", ["a"], ["a"]), *runs, resamples=FEW)
+    found = karat.repeats(corpus("c", ["a"], ["a"]), *runs)
     assert [(row["a"], row["b"], row["hooper"]) for row in found.rows()] == [
         ("1", "2", 0.75),
         ("1", "3", 0.5),
@@ -134,7 +134,7 @@ def test_run_to_run_homogeneity_is_the_mean_over_documents_of_every_two_runs() -
 
 
 def test_a_document_for_which_nothing_is_predicted_is_undefined() -> None:
-    found = karat.repeats(corpus("c", ["a"], ["a"]), run("1", ["a"], []), run("2", ["a"], []), resamples=FEW)
+    found = karat.repeats(corpus("c", ["a"], ["a"]), run("1", ["a"], []), run("2", ["a"], []))
     [row] = found.rows()
     assert (row["hooper"], row["documents"], row["same"]) == (1.0, 1, 1)
     assert found.notes == ("1 and 2 are the same on every document: another temperature may tell more",)

@@ -11,16 +11,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
-from scipy import stats
+from scipy import special, stats
+from statsmodels.stats.multitest import multipletests
 
 import karat
 from karat.analyses.homogeneity.measures import rouge
-from karat.analyses.homogeneity.samples import Units, mean_of, pearson_of, spearman_of
+from karat.analyses.homogeneity.samples import Units, pearson_of, spearman_of
 from karat.errors import InputError
 from karat.similarity import compare
+from karat.stats.influence import jackknife
 
 DEMO = Path(karat.__file__).parent / "demo"
 FEW = 99  # resamples, where the interval does not matter
@@ -209,7 +212,7 @@ def test_without_texts_what_needs_them_is_left_open_and_said() -> None:
     }
     assert result.notes == (
         "the documents have no title and no text, so what is generated, the extractors' ceiling and ROUGE-1 are open",
-        "only 1 pair: intervals are surer than they should be",
+        "only 1 pair: systems cannot be compared, and only figures of 0 and 1 have an interval",
     )
 
 
@@ -233,18 +236,17 @@ def columns(seed: int, count: int) -> tuple[Any, Any]:
     return x, np.round(0.5 * x + generator.random(count), 2)
 
 
-def test_correlations_are_those_of_scipy_on_the_sample_and_on_every_resample() -> None:
-    x, y = columns(0, 30)
-    units = Units.of(np.arange(30), np.arange(1, 31) % 30, together=False)
-    drawn = np.random.default_rng(1).integers(0, 3, (20, units.count))
-    for make, expected in ((pearson_of, stats.pearsonr), (spearman_of, stats.spearmanr)):
+def test_correlations_and_the_influence_of_each_pair_are_those_of_scipy() -> None:
+    """The influence of a pair on Pearson's r is by leaving it out, that on Spearman's rho is the limit of it."""
+    x, y = columns(0, 300)
+    units = Units.of(np.arange(300), np.arange(1, 301) % 300, together=False)
+    for make, expected, near in ((pearson_of, stats.pearsonr, 1e-9), (spearman_of, stats.spearmanr, 0.02)):
         sample = make(x, y, units)
         assert sample.value() == pytest.approx(expected(x, y).statistic)
-        resampled = sample.at(drawn.astype(np.uint8))
-        for value, weights in zip(resampled, drawn, strict=True):
-            times = weights[units.of_pair].prod(axis=1)
-            again = np.repeat(np.arange(30), times)
-            assert value == pytest.approx(expected(x[again], y[again]).statistic)
+        without = np.array([expected(np.delete(x, i), np.delete(y, i)).statistic for i in range(300)])
+        influence = (without.mean() - without) * 299 / 300
+        found = jackknife(sample).influence[0]
+        assert np.abs(found - influence).max() <= near * np.abs(influence).max()
 
 
 def test_correlations_leave_out_what_is_undefined_and_a_constant_has_none() -> None:
@@ -256,8 +258,6 @@ def test_correlations_leave_out_what_is_undefined_and_a_constant_has_none() -> N
         assert make(some, y, units).value() == pytest.approx(expected(np.delete(x, 3), np.delete(y, 3)).statistic)
         assert np.isnan(make(np.full(12, 0.3), y, units).value())
         assert np.isnan(make(np.full(12, np.nan), y, units).value())
-        none = make(x, y, units).at(np.eye(12, dtype=np.uint8))  # a single pair, drawn
-        assert np.isnan(none).all()
 
 
 def test_hooper_is_correlated_with_rouge_over_the_pairs() -> None:
@@ -282,98 +282,222 @@ def test_hooper_is_correlated_with_rouge_over_the_pairs() -> None:
     assert result.rouge.value == pytest.approx(y.mean())
 
 
-# ---------------------------------------------------------------------------------------------- drawing documents
+# ---------------------------------------------------------------------------------------------- intervals
 
 
-def test_a_pair_counts_as_often_as_both_its_documents_are_drawn() -> None:
+def test_the_units_of_pairs_are_both_documents_and_those_of_reformulations_their_source() -> None:
     units = Units.of(np.array([4, 4, 7]), np.array([7, 9, 9]), together=False)
     assert (units.count, units.of_pair.tolist()) == (3, [[0, 1], [0, 2], [1, 2]])
-    sample = mean_of(np.array([0.0, 0.5, 1.0]), units)
-    assert sample.at(np.array([[2, 1, 0], [1, 2, 3]], dtype=np.uint8)).tolist() == [
-        0.0,  # the first pair twice, the others not at all
-        pytest.approx((2 * 0 + 3 * 0.5 + 6 * 1) / 11),
-    ]
-
-
-def test_a_reformulation_is_drawn_with_its_source() -> None:
     units = Units.of(np.array([4, 4, 7]), np.array([10, 11, 12]), together=True)
     assert (units.count, units.of_pair.tolist()) == (2, [0, 0, 1])
 
 
-def test_intervals_are_those_of_documents_drawn_one_by_one() -> None:
-    """Twelve documents, every two of which are a pair; drawn with replacement in a plain loop."""
-    generator = np.random.default_rng(0)
-    lists = [[phrase for phrase in "abcd" if generator.random() < 0.6] + ["e"] for _ in range(12)]
-    pairs = [(i, j) for i in range(12) for j in range(i)]
-    values = [len({*lists[i]} & {*lists[j]}) / len({*lists[i]} | {*lists[j]}) for i, j in pairs]
-    means = []
-    for _ in range(4000):
-        times = np.bincount(generator.integers(12, size=12), minlength=12)
-        weights = np.array([times[i] * times[j] for i, j in pairs])
-        means.append(float((weights * values).sum() / weights.sum()))
-    shown = [(i + 1, j + 1) for i, j in pairs]
-    documents = corpus(12)
-    [row] = karat.homogeneity(
-        documents, [pair(i, j) for i, j in shown], run(lists), interval="percentile", resamples=4000
-    ).rows()
-    assert row["hooper"] == pytest.approx(np.mean(values))
-    assert row["hooper_ci"] == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.015)
+def logit_interval(mean: float, error: float, df: float) -> list[float]:
+    half = stats.t.isf(0.025, df) * error / (mean * (1 - mean))
+    return [special.expit(special.logit(mean) + sign * half) for sign in (-1, 1)]
 
 
-def test_the_same_seed_gives_the_same_digits_and_another_seed_others() -> None:
+def test_the_interval_of_disjoint_pairs_is_that_of_t_on_the_logit_scale() -> None:
     lists = [["a", "b", "c", "d", "e"][n % 4 :: 1 + n % 3] for n in range(40)]
-    pairs = [(2 * n + 1, 2 * n + 2) for n in range(20)]
-    once, again, other = (found(*lists, pairs=pairs, seed=seed)["hooper_ci"] for seed in (0, 0, 1))
-    assert once == again
-    assert once != other
+    row = found(*lists, pairs=[(2 * n + 1, 2 * n + 2) for n in range(20)])
+    sets = [{*each} for each in lists]
+    values = np.array([len(sets[2 * n] & sets[2 * n + 1]) / len(sets[2 * n] | sets[2 * n + 1]) for n in range(20)])
+    kurtosis = 20 * ((values - values.mean()) ** 4).sum() / ((values - values.mean()) ** 2).sum() ** 2
+    df = min(19, 40 / (2 + max(kurtosis - 3, 0) / 2))
+    assert row["hooper_ci"] == pytest.approx(logit_interval(values.mean(), stats.sem(values), df))
+
+
+def test_the_interval_of_reformulations_is_clustered_by_source() -> None:
+    """Three reformulations of each of twelve documents, against a regression on a constant in statsmodels."""
+    generator = np.random.default_rng(0)
+    lists, pairs, values = {}, [], []
+    for n in range(12):
+        lists[f"d{n + 1}"] = ["a", "b", "c", "d"]
+        for m in range(3):
+            count = generator.integers(0, 3) + (n % 3)
+            lists[f"r{n}.{m}"] = [*"abcd"[:count], "z"]
+            pairs.append({"a": f"d{n + 1}", "b": f"r{n}.{m}"})
+            values.append(count / 5)
+    others = [{"id": each["b"]} for each in pairs]
+    [row] = karat.homogeneity(corpus(12), pairs, run(lists), reformulations=others, resamples=FEW).rows()
+    source = np.repeat(np.arange(12), 3)
+    fit = sm.OLS(values, np.ones(36)).fit(cov_type="cluster", cov_kwds={"groups": source})
+    assert row["hooper_ci"] == pytest.approx(logit_interval(np.mean(values), float(fit.bse[0]), 11))
+
+
+def test_intervals_do_not_depend_on_the_seed() -> None:
+    lists = [["a", "b", "c", "d", "e"][n % 4 :: 1 + n % 3] for n in range(40)]
+    pairs = [(n + 1, n + 2) for n in range(39)]
+    once, other = (found(*lists, pairs=pairs, seed=seed)["hooper_ci"] for seed in (0, 1))
+    assert once == other
+
+
+def test_a_system_without_any_agreement_has_the_exact_bound() -> None:
+    row = found(*[[f"p{n}"] for n in range(40)], pairs=[(2 * n + 1, 2 * n + 2) for n in range(20)])
+    assert (row["hooper"], row["hooper_ci"][0]) == (0, 0)
+    assert row["hooper_ci"][1] == pytest.approx(stats.binomtest(0, 20).proportion_ci().high)
 
 
 # ---------------------------------------------------------------------------------------------- comparing systems
 
 
-def test_systems_are_compared_on_the_same_pairs() -> None:
-    """One agrees with itself on all ten pairs and the other on none, so all 2^10 swaps are tried: p = 2 / 1024."""
-    good = run([["a"]] * 20, "good")
-    bad = run([["a"] if n % 2 else ["b"] for n in range(20)], "bad")
-    pairs = [pair(2 * n + 1, 2 * n + 2) for n in range(10)]
-    result = karat.homogeneity(corpus(20), pairs, good, bad, resamples=999)
+def agreeing(counts: Sequence[int], name: str) -> karat.Run:
+    """A run in which the two documents of each pair share some of four phrases."""
+    lists = [[f"p{i}" if i < count else f"p{i}{side}" for i in range(4)] for count in counts for side in "ab"]
+    return run(lists, name)
+
+
+def hooper_of(counts: Sequence[int]) -> np.ndarray:
+    return np.array(counts) / (8 - np.array(counts))
+
+
+def test_disjoint_pairs_are_compared_by_a_paired_t_test() -> None:
+    generator = np.random.default_rng(3)
+    counts = generator.integers(0, 5, (2, 30))
+    pairs = [pair(2 * n + 1, 2 * n + 2) for n in range(30)]
+    result = karat.homogeneity(corpus(60), pairs, agreeing(counts[0], "x"), agreeing(counts[1], "y"), resamples=FEW)
+    x, y = map(hooper_of, counts)
+    expected = stats.ttest_rel(x, y)
+    kurtosis = stats.kurtosis(x - y)  # excess
+    assert kurtosis < 0  # so that t has n − 1 degrees of freedom
     hooper, rodgers = result.as_dict()["differences"]
     assert (hooper["metric"], rodgers["metric"]) == ("hooper", "rodgers")
-    assert (hooper["a"], hooper["b"], hooper["difference"]) == ("good", "bad", 1.0)
-    assert hooper["tests"]["randomisation"] == 2 / 1024
-    assert hooper["adjusted"]["randomisation"] == pytest.approx(2 * 2 / 1024)  # Holm over two comparisons
-    assert hooper["tests"]["bootstrap"] == pytest.approx(1 / 1000)
+    assert (hooper["a"], hooper["b"], hooper["test"]) == ("x", "y", "dyadic_t")
+    assert hooper["difference"] == pytest.approx((x - y).mean())
+    assert hooper["p"] == pytest.approx(expected.pvalue)
+    assert hooper["ci"] == pytest.approx([*expected.confidence_interval()])
+    assert (hooper["family"], hooper["p_adjusted"]) == (1, hooper["p"])
 
 
-def test_pairs_that_share_documents_are_swapped_together() -> None:
-    """All pairs hang together by the first document, so that there is but one swap: p is 1."""
-    good, bad = run([["a"]] * 5, "good"), run([["a"], *[["b"]] * 4], "bad")
-    result = karat.homogeneity(corpus(5), [pair(1, n) for n in range(2, 6)], good, bad, resamples=FEW)
-    assert result.as_dict()["differences"][0]["tests"]["randomisation"] == 1.0
+def test_pairs_that_share_documents_are_compared_with_the_dyadic_variance() -> None:
+    """A ring of documents: the products of each pair with itself and both its neighbours, in a plain loop."""
+    generator = np.random.default_rng(5)
+    lists = [[[f"p{i}" for i in range(6) if generator.random() < share] for _ in range(30)] for share in (0.5, 0.7)]
+    pairs = [pair(n + 1, (n + 1) % 30 + 1) for n in range(30)]
+    runs = [run([each or ["z"] for each in some], name) for some, name in zip(lists, "xy", strict=True)]
+    result = karat.homogeneity(corpus(30), pairs, *runs, resamples=FEW)
+    rows = result.pair_rows()
+    x, y = (np.array([row["hooper"] for row in rows if row["system"] == name]) for name in "xy")
+    apart = x - y
+    about = apart - apart.mean()
+    total = sum(about[i] * about[j % 30] for i in range(30) for j in (i - 1, i, i + 1))
+    plain = float(about @ about)
+    hooper = result.as_dict()["differences"][0]
+    low, high = plain / 30 / 29, total / 30**2
+    assert hooper["se"] ** 2 >= low * (1 - 1e-9)
+    # Of a ring A has the row sums 3 and the trace 30, so P has the trace 27: the factor is at ρ = 0 30 / 27.
+    if total / plain < 27 / 29:
+        assert hooper["se"] ** 2 == pytest.approx(max(low, high * 30 / 27))
+    else:
+        assert high * 30 / 27 <= hooper["se"] ** 2 <= high * 1.6
+    assert hooper["difference"] == pytest.approx(apart.mean())
 
 
 def test_a_system_compared_with_itself_does_not_differ() -> None:
     lists = [["a"], ["a", "b"], ["c"], ["d"]] * 5
     pairs = [pair(2 * n + 1, 2 * n + 2) for n in range(10)]
-    result = karat.homogeneity(corpus(20), pairs, run(lists, "x"), run(lists, "y"), resamples=FEW, correction="none")
+    result = karat.homogeneity(corpus(20), pairs, run(lists, "x"), run(lists, "y"), resamples=FEW)
     for each in result.as_dict()["differences"]:
-        assert (each["difference"], each["tests"]) == (0.0, {"randomisation": 1.0, "bootstrap": 1.0})
+        assert (each["difference"], each["p"], each["p_adjusted"]) == (0.0, 1.0, 1.0)
 
 
-@pytest.mark.parametrize("count", [2, 9, 10])
-def test_the_bootstrap_has_no_p_below_ten_pairs(count: int) -> None:
-    """On pairs that all point one way its p is the least there is; that of the exact randomisation is 2 / 2^pairs."""
-    good = run([["a"]] * 2 * count, "good")
-    bad = run([["a"] if n % 2 else ["b"] for n in range(2 * count)], "bad")
-    pairs = [pair(2 * n + 1, 2 * n + 2) for n in range(count)]
-    result = karat.homogeneity(corpus(2 * count), pairs, good, bad, resamples=999)
+def test_a_system_compared_with_a_copy_that_lacks_documents_does_not_differ() -> None:
+    lists = {f"d{n + 1}": [["a"], ["a", "b"], ["c"], ["d"]][n % 4] for n in range(40)}
+    some = {name: phrases for name, phrases in lists.items() if int(name[1:]) > 13}
+    pairs = [pair(n + 1, n + 2) for n in range(39)]
+    result = karat.homogeneity(corpus(40), pairs, run(lists, "x"), run(some, "y"), resamples=FEW, missing="skip")
     for each in result.as_dict()["differences"]:
-        assert each["tests"]["randomisation"] == pytest.approx(2 / 2**count)
-        assert each["adjusted"]["randomisation"] == pytest.approx(min(4 / 2**count, 1))
-        lone = (each["tests"]["bootstrap"], each["adjusted"]["bootstrap"])
-        assert lone == ((1 / 1000, 2 / 1000) if count == 10 else (None, None))
-    said = [note for note in result.notes if note.startswith("no p by the bootstrap where fewer than 10 pairs")]
-    assert len(said) == (count < 10)
+        assert (each["difference"], each["p"], each["pairs"], each["n"]) == (0.0, 1.0, 26, 26)
+        assert each["value_a"] == each["value_b"]
+
+
+def test_the_means_of_a_comparison_are_over_the_pairs_on_which_both_systems_are_defined() -> None:
+    x = {f"d{n + 1}": ["a", "b"][: 1 + n % 2] for n in range(24)}
+    y = {name: ([] if int(name[1:]) < 9 else phrases) for name, phrases in x.items()}
+    pairs = [pair(2 * n + 1, 2 * n + 2) for n in range(12)]
+    result = karat.homogeneity(corpus(24), pairs, run(x, "x"), run(y, "y"), resamples=FEW)
+    hooper = result.as_dict()["differences"][0]
+    assert (hooper["pairs"], hooper["value_a"], hooper["value_b"], hooper["p"]) == (8, 0.5, 0.5, 1.0)
+    assert "pairs" in karat.render(result)
+
+
+def test_adjusted_p_is_between_that_of_one_test_and_that_of_bonferroni() -> None:
+    counts = np.random.default_rng(6).integers(0, 5, (3, 30))
+    pairs = [pair(2 * n + 1, 2 * n + 2) for n in range(30)]
+    runs = [agreeing(each, name) for each, name in zip(counts, "xyz", strict=True)]
+    rows = karat.homogeneity(corpus(60), pairs, *runs, resamples=2000).as_dict()["differences"]
+    hooper = [row for row in rows if row["metric"] == "hooper"]
+    assert [row["family"] for row in rows] == [3] * 6
+    for row in hooper:
+        assert row["p"] <= row["p_adjusted"] <= min(3 * row["p"] + 0.02, 1)
+    simple = karat.homogeneity(corpus(60), pairs, *runs, correction="holm").as_dict()["differences"]
+    expected = multipletests([row["p"] for row in hooper], method="holm")[1]
+    assert [row["p_adjusted"] for row in simple if row["metric"] == "hooper"] == pytest.approx(expected)
+
+
+def test_fewer_than_three_pairs_are_not_compared_and_a_note_says_so() -> None:
+    notes = {1: "only 1 pair: systems cannot be compared, and only figures of 0 and 1 have an interval"}
+    notes[2] = "x and y: 2 pairs on which both are defined, too few for a test"
+    for count, said in notes.items():
+        counts = [[4, 3], [0, 1]]
+        runs = [agreeing(each[:count], name) for each, name in zip(counts, "xy", strict=True)]
+        pairs = [pair(2 * n + 1, 2 * n + 2) for n in range(count)]
+        result = karat.homogeneity(corpus(2 * count), pairs, *runs, resamples=FEW)
+        assert [note for note in result.notes if "compared" in note or "test" in note] == [said]
+        for row in result.as_dict()["differences"]:
+            assert (row["p"], row["p_adjusted"], row["ci"]) == (None, None, [None, None])
+        assert "nan" not in karat.render(result)
+
+
+def test_reformulations_of_two_documents_are_not_compared() -> None:
+    pairs = [{"a": f"d{n}", "b": f"r{n}{m}"} for n in (1, 2) for m in "ab"]
+    names = ["d1", "d2", *(each["b"] for each in pairs)]
+    runs = [run({name: [*"abc"[: 1 + (n + k) % 3]] for n, name in enumerate(names)}, "xy"[k]) for k in (0, 1)]
+    others = [{"id": each["b"]} for each in pairs]
+    result = karat.homogeneity(corpus(2), pairs, *runs, reformulations=others, resamples=FEW)
+    assert (
+        "x and y: 4 pairs of 2 documents and reformulations on which both are defined, too few for a test"
+        in result.notes
+    )
+
+
+def test_many_comparisons_without_enough_pairs_are_one_sentence() -> None:
+    runs = [run([[name, "a"], ["a"], ["b"], ["b", name]], name) for name in "uvwx"]
+    result = karat.homogeneity(corpus(4), [pair(1, 2), pair(3, 4)], *runs, resamples=FEW)
+    [said] = [note for note in result.notes if "test" in note]
+    assert said.startswith("6 of 6 comparisons have fewer than 3 pairs")
+
+
+def test_systems_without_a_common_pair_are_not_compared() -> None:
+    x = {f"d{n}": ["a"] if n <= 12 else [] for n in range(1, 25)}
+    y = {f"d{n}": ["a"] if n > 12 else [] for n in range(1, 25)}
+    pairs = [pair(2 * n + 1, 2 * n + 2) for n in range(12)]
+    result = karat.homogeneity(corpus(24), pairs, run(x, "x"), run(y, "y"), resamples=FEW)
+    assert "x and y: no pair on which both are defined, too few for a test" in result.notes
+    assert "nan" not in karat.render(result)
+    json.dumps(result.as_dict(), allow_nan=False)
+
+
+def test_pairs_that_all_share_one_document_are_said_to_tell_nothing_of_their_dependence() -> None:
+    counts = np.random.default_rng(7).integers(1, 5, (2, 13))
+    runs = [
+        run([[f"p{i}" for i in range(count)] for count in each], name) for each, name in zip(counts, "xy", strict=True)
+    ]
+    result = karat.homogeneity(corpus(13), [pair(1, n) for n in range(2, 14)], *runs, resamples=FEW)
+    said = "all pairs share documents with each other, so their dependence cannot be estimated"
+    assert any(note.startswith(said) for note in result.notes)
+    rows = result.pair_rows()
+    x, y = (np.array([row["hooper"] for row in rows if row["system"] == name]) for name in "xy")
+    hooper = result.as_dict()["differences"][0]
+    assert hooper["se"] == pytest.approx(stats.sem(x - y))
+    assert hooper["p"] == pytest.approx(2 * stats.t.sf(abs((x - y).mean() / stats.sem(x - y)), 1))
+
+
+def test_a_dyadic_variance_below_that_of_independent_pairs_is_said() -> None:
+    """Along a chain of documents pairs agree and disagree in turn."""
+    lists = [["a"], ["a"], ["b"], ["b"]] * 8
+    result = karat.homogeneity(corpus(32), [pair(n + 1, n + 2) for n in range(31)], run(lists), resamples=FEW)
+    assert "figures and differences the dyadic variance is below that of independent pairs" in " ".join(result.notes)
 
 
 def test_a_correlation_of_fewer_than_ten_pairs_has_no_p() -> None:
@@ -385,7 +509,9 @@ def test_a_correlation_of_fewer_than_ten_pairs_has_no_p() -> None:
     [row] = result.rows()
     assert (row["pairs"], row["undefined"]) == (11, 2)
     assert (row["pearson"] is None, row["pearson_p"], row["spearman_p"]) == (False, None, None)
-    assert any(note.startswith("no p by the bootstrap") for note in result.notes)
+    assert any(
+        note.endswith("correlations with fewer than 10 pairs have no interval and no p") for note in result.notes
+    )
 
 
 def test_stems_beside_pairs_that_were_found_without_are_noted(tmp_path: Path) -> None:
@@ -572,7 +698,7 @@ def test_ids_of_a_run_are_checked() -> None:
         ({"resamples": 0}, "resamples is a whole number from 1 to 10,000,000, not 0"),
         ({"level": 1}, "level is a number above 0 and below 1, not 1"),
         ({"correction": "hom"}, "unknown value of correction 'hom'"),
-        ({"interval": "bcb"}, "unknown value of interval 'bcb'; did you mean 'bca'"),
+        ({"interval": "bca"}, "unknown keyword of homogeneity() 'interval'"),
         ({"missing": "drop"}, "unknown value of missing 'drop'"),
         ({"references": "author"}, "has no reference sets, so --references author cannot choose one"),
         ({"protocol": "chan2018"}, "unknown protocol 'chan2018'; did you mean 'chan2019'"),
@@ -632,9 +758,3 @@ def test_two_pairs_are_not_correlated_as_they_are_always_in_line() -> None:
     lists = [["x"], ["x"], ["x"], ["y"]]
     row = karat.homogeneity(corpus(4, text=texts), [pair(1, 2), pair(3, 4)], run(lists), resamples=FEW).rows()[0]
     assert [row[name] for name in ("pearson", "pearson_p", "spearman", "spearman_p")] == [None] * 4
-
-
-def test_what_a_test_cannot_tell_is_noted() -> None:
-    result = karat.homogeneity(corpus(2), [pair(1, 2)], run([["a"], ["a"]], "x"), run(PAPER, "y"), resamples=FEW)
-    notes = [note for note in result.notes if "(hooper)" in note]
-    assert notes == ["x and y (hooper): only 1 group of documents that hang together differs, so p cannot be below 1"]

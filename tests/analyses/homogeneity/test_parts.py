@@ -19,7 +19,7 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 import karat
-from karat.analyses.homogeneity.compare import APART, spread
+from karat.analyses.homogeneity.compare import APART
 from karat.formats.pairs import read_pairs
 
 DEMO = Path(karat.__file__).parent / "demo"
@@ -200,18 +200,25 @@ def test_the_regression_is_that_of_statsmodels_on_the_pairs(model: str, found: k
     systems = np.array([row["system"] == "adding" for row in rows], dtype=int)
     sources = np.unique([row["a"] for row in rows], return_inverse=True)[1]
     intercepts = np.ones((len(y), 1)) if model == "pooled" else np.eye(2)[systems]
-    expected = sm.OLS(y, np.column_stack([x, intercepts])).fit(
-        cov_type="cluster", cov_kwds={"groups": sources, "df_correction": True}, use_t=True
-    )
+    design = np.column_stack([x, intercepts])
+    expected = sm.OLS(y, design).fit()
+    scales = np.linalg.inv(design.T @ design) @ design.T
+    scores = scales * expected.resid / np.sqrt(1 - expected.get_influence().hat_matrix_diag)
+    by_source = np.stack([scores[:, sources == n].sum(axis=1) for n in range(20)], axis=1)
+    squares = np.stack([(scales**2)[:, sources == n].sum(axis=1) for n in range(20)], axis=1)
+    few = (squares**2).sum(axis=1) / squares.sum(axis=1) ** 2
+    errors = np.sqrt((by_source**2).sum(axis=1) / (1 - few))
     [fit] = [each for each in found.as_dict()["regressions"] if each["model"] == model]
     assert [each["column"] for each in fit["coefficients"]] == ["ROUGE-1", "WER", "generated"]
     for j, each in enumerate(fit["coefficients"]):
         assert each["coefficient"] == pytest.approx(expected.params[j], rel=1e-7)
-        assert each["standard_error"] == pytest.approx(expected.bse[j], rel=1e-7)
-        assert each["p"] == pytest.approx(expected.pvalues[j], rel=1e-6)
-        assert each["ci"] == pytest.approx(expected.conf_int()[j], rel=1e-6)
-        assert each["bootstrap_ci"][0] < each["bootstrap_ci"][1]
-    assert (fit["rows"], fit["clusters"]) == (40, 20)
+        assert each["standard_error"] == pytest.approx(errors[j], rel=1e-6)
+        kurtosis = 20 * (by_source[j] ** 4).sum() / (by_source[j] ** 2).sum() ** 2
+        assert each["df"] == pytest.approx(min(19, 40 / (2 + max(kurtosis - 3, 0) / 2)))
+        assert each["p"] == pytest.approx(2 * stats.t.sf(abs(expected.params[j] / errors[j]), each["df"]), rel=1e-6)
+        half = stats.t.isf(0.025, each["df"]) * errors[j]
+        assert each["ci"] == pytest.approx([expected.params[j] - half, expected.params[j] + half], rel=1e-6)
+    assert (fit["rows"], fit["documents"]) == (40, 20)
     if model == "pooled":
         assert fit["r2"] == pytest.approx(expected.rsquared)
 
@@ -231,8 +238,8 @@ def test_a_column_that_does_not_vary_is_said_and_left_out() -> None:
 def test_two_pairs_make_no_regression_and_no_nan() -> None:
     result = made(["x"], ["x"], ["y"], ["z"], pairs=[(0, 1), (2, 3)], texts=["x a", "b", "c d", "y d"])
     [fit] = result.as_dict()["regressions"]
-    assert (fit["coefficients"], fit["reason"]) == ([], "2 groups of pairs that hang together are too few")
-    assert "Hooper by regression: none, 2 groups of pairs that hang together are too few" in karat.render(result)
+    assert (fit["coefficients"], fit["reason"]) == ([], "2 pairs are too few")
+    assert "Hooper by regression: none, 2 pairs are too few" in karat.render(result)
     assert "nan" not in karat.render(result)
     json.dumps(result.as_dict(), allow_nan=False)
 
@@ -258,35 +265,69 @@ def test_generators_are_compared_with_extractors_pair_by_pair(found: karat.Homog
 
 
 def test_the_pairs_that_a_difference_takes_are_those_of_a_paired_t_test(found: karat.Homogeneity) -> None:
-    """By the normal approximation, which is a pair or two below the exact t."""
+    """With the t quantiles of as many pairs as there are, where the exact number has those of the pairs needed."""
     [power] = found.as_dict()["powers"]
     pairs = {name: [r["hooper"] for r in found.pair_rows() if r["system"] == name] for name in ("copying", "adding")}
     sd = np.std(np.subtract(pairs["copying"], pairs["adding"]), ddof=1)
     assert power["sd"] == pytest.approx(sd)
     assert power["design_effect"] == pytest.approx(1.0)  # no pair shares a document
+    [df] = {float(each.difference.contrast.df_documents) for each in found.differences if each.metric == "hooper"}
+    quantiles = stats.t.ppf(0.975, df) + stats.t.ppf(0.8, df)
     for apart in APART:
         exact = TTestPower().solve_power(effect_size=apart / sd, alpha=0.05, power=0.8)
-        assert 0 <= exact - power["pairs_needed"][f"{apart:g}"] + 1 < 4
+        needed = power["pairs_needed"][f"{apart:g}"]
+        assert needed == max(np.ceil((quantiles * sd / apart) ** 2), 2)
+        assert exact <= needed <= 1.25 * exact + 1
     exact = TTestPower().solve_power(nobs=20, alpha=0.05, power=0.8) * sd
     assert power["detectable"] == pytest.approx(exact, rel=0.08)
 
 
-def test_pairs_that_hang_together_are_worth_fewer() -> None:
-    """The variance of a mean by clusters is that of a regression on a constant in statsmodels."""
-    generator = np.random.default_rng(0)
-    cluster = np.arange(40) // 4
-    values = generator.normal(0, 1, 10)[cluster] + generator.normal(0, 0.5, 40)
-    expected = sm.OLS(values, np.ones(40)).fit(cov_type="cluster", cov_kwds={"groups": cluster}, use_t=True)
-    sd, effect = spread(values, cluster)
-    assert effect * sd**2 / 40 == pytest.approx(expected.bse[0] ** 2)
-    assert effect > 2
+def test_pairs_that_share_documents_are_worth_fewer() -> None:
+    """The design effect is the squared standard error over that of independent pairs."""
+    generator = np.random.default_rng(1)
+    documents = [{"id": f"d{n}"} for n in range(24)]
+    triples = [(3 * n + i, 3 * n + j) for n in range(8) for i, j in ((0, 1), (0, 2), (1, 2))]
+    runs = []
+    for m in "ab":
+        share = generator.random(8) if m == "a" else np.full(8, 0.5)  # of phrases that a triple shares
+        lists = [[f"p{i}" if generator.random() < share[n // 3] else f"p{i}{n}" for i in range(8)] for n in range(24)]
+        runs.append(karat.Run.of(({"id": f"d{n}", "keyphrases": each} for n, each in enumerate(lists)), m))
+    result = karat.homogeneity(documents, [{"a": f"d{a}", "b": f"d{b}"} for a, b in triples], *runs, resamples=FEW)
+    [power] = result.as_dict()["powers"]
+    hooper = result.as_dict()["differences"][0]
+    values = {m: np.array([row["hooper"] for row in result.pair_rows() if row["system"] == m]) for m in "ab"}
+    alone = stats.sem(values["a"] - values["b"])
+    assert power["design_effect"] == pytest.approx(hooper["se"] ** 2 / alone**2)
+    apart = values["a"] - values["b"]
+    sums = (apart - apart.mean()).reshape(8, 3).sum(axis=1)  # every two pairs of a triple share a document
+    assert hooper["se"] ** 2 == pytest.approx((sums**2).sum() / 24**2 * 8 / 7)
+    assert power["design_effect"] > 2
+    karat.render(result)
 
 
-def test_a_single_group_of_pairs_tells_nothing_of_power() -> None:
-    documents = [{"id": f"d{n}", "text": "x"} for n in range(4)]
-    runs = [karat.Run.of(({"id": f"d{n}", "keyphrases": ["x", f"{m}{n}"]} for n in range(4)), m) for m in "ab"]
-    pairs = [{"a": "d0", "b": f"d{n}"} for n in range(1, 4)]
+@pytest.mark.parametrize("count", [4, 14])
+def test_a_single_hub_tells_nothing_of_power(count: int) -> None:
+    documents = [{"id": f"d{n}", "text": "x"} for n in range(count)]
+    draw = Random(0)
+    runs = [
+        karat.Run.of(({"id": f"d{n}", "keyphrases": draw.sample("uvwxyz", 3)} for n in range(count)), m) for m in "ab"
+    ]
+    pairs = [{"a": "d0", "b": f"d{n}"} for n in range(1, count)]
     result = karat.homogeneity(documents, pairs, *runs, resamples=FEW)
     [power] = result.as_dict()["powers"]
-    assert (power["pairs"], power["detectable"], power["design_effect"]) == (3, None, None)
+    assert (power["pairs"], power["detectable"], power["design_effect"]) == (count - 1, None, None)
     karat.render(result)
+
+
+def test_systems_that_are_the_same_on_all_pairs_tell_nothing_of_power_and_of_columns() -> None:
+    texts = ["x " + " ".join(f"w{i}" for i in range(n % 7)) for n in range(24)]
+    pairs = [(2 * n, 2 * n + 1) for n in range(12)]
+    documents = [{"id": f"d{n}", "text": text} for n, text in enumerate(texts)]
+    run = [karat.Run.of(({"id": f"d{n}", "keyphrases": ["x"]} for n in range(24)), m) for m in "ab"]
+    result = karat.homogeneity(documents, [{"a": f"d{a}", "b": f"d{b}"} for a, b in pairs], *run, resamples=FEW)
+    [power] = result.as_dict()["powers"]
+    assert (power["detectable"], power["design_effect"]) == (None, None)
+    reasons = [each["reason"] for each in result.as_dict()["regressions"]]
+    assert reasons == ["hooper is the same everywhere", "hooper is the same everywhere within each system"]
+    assert "nan" not in karat.render(result)
+    json.dumps(result.as_dict(), allow_nan=False)

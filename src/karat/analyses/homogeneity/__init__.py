@@ -79,7 +79,8 @@ from karat.text.stems import stemmer
 COEFFICIENTS = {"pearson": pearson_of, "spearman": spearman_of}
 FEWEST = 3  # pairs that can be correlated: two are always in line
 WITHOUT_TEXTS = NO_TEXTS.format("what is generated, the extractors' ceiling and ROUGE-1 are open")
-FEW_PAIRS = f"only {{0}}: correlations with fewer than {TOO_FEW} pairs have no interval and no p"
+ONE_PAIR = "only 1 pair: systems cannot be compared, and only figures of 0 and 1 have an interval"
+FEW_PAIRS = f"{{0}}only {{1}}: correlations with fewer than {TOO_FEW} pairs have no interval and no p"
 STEMMED = (
     "agreement and genericness compare phrases by their stems, while pairs that were mined without --stem were found "
     "by phrases as they are written"
@@ -235,8 +236,10 @@ def _pair_table(data: Data, parts: Sequence[_Part]) -> PairTable:
 def _notes(data: Data) -> Iterator[str]:
     if not data.has_text:
         yield WITHOUT_TEXTS
-    if len(data.rouge) < TOO_FEW:
-        yield FEW_PAIRS.format(pairs_said(len(data.rouge)))
+    if len(data.rouge) == 1:
+        yield ONE_PAIR
+    elif data.has_text and len(data.rouge) < TOO_FEW:
+        yield FEW_PAIRS.format("", pairs_said(len(data.rouge)))
     for system in data.systems:
         if system.strangers:
             yield f"{system.name}: {counted(system.strangers, 'document')} of the run left out, being in no corpus"
@@ -285,7 +288,8 @@ def _under(data: Data, columns: Columns, protocol: Protocol) -> _Part:
     both = list(zip(systems, counted, strict=True))
     fits = list(regressions(data, systems))
     notes += by_name_notes(documents.corpus, [protocol])
-    notes += comparison_notes(compared)
+    notes += _few_pairs(data, systems)
+    notes += comparison_notes(compared) if len(data.rouge) > 1 else []
     notes += dependence_notes(rows, compared)
     return _Part(
         rows,
@@ -300,6 +304,14 @@ def _under(data: Data, columns: Columns, protocol: Protocol) -> _Part:
         list(powers(systems, compared)),
         [_of_pairs(each, own) for each, own in both],
     )
+
+
+def _few_pairs(data: Data, systems: Sequence[Measured]) -> Iterator[str]:
+    """Name the systems that are defined on too few of the pairs for tests of correlations."""
+    for each in systems:
+        count = int((~np.isnan(each.values["hooper"]) & ~np.isnan(data.rouge)).sum())
+        if data.has_text and count < TOO_FEW <= len(data.rouge):
+            yield FEW_PAIRS.format(f"{each.system}: ", pairs_said(count))
 
 
 def _of_pairs(each: Measured, counted: Counted | None) -> OfPairs:

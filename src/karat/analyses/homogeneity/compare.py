@@ -1,11 +1,11 @@
-"""Systems compared on the same pairs: every two, generators with extractors, and how many pairs that takes."""
+"""Comparisons of systems on the same pairs: all pairs of systems, generators with extractors, and power."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import inf, isnan, nan
+from math import inf, nan
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from karat.errors import counted
 from karat.stats.difference import FEWEST, Contestants, Correction, Difference, adjust_families, compare_pairs
 
 FEW_DF = 5.0  # degrees of freedom, below which a note says so
+MOST_NOTES = 3  # comparisons that are named one by one
 RAISED = (
     "in {0:,} of {1:,} figures and differences the dyadic variance is below that of independent pairs, which is used "
     "there"
@@ -36,16 +37,16 @@ def comparisons(data: Data, systems: Sequence[Measured], correction: Correction 
     """
     how = data.options.inference(correction)
     metrics = list(systems[0].values) if systems else []
-    both = [(metric, *pair) for metric in metrics for pair in combinations(systems, 2)]
-    found = compare_pairs([_contestants(data, *each) for each in both], how)
-    found = adjust_families(found, [metric for metric, _, _ in both], how)
-    return [_comparison(metric, one, other, each) for (metric, one, other), each in zip(both, found, strict=True)]
+    keys = [(metric, *pair) for metric in metrics for pair in combinations(systems, 2)]
+    differences = compare_pairs([_contestants(data, *key) for key in keys], how)
+    differences = adjust_families(differences, [metric for metric, _, _ in keys], how)
+    return [_comparison(*key, difference) for key, difference in zip(keys, differences, strict=True)]
 
 
 def _contestants(data: Data, metric: str, one: Measured, other: Measured) -> Contestants:
     x, y = one.values[metric], other.values[metric]
-    both = ~np.isnan(x) & ~np.isnan(y)
-    a, b = (mean_of(np.where(both, values, np.nan), data.units) for values in (x, y))
+    defined = ~np.isnan(x) & ~np.isnan(y)
+    a, b = (mean_of(np.where(defined, values, np.nan), data.units) for values in (x, y))
     return Contestants([a], [b])
 
 
@@ -77,11 +78,21 @@ def compare_kinds(data: Data, systems: Sequence[Measured]) -> list[Comparison]:
 
 
 def comparison_notes(compared: Sequence[Comparison]) -> Iterator[str]:
-    """Name the comparisons that have too few pairs for a test."""
-    for each in compared:
-        if each.difference.n < FEWEST:
-            count = counted(each.pairs, "pair") if each.pairs else "no pair"
-            yield f"{each.a} and {each.b} ({each.metric}): {count} on which both are defined, too few for a test"
+    """Name the comparisons that have too few pairs for a test, or count them where they are many."""
+    few = dict.fromkeys(
+        (each.a, each.b, each.pairs, each.difference.n) for each in compared if each.difference.n < FEWEST
+    )
+    if len(few) > MOST_NOTES:
+        total = len({(each.a, each.b) for each in compared})
+        yield (
+            f"{len(few):,} of {total:,} comparisons have fewer than {FEWEST} pairs, or pairs of fewer than {FEWEST} "
+            "documents and their reformulations, on which both systems are defined, too few for a test"
+        )
+        return
+    for a, b, pairs, units in few:
+        count = counted(pairs, "pair") if pairs else "no pair"
+        count += "" if pairs == units else f" of {counted(units, 'document')} and reformulations"
+        yield f"{a} and {b}: {count} on which both are defined, too few for a test"
 
 
 def dependence_notes(rows: Sequence[Row], compared: Sequence[Comparison]) -> Iterator[str]:
@@ -92,13 +103,16 @@ def dependence_notes(rows: Sequence[Row], compared: Sequence[Comparison]) -> Ite
     differences = [None if each.difference.contrast is None else each.difference.contrast.dyadic for each in compared]
     known = [each for each in (*figures, *differences) if each is not None]
     raised = [each for each in known if bool(each.raised)]
-    if raised and all(each.effective <= 1 + 1e-9 for each in raised):
+    if raised and all(each.complete for each in raised):
         yield NO_DEPENDENCE
     elif raised:
         yield RAISED.format(len(raised), len(known))
-    least = min((float(each.df) for each in known if each.effective > 1 + 1e-9), default=inf)
-    if least < FEW_DF and any(each.shares for each in known):
-        yield f"few documents are in most of the pairs: intervals and p rest on {least:.1f} degrees of freedom"
+    least = min((float(each.df) for each in known if each.shares and not each.complete), default=inf)
+    if least < FEW_DF:
+        yield (
+            "the pairs share so many documents that some intervals and p rest on "
+            f"{least:.1f} degrees of freedom: they are wide"
+        )
 
 
 # ---------------------------------------------------------------------------------------------- power
@@ -134,7 +148,8 @@ class Power:
 def powers(systems: Sequence[Measured], compared: Sequence[Comparison]) -> Iterator[Power]:
     """Compute the power of each comparison by Hooper, two-sided at .05 and with power .8.
 
-    With fewer than ten pairs the figures are undefined.
+    With fewer than ten pairs, where the difference is the same on all pairs, and where all pairs share documents with
+    each other, the figures are undefined.
     """
     values = {each.system: each.values["hooper"] for each in systems}
     for each in compared:
@@ -144,11 +159,10 @@ def powers(systems: Sequence[Measured], compared: Sequence[Comparison]) -> Itera
         apart = apart[~np.isnan(apart)]
         contrast, n = each.difference.contrast, len(apart)
         sd = float(apart.std(ddof=1)) if n > 1 else nan
-        usable = contrast is not None and n >= TOO_FEW and not isnan(each.difference.detectable)
-        if contrast is None or not usable:
+        if contrast is None or n < TOO_FEW or not contrast.varies or (contrast.dyadic and contrast.dyadic.complete):
             yield Power(each.protocol, each.a, each.b, n, sd, nan, nan, (nan,) * len(APART))
             continue
-        effect = float(contrast.documents) / (sd**2 / n) if sd > 0 else 1.0
+        effect = float(contrast.documents) / (sd**2 / n)
         pairs_per_unit = n / contrast.n
         needed = tuple(float(np.ceil(contrast.needed(d) * pairs_per_unit)) for d in APART)
         yield Power(each.protocol, each.a, each.b, n, sd, effect, each.difference.detectable, needed)

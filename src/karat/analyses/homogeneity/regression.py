@@ -1,4 +1,4 @@
-"""What Hooper goes with: a regression over systems and pairs on ROUGE-1, WER and the share that is generated."""
+"""Regression of Hooper on ROUGE-1, WER and the share generated, over systems and pairs."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from karat.stats.regression import Coefficient, Fit, independent, least_squares,
 
 COLUMNS = ("ROUGE-1", "WER", "generated")
 MODELS = {"pooled": "one intercept for all systems", "within": "an intercept for each system"}
-INFLATED = 10  # variance inflation above which columns cannot be told apart
-FEW = 10  # independent pairs, below which p is approximate (`python -m benchmarks.inference`)
+INFLATED = 10  # variance inflation above which a note warns of correlated columns
+FEW = 15  # independent pairs, below which p is approximate (`python -m benchmarks.inference`)
 
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """Hooper by ROUGE-1, WER and the share generated; without a fit, why there is none."""
+    """Hooper by ROUGE-1, WER and the share generated, or the reason why there is no fit."""
 
     protocol: str
     model: str  # of MODELS
     fit: Fit | None
-    dropped: tuple[tuple[str, str], ...]  # columns that cannot be told apart, and why
+    dropped: tuple[tuple[str, str], ...]  # columns that are linearly dependent, with the reason
     reason: str = ""
 
     def notes(self) -> Iterator[str]:
-        """What is to be said of it."""
+        """Return notes on columns and on the number of independent pairs."""
         for name, why in self.dropped:
             among = " within each system" if self.model == "within" else ""
             yield f"{name} is not in the regression ({self.model}): it {why}{among}"
@@ -43,12 +43,12 @@ class Regression:
             )
         if self.fit is not None and self.fit.effective < FEW:
             yield (
-                f"the pairs share so many documents that they are worth {self.fit.effective:.0f} independent pairs: "
-                f"intervals and p of the regression ({self.model}) are approximate"
+                f"the pairs are worth {counted(round(self.fit.effective), 'independent pair')}, so intervals and p of "
+                "the regression are approximate"
             )
 
     def as_dict(self) -> dict[str, Any]:
-        """The row of the JSON output."""
+        """Return the row of the JSON output."""
         fit = self.fit
         return {
             "protocol": self.protocol,
@@ -76,7 +76,7 @@ def _coefficient(each: Coefficient) -> dict[str, Any]:
 
 
 def regressions(data: Data, systems: Sequence[Measured]) -> Iterator[Regression]:
-    """The regression of Hooper over all systems and pairs, and where there are several systems that within them."""
+    """Regress Hooper over all systems and pairs; with several systems, also within systems."""
     if not data.has_text or not systems:
         return
     for model in MODELS if len(systems) > 1 else ("pooled",):
@@ -88,17 +88,19 @@ def _regression(data: Data, systems: Sequence[Measured], model: str) -> Regressi
     absent = [np.full(len(data.rouge), np.nan) if each.absent is None else each.absent for each in systems]
     times = len(systems)
     x = np.column_stack([np.tile(data.rouge, times), np.tile(data.wer, times), np.concatenate(absent)])
-    there = ~np.isnan(y) & ~np.isnan(x).any(axis=1)
-    number = np.repeat(np.arange(times), len(data.rouge))[there]
+    defined = ~np.isnan(y) & ~np.isnan(x).any(axis=1)
+    number = np.repeat(np.arange(times), len(data.rouge))[defined]
     group = number if model == "within" else np.zeros_like(number)
-    units = np.tile(data.units.of_pair, (times, 1) if data.units.of_pair.ndim == 2 else times)[there]
-    protocol, y, x = systems[0].protocol, y[there], x[there]
-    kept, dropped = independent(within(x, group), COLUMNS)
-    names, x = [COLUMNS[j] for j in kept], x[:, kept]
+    units = np.tile(data.units.of_pair, (times, 1) if data.units.of_pair.ndim == 2 else times)[defined]
+    protocol, y, x = systems[0].protocol, y[defined], x[defined]
+    used, dropped = independent(within(x, group), COLUMNS)
+    names, x = [COLUMNS[j] for j in used], x[:, used]
     pairs = len(np.unique(units, axis=0))
-    reason = "" if kept else "no column varies"
+    varies, _ = independent(within(y[:, None], group), ["hooper"])
+    same = " within each system" if model == "within" else ""
+    reason = "no column varies" if not used else "" if varies else f"hooper is the same everywhere{same}"
     if pairs < TOO_FEW:
-        what = "pair" if units.ndim == 2 else "document"
-        reason = f"{counted(pairs, what)} {'is' if pairs == 1 else 'are'} too few"
+        unit = "pair" if units.ndim == 2 else "document"
+        reason = f"{counted(pairs, unit)} {'is' if pairs == 1 else 'are'} too few"
     fit = None if reason else least_squares(y, x, names, group, units, data.options.level)
     return Regression(protocol, model, fit, tuple(dropped) if pairs >= TOO_FEW else (), reason)

@@ -93,7 +93,7 @@ def _of_protocol(found: Homogeneity, protocol: str) -> Iterator[_Parts]:
             yield f"Hooper with {name} of the texts", "system", columns, rows, [about, brackets]
     yield from _parts(found, protocol, brackets)
     if compared := [each for each in found.differences if each.protocol == protocol]:
-        how = [tested(compared), adjustment(compared), brackets]
+        how = [tested(compared), *adjustment(compared), brackets]
         yield _comparison_table("Systems compared", compared, how)
     if kinds := [each for each in found.kinds if each.protocol == protocol]:
         how = [KINDS_ARE, tested(kinds), brackets]
@@ -119,11 +119,10 @@ def _parts(found: Homogeneity, protocol: str, brackets: str) -> Iterator[_Parts]
         yield "By the class of a prediction in its document", "system", columns, _by_class(classes), [CLASSES, brackets]
     if methods := [each for each in found.methods if each.protocol == protocol]:
         yield methods_table(methods, brackets)
-    for each in found.regressions:
-        if each.protocol == protocol and each.fit is not None:
-            yield _regression(each, brackets)
-        elif each.protocol == protocol:
-            yield f"Hooper by regression: none, {each.reason}", "", [], (), []
+    own = [each for each in found.regressions if each.protocol == protocol]
+    yield from (_regression(each, brackets) for each in own if each.fit is not None)
+    for reason in dict.fromkeys(each.reason for each in own if each.fit is None):
+        yield f"Hooper by regression: none, {reason}", "", [], (), []
 
 
 def _by_class(classes: list[Class]) -> tuple[Group, ...]:
@@ -281,6 +280,10 @@ def tested(compared: Sequence[Comparison]) -> str:
     return f"{sentence} {APPROXIMATE}" if any(each.difference.approximate for each in compared) else sentence
 
 
-def adjustment(compared: Sequence[Comparison]) -> str:
-    """Say how p is adjusted."""
-    return f"p is {family_caption([each.difference for each in compared], FAMILY)}."
+def adjustment(compared: Sequence[Comparison]) -> Iterator[str]:
+    """State how p is adjusted, where there is any p."""
+    differences = [each.difference for each in compared if not isnan(each.difference.p)]
+    if differences:
+        yield f"p is {family_caption(differences, FAMILY)}."
+    if any(each.adjusted_approximate and not each.approximate for each in differences):
+        yield APPROXIMATE
