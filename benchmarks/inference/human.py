@@ -57,7 +57,7 @@ class Population:
         shared = generator.normal(size=(len(self.quality), 1, count)) if self.quality.shape[1] > 1 else 0.0
         mixed = np.sqrt(0.5) if self.quality.shape[1] > 1 else 1.0
         noise = mixed * generator.normal(size=shape) + np.sqrt(1 - mixed**2) * shared
-        return np.round(4 * np.clip(self.quality[..., None] + self.noise * noise, 0, 1))
+        return np.asarray(np.round(4 * np.clip(self.quality[..., None] + self.noise * noise, 0, 1)))
 
     def repeated(self, copies: int) -> Population:
         """Return the population with every document several times."""

@@ -13,7 +13,6 @@ from scipy import stats
 from karat.stats import correlation
 from karat.stats.base import Floats, interval
 from karat.stats.correlation import (
-    bootstrap_p,
     compare_correlations,
     correlate,
     correlation_intervals,
@@ -293,9 +292,3 @@ def test_a_metric_that_is_truly_better_is_significant_over_all_pairs() -> None:
     assert max(found[0].adjusted, found[1].adjusted) < 0.001
     assert found[2].adjusted > 0.05
     assert [one.adjusted_by for one in found] == ["max-t"] * 3
-
-
-def test_the_bootstrap_p_is_never_0_and_counts_only_defined_resamples() -> None:
-    assert bootstrap_p(np.full(99, 0.3)) == pytest.approx(2 / 100)
-    assert bootstrap_p(np.array([0.3, 0.2, 0.1, nan, nan])) == pytest.approx(2 / 4)
-    assert isnan(bootstrap_p(np.full(5, nan)))

@@ -213,6 +213,11 @@ def _tells(run: Run, source: str, any_scores: bool) -> bool:
             )
         if name != "scores" and not low == high == 0:
             raise InputError(f"{run.origin}: no phrase has {name} that can be used: they are from {low:g} to {high:g}")
+    if source == ANY and set(seen) == {"scores"}:
+        raise InputError(
+            f"{run.origin}: scores are not assumed to be probabilities, which calibration needs; if they are, say so: "
+            "ece,confidence=scores"
+        )
     return bool(seen) or not predictions
 
 

@@ -167,7 +167,8 @@ def _unseen_agreement(values: Floats, scale: Scale, items: float) -> float:
     weights = np.concatenate([np.ones((len(rare) + 1, len(values))), items * np.eye(len(rare) + 1, len(rare))], axis=1)
     *more, now = _alphas(np.concatenate([values, agreed]), scale, weights).tolist()
     share = float(counts.max() / counts.sum())
-    return min(1.0, 4 * share**4) * max(0.0, *(alpha - now for alpha in more)) ** 2
+    increase = max(0.0, *(float(alpha - now) for alpha in more))
+    return min(1.0, 4 * share**4) * increase * increase
 
 
 def _alphas(values: Floats, scale: Scale, weights: Floats) -> Floats:

@@ -226,26 +226,3 @@ def _difference(a: Influences, b: Influences, which: int, how: Inference) -> Dif
         contrast=apart,
         influence=np.where(a.defined, influence, np.nan),
     )
-
-
-# ---------------------------------------------------------------------------------------------- bootstrap
-
-
-def bootstrap_p(differences: Floats) -> float:
-    """Two-sided p of a difference from its resamples: twice the share on the rarer side of zero, at most 1.
-
-    It is the percentile interval read backwards, so that the two say the same: p is below 1 − level where the interval
-    leaves out zero, a few resamples at its very end apart. The sample itself counts as one more resample, so that p is
-    never 0; a difference of zero is on both sides, so that a column against itself has p = 1.
-
-    >>> bootstrap_p(np.array([0.2, 0.1, 0.3, -0.1])), bootstrap_p(np.zeros(9))
-    (0.8, 1.0)
-    """
-    rarer, defined = _rarer(differences)
-    return float(min(1.0, 2 * (rarer + 1) / (defined + 1))) if defined else np.nan
-
-
-def _rarer(differences: Floats) -> tuple[int, int]:
-    """(how many resamples are on the rarer side of zero, how many are defined)."""
-    defined = differences[~np.isnan(differences)]
-    return int(min((defined <= ALIKE).sum(), (defined >= -ALIKE).sum())), len(defined)

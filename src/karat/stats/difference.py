@@ -272,7 +272,7 @@ def adjust_families(
 
 
 def _adjusted(own: Sequence[Difference], corpora: Sequence[Hashable], how: Inference) -> list[Difference]:
-    same = [_identity(one, place) for one, place in zip(own, corpora, strict=True)]
+    same = [_identity(one, place, how.alternative) for one, place in zip(own, corpora, strict=True)]
     count = len({key for key in same if key is not None})
     by = how.correction
     counted = [one for one, key in zip(own, same, strict=True) if key is not None]
@@ -294,13 +294,18 @@ def _adjusted(own: Sequence[Difference], corpora: Sequence[Hashable], how: Infer
     return adjusted
 
 
-def _identity(one: Difference, corpus: Hashable) -> Hashable | None:
-    """Return what makes a test another one than its neighbours; None where it is no test."""
+def _identity(one: Difference, corpus: Hashable, alternative: Alternative) -> Hashable | None:
+    """Return what makes a test another one than its neighbours; None where it is no test.
+
+    Two-sided tests of a − b and of b − a are the same.
+    """
     if one.equal or isnan(one.p):
         return None
     if one.influence is None:
         return id(one)
-    return corpus, np.round(np.nan_to_num(one.influence), 12).tobytes()
+    influence = np.round(np.nan_to_num(one.influence), 12)
+    turned = alternative == "two-sided" and influence[np.flatnonzero(influence)[:1]].sum() < 0
+    return corpus, ((-influence if turned else influence) + 0.0).tobytes()  # + 0.0: no negative zeros
 
 
 def _has_max_t(one: Difference, how: Inference) -> bool:
