@@ -27,6 +27,7 @@ from karat.stats.correlation import (
     correlate,
     correlation_intervals,
     correlations,
+    paired_correlations,
 )
 from karat.stats.difference import Inference
 
@@ -145,8 +146,9 @@ def _coverage(population: Population, n: int, trials: int, generator: np.random.
         columns = [metric[drawn].ravel() for metric in whole.metrics]
         for i, ends in enumerate(correlation_intervals(correlations(columns[0], y, units))):
             _count(single[i], ends, true[0][i])
+        pair = paired_correlations(columns, y, units, [(0, 1)])
         for i, name in enumerate(COEFFICIENTS):
-            [difference] = compare_correlations(columns, y, units, [(0, 1)], name, how)
+            [difference] = compare_correlations(pair, name, how)
             _count(apart[i], difference.interval, true[0][i] - true[1][i])
     for name, held, both in zip(COEFFICIENTS, single, apart, strict=True):
         row = f"{population.name}, {name}"
@@ -164,8 +166,9 @@ def _errors(population: Population, n: int, trials: int, generator: np.random.Ge
     rejected: dict[str, list[bool]] = {name: [] for name in COEFFICIENTS}
     for _ in range(trials):
         columns, y, units = _metrics(population, n, [0.15, 0.15], generator)
+        pair = paired_correlations(columns, y, units, [(0, 1)])
         for name in COEFFICIENTS:
-            [difference] = compare_correlations(columns, y, units, [(0, 1)], name, Inference(correction="none"))
+            [difference] = compare_correlations(pair, name, Inference(correction="none"))
             if not np.isnan(difference.p):
                 rejected[name].append(difference.p <= ALPHA)
     for name, own in rejected.items():
@@ -196,16 +199,17 @@ def _families(
     """Yield how often any of the pairs of equal metrics is significant after adjustment over all pairs."""
     pairs = list(combinations(range(METRICS), 2))
     for family, noises in FAMILIES.items():
-        for name in coefficients:
-            rejected = []
-            for trial in range(max(trials // 2, 1)):
-                columns, y, units = _metrics(population, n, noises, generator)
-                how = Inference(resamples=RESAMPLES, seed=trial, draws="covariance")
-                found = compare_correlations(columns, y, units, pairs, name, how)
+        rejected: dict[str, list[bool]] = {name: [] for name in coefficients}
+        for trial in range(trials):
+            both = paired_correlations(*_metrics(population, n, noises, generator), pairs)
+            how = Inference(resamples=RESAMPLES, seed=trial, draws="covariance")
+            for name in coefficients:
+                found = compare_correlations(both, name, how)
                 equal = [d for (i, j), d in zip(pairs, found, strict=True) if noises[i] == noises[j]]
                 if any(not np.isnan(difference.p) for difference in equal):
-                    rejected.append(any(difference.adjusted <= ALPHA for difference in equal))
-            yield from _cell(f"family-wise error, {family}", f"{population.name}, {name}", n, rejected, TYPE_I)
+                    rejected[name].append(any(difference.adjusted <= ALPHA for difference in equal))
+        for name, own in rejected.items():
+            yield from _cell(f"family-wise error, {family}", f"{population.name}, {name}", n, own, TYPE_I)
 
 
 # ---------------------------------------------------------------------------------------------- agreement

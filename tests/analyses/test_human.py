@@ -41,7 +41,7 @@ def records(path: Path) -> list[Score]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def by_scipy(x: Sequence[float], y: Sequence[float]) -> list[float]:
+def by_scipy(x: Sequence[float] | NDArray[Any], y: Sequence[float] | NDArray[Any]) -> list[float]:
     return [
         float(stats.pearsonr(x, y).statistic),
         float(stats.spearmanr(x, y).statistic),

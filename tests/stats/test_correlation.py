@@ -18,6 +18,7 @@ from karat.stats.correlation import (
     correlation_intervals,
     correlations,
     mean_correlations,
+    paired_correlations,
 )
 from karat.stats.difference import Inference
 from karat.stats.influence import contrast, jackknife_of
@@ -241,7 +242,9 @@ def test_a_column_against_itself_has_p_1_and_does_not_count() -> None:
     x, y = made(4, 50)
     other = x + np.random.default_rng(1).normal(size=50)
     columns = [x, 2 * x + 3, other]
-    found = compare_correlations(columns, y, np.arange(50), [(0, 1), (0, 2)], "pearson", Inference())
+    found = compare_correlations(
+        paired_correlations(columns, y, np.arange(50), [(0, 1), (0, 2)]), "pearson", Inference()
+    )
     assert (found[0].value, found[0].p, found[0].adjusted, found[0].error) == (0.0, 1.0, 1.0, 0.0)
     assert found[0].equal
     assert found[1].family == 1
@@ -252,7 +255,7 @@ def test_two_columns_are_compared_where_both_are_defined() -> None:
     x, y = made(12, 40)
     other = y + np.random.default_rng(2).normal(size=40)
     x[:10], other[35:] = nan, nan
-    [found] = compare_correlations([x, other], y, np.arange(40), [(0, 1)], "kendall", Inference())
+    [found] = compare_correlations(paired_correlations([x, other], y, np.arange(40), [(0, 1)]), "kendall", Inference())
     some = slice(10, 35)
     assert found.n == 25
     assert found.value_a == pytest.approx(by_scipy(x[some], y[some])[2])
@@ -268,7 +271,7 @@ def test_two_columns_are_compared_where_both_are_defined() -> None:
 def test_too_few_units_are_not_tested() -> None:
     x, y = made(13, 30)
     other = np.where(np.arange(30) < 2, x, nan)
-    [found] = compare_correlations([x, other], y, np.arange(30), [(0, 1)], "pearson", Inference())
+    [found] = compare_correlations(paired_correlations([x, other], y, np.arange(30), [(0, 1)]), "pearson", Inference())
     assert found.n == 2
     assert np.isnan([found.p, found.adjusted, found.error, *found.interval]).all()
     assert found.as_dict()["p"] is None
@@ -279,7 +282,9 @@ def test_p_is_small_exactly_where_the_interval_excludes_zero() -> None:
     for _ in range(40):
         y = generator.normal(size=30)
         columns = [y + generator.normal(size=30), y + 2 * generator.normal(size=30)]
-        [found] = compare_correlations(columns, y, np.arange(30), [(0, 1)], "spearman", Inference())
+        [found] = compare_correlations(
+            paired_correlations(columns, y, np.arange(30), [(0, 1)]), "spearman", Inference()
+        )
         assert (found.p < 0.05) == (not found.interval[0] <= 0 <= found.interval[1])
 
 
@@ -288,7 +293,9 @@ def test_a_metric_that_is_truly_better_is_significant_over_all_pairs() -> None:
     y = generator.normal(size=200)
     columns = [y + noise * generator.normal(size=200) for noise in (0.3, 2.0, 2.0)]
     pairs = [(0, 1), (0, 2), (1, 2)]
-    found = compare_correlations(columns, y, np.arange(200), pairs, "pearson", Inference(draws="covariance"))
+    found = compare_correlations(
+        paired_correlations(columns, y, np.arange(200), pairs), "pearson", Inference(draws="covariance")
+    )
     assert max(found[0].adjusted, found[1].adjusted) < 0.001
     assert found[2].adjusted > 0.05
     assert [one.adjusted_by for one in found] == ["max-t"] * 3
