@@ -22,7 +22,7 @@ from karat.stats.correlation import (
 )
 from karat.stats.difference import Inference
 from karat.stats.influence import contrast, jackknife_of
-from karat.stats.resampling import block_size, bootstrap_of, draws
+from karat.stats.resampling import block_size, bootstrap_interval, bootstrap_of, draws
 from tests.examples import examples
 
 
@@ -299,3 +299,45 @@ def test_a_metric_that_is_truly_better_is_significant_over_all_pairs() -> None:
     assert max(found[0].adjusted, found[1].adjusted) < 0.001
     assert found[2].adjusted > 0.05
     assert [one.adjusted_by for one in found] == ["max-t"] * 3
+
+
+def test_p_is_adjusted_by_the_multivariate_t_of_the_differences() -> None:
+    """Step-down minima of p, by draws of scipy from the multivariate t distribution with the correlations of errors."""
+    generator = np.random.default_rng(12)
+    y = generator.normal(size=60)
+    columns = [y + noise * generator.normal(size=60) for noise in (1.0, 1.2, 1.6)]
+    both = paired_correlations(columns, y, np.arange(60), [(0, 1), (0, 2), (1, 2)])
+    found = compare_correlations(both, "pearson", Inference(test="t", draws="covariance", resamples=40_000))
+    without = [
+        [
+            correlate(np.delete(x, i), np.delete(y, i))[0, 0] - correlate(np.delete(z, i), np.delete(y, i))[0, 0]
+            for i in range(60)
+        ]
+        for x, z in ((columns[0], columns[1]), (columns[0], columns[2]), (columns[1], columns[2]))
+    ]
+    df = float(np.median([one.contrast.df_documents for one in found if one.contrast is not None]))
+    draws_of_t = stats.multivariate_t(shape=np.corrcoef(without), df=df, seed=1, allow_singular=True).rvs(40_000)
+    p = 2 * stats.t.sf(np.abs(draws_of_t), df)
+    order, largest = np.argsort([one.p for one in found]), 0.0
+    for rank, i in enumerate(order):
+        largest = max(largest, float((p[:, order[rank:]].min(axis=1) <= found[i].p).mean()))
+        assert found[i].adjusted == pytest.approx(largest, abs=0.01)
+        assert found[i].adjusted >= found[i].p
+    assert found[order[0]].adjusted > 1.2 * found[order[0]].p
+
+
+def test_the_bootstrap_interval_is_that_of_whole_units() -> None:
+    """Of means of documents it is near the t interval of scipy; repeating items within documents changes nothing."""
+    values = np.random.default_rng(3).gamma(2.0, size=40)
+    means = []
+    for copies in (1, 3):
+        items, units = np.repeat(values, copies), np.repeat(np.arange(40), copies)
+
+        def mean(weights: Floats, items: Floats = items) -> Floats:
+            return np.asarray(weights @ items / weights.sum(axis=1))
+
+        means.append([float(end) for end in bootstrap_interval(mean, units, 0.9, 4000)])
+    assert means[0] == pytest.approx(means[1])
+    expected = stats.t.interval(0.9, 39, values.mean(), stats.sem(values))
+    assert means[0] == pytest.approx(expected, rel=0.02)
+    assert np.isnan(bootstrap_interval(lambda weights: weights.sum(axis=1), np.zeros(5, dtype=np.int64), 0.9, 10)).all()

@@ -329,11 +329,16 @@ def _max_t(own: Sequence[Difference], corpora: Sequence[Hashable], how: Inferenc
 
 
 def _covariance_max_t(own: Sequence[Difference], how: Inference) -> Any:
-    """Adjust by draws from the multivariate t distribution of the differences, for influences with heavy tails."""
+    """Adjust by draws from the multivariate t distribution of the differences, for influences with heavy tails.
+
+    Degrees of freedom differ between tests, so each statistic is the quantile of its p at those of the draws.
+    """
+    from scipy.special import stdtrit
+
     influence = np.stack([np.nan_to_num(one.influence) for one in own if one.influence is not None])
-    errors = np.array([one.error for one in own])
-    t = np.array([one.value for one in own]) / np.where(errors > 0, errors, np.inf)
     df = float(np.median([one.contrast.df_documents for one in own if one.contrast is not None and not one.equal]))
+    tails = np.array([one.p for one in own]) / (2 if how.alternative == "two-sided" else 1)
+    t = stdtrit(df, tails) * (1 if how.alternative == "less" else -1)
     return max_t_of_covariance(t, influence @ influence.T, df, how.resamples, how.seed, how.alternative)
 
 
