@@ -1,18 +1,23 @@
-"""Cells for `karat human` and agreement: correlations with people, their differences, families, Krippendorff's alpha.
+"""Cells for `karat human`: correlations with people, their differences, families, agreement, weights by place.
 
 Populations are scores of released runs on Inspec with human scores made of them: the score and noise, rounded to 0 to
 4. `present` and `soft` have few zeros; on `absent` four of five documents score 0, and so do most human scores. In
 `absent, F1 and recall` the second metric is nearly a copy of the first: it differs on few documents, and no interval of
 the difference holds. `two systems` has two items of each document, which share a part of the noise; n counts items.
 Intervals and tests that are undefined, such as where all items but one score 0, are not counted.
+
+Weights by place are learned from near misses of T5 on Inspec, which people score by known weights and noise; n counts
+documents. They are learned 200 times for each interval, so there are a twentieth of the trials.
 """
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +25,10 @@ from numpy.typing import NDArray
 
 import karat
 from benchmarks.inference.base import ALPHA, COVERAGE, TYPE_I, Cell
+from karat.analyses.human.items import HumanOptions
+from karat.analyses.human.learn import weight_intervals
+from karat.similarity import words_of
+from karat.similarity.placed import PLACES, Places, learn, places_of
 from karat.stats.agreement import SCALES, Scale, alpha_with_interval, krippendorff
 from karat.stats.correlation import (
     COEFFICIENTS,
@@ -40,6 +49,8 @@ METRICS = 7
 COPY = "absent, F1 and recall"  # two metrics that differ on few documents
 LARGE = 400  # items from which there are a quarter of the trials
 RESAMPLES = 1000  # draws of max-T
+SLOW = 20  # times fewer trials for weights by place
+TRUE_LOGS = np.log([0.6, 0.4, 0.3, 1.4])  # weights of the second, third and further words, and of the first
 DATA = Path(os.environ.get("KARAT_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 
 
@@ -84,6 +95,9 @@ def cells(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
         for annotators in (3,) if quick else (2, 3, 5):
             for n in sizes:
                 yield from _alphas(population, n, annotators, _fewer(trials, n), generator)
+
+    if not quick:
+        yield from _weights(max(trials // SLOW, 1), generator)
 
 
 def _fewer(trials: int, n: int) -> int:
@@ -234,6 +248,49 @@ def _alphas(
 
 def _alpha_ends(values: Floats, scale: Scale, units: Ints) -> tuple[float, float]:
     return alpha_with_interval(values, scale, units).interval
+
+
+# ---------------------------------------------------------------------------------------------- weights by place
+
+
+def _weights(trials: int, generator: np.random.Generator) -> Iterator[Cell]:
+    """Yield the coverage of the bootstrap intervals of learned weights."""
+    places, document = _near_misses()
+    people = np.round(4 * np.clip(places.scores(TRUE_LOGS) + generator.normal(0, 0.15, len(document)), 0, 1))
+    whole = learn(places, people)
+    true = (*whole.places[1:], whole.first)
+    rows = [np.flatnonzero(document == d) for d in np.unique(document)]
+    for n in SIZES[:-1]:
+        held: list[list[bool]] = [[] for _ in true]
+        for _ in range(trials):
+            drawn = [rows[d] for d in generator.integers(len(rows), size=n)]
+            pairs, groups = np.concatenate(drawn), np.repeat(np.arange(n), list(map(len, drawn))).tolist()
+            intervals = weight_intervals(places.take(pairs), people[pairs], groups, HumanOptions())
+            for own, ends, weight in zip(held, intervals, true, strict=True):
+                _count(own, ends, weight)
+        for name, own in zip((*PLACES[1:], "first of several"), held, strict=True):
+            yield from _cell("coverage, weights by place", name, n, own, COVERAGE)
+
+
+def _near_misses() -> tuple[Places, Ints]:
+    """Return the places of predictions and references that share some of their words, and the document of each."""
+    predictions = dict(_keyphrases(DATA / "predictions" / "inspec" / "t5.jsonl.gz"))
+    pairs, documents = [], []
+    for number, (name, references) in enumerate(_keyphrases(DATA / "inspec.chan19.jsonl.gz")):
+        ours, theirs = (
+            [words_of(phrase, "stems") for phrase in own] for own in (predictions.get(name, []), references)
+        )
+        near = [(a, b) for a, b in product(ours, theirs) if a != b and set(a) & set(b)]
+        pairs += near
+        documents += [number] * len(near)
+    return places_of(pairs), np.array(documents)
+
+
+def _keyphrases(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield the id and the different keyphrases of each document."""
+    with gzip.open(path, "rt") as lines:
+        for record in map(json.loads, lines):
+            yield record["id"], list(dict.fromkeys(record["keyphrases"]))
 
 
 def _cell(section: str, row: str, n: int, outcomes: Sequence[bool], bar: tuple[float, float]) -> Iterator[Cell]:

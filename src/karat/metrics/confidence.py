@@ -2,7 +2,7 @@
 
 The perplexity of a keyphrase is KPP = (Π p)^(−1/m) over the probabilities of its m tokens, and its confidence 1/KPP
 (Kundu et al. 2023): the geometric mean of the probabilities. It is computed in logarithms, where nothing underflows. A
-run without probabilities may give confidences as `scores`.
+run may give confidences as `scores`; the option `confidence=scores` says that they are probabilities.
 """
 
 from __future__ import annotations
@@ -336,7 +336,7 @@ def ece(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, bins: int = BINS, c
     """Expected calibration error: Σ_b (n_b/n) |accuracy − mean confidence| over bins of one width (Naeini 2015).
 
     A prediction is correct when the protocol counts it as a hit. Its confidence is 1/KPP, of `token_probs` or
-    `token_logprobs`, or its score.
+    `token_logprobs`, or with `confidence=scores` its score.
 
     >>> import karat
     >>> corpus = karat.Corpus.of([{"id": "1", "text": "Deep nets.", "keyphrases": ["deep nets"]}])
