@@ -1,18 +1,23 @@
-"""Cells for `karat human` and agreement: correlations with people, their differences, families, Krippendorff's alpha.
+"""Cells for `karat human`: correlations with people, their differences, families, agreement, weights by place.
 
 Populations are scores of released runs on Inspec with human scores made of them: the score and noise, rounded to 0 to
 4. `present` and `soft` have few zeros; on `absent` four of five documents score 0, and so do most human scores. In
 `absent, F1 and recall` the second metric is nearly a copy of the first: it differs on few documents, and no interval of
 the difference holds. `two systems` has two items of each document, which share a part of the noise; n counts items.
 Intervals and tests that are undefined, such as where all items but one score 0, are not counted.
+
+Weights by place are learned from near misses of T5 on Inspec, which people score by known weights and noise; n counts
+documents. They are learned 200 times for each interval, so there are a twentieth of the trials.
 """
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +25,10 @@ from numpy.typing import NDArray
 
 import karat
 from benchmarks.inference.base import ALPHA, COVERAGE, TYPE_I, Cell
+from karat.analyses.human.items import HumanOptions
+from karat.analyses.human.learn import weight_intervals
+from karat.similarity import words_of
+from karat.similarity.placed import PLACES, Places, learn, places_of
 from karat.stats.agreement import SCALES, Scale, alpha_with_interval, krippendorff
 from karat.stats.correlation import (
     COEFFICIENTS,
@@ -27,6 +36,7 @@ from karat.stats.correlation import (
     correlate,
     correlation_intervals,
     correlations,
+    paired_correlations,
 )
 from karat.stats.difference import Inference
 
@@ -39,6 +49,8 @@ METRICS = 7
 COPY = "absent, F1 and recall"  # two metrics that differ on few documents
 LARGE = 400  # items from which there are a quarter of the trials
 RESAMPLES = 1000  # draws of max-T
+SLOW = 20  # times fewer trials for weights by place
+TRUE_LOGS = np.log([0.6, 0.4, 0.3, 1.4])  # weights of the second, third and further words, and of the first
 DATA = Path(os.environ.get("KARAT_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 
 
@@ -57,7 +69,7 @@ class Population:
         shared = generator.normal(size=(len(self.quality), 1, count)) if self.quality.shape[1] > 1 else 0.0
         mixed = np.sqrt(0.5) if self.quality.shape[1] > 1 else 1.0
         noise = mixed * generator.normal(size=shape) + np.sqrt(1 - mixed**2) * shared
-        return np.round(4 * np.clip(self.quality[..., None] + self.noise * noise, 0, 1))
+        return np.asarray(np.round(4 * np.clip(self.quality[..., None] + self.noise * noise, 0, 1)))
 
     def repeated(self, copies: int) -> Population:
         """Return the population with every document several times."""
@@ -83,6 +95,9 @@ def cells(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
         for annotators in (3,) if quick else (2, 3, 5):
             for n in sizes:
                 yield from _alphas(population, n, annotators, _fewer(trials, n), generator)
+
+    if not quick:
+        yield from _weights(max(trials // SLOW, 1), generator)
 
 
 def _fewer(trials: int, n: int) -> int:
@@ -145,8 +160,9 @@ def _coverage(population: Population, n: int, trials: int, generator: np.random.
         columns = [metric[drawn].ravel() for metric in whole.metrics]
         for i, ends in enumerate(correlation_intervals(correlations(columns[0], y, units))):
             _count(single[i], ends, true[0][i])
+        pair = paired_correlations(columns, y, units, [(0, 1)])
         for i, name in enumerate(COEFFICIENTS):
-            [difference] = compare_correlations(columns, y, units, [(0, 1)], name, how)
+            [difference] = compare_correlations(pair, name, how)
             _count(apart[i], difference.interval, true[0][i] - true[1][i])
     for name, held, both in zip(COEFFICIENTS, single, apart, strict=True):
         row = f"{population.name}, {name}"
@@ -164,8 +180,9 @@ def _errors(population: Population, n: int, trials: int, generator: np.random.Ge
     rejected: dict[str, list[bool]] = {name: [] for name in COEFFICIENTS}
     for _ in range(trials):
         columns, y, units = _metrics(population, n, [0.15, 0.15], generator)
+        pair = paired_correlations(columns, y, units, [(0, 1)])
         for name in COEFFICIENTS:
-            [difference] = compare_correlations(columns, y, units, [(0, 1)], name, Inference(correction="none"))
+            [difference] = compare_correlations(pair, name, Inference(correction="none"))
             if not np.isnan(difference.p):
                 rejected[name].append(difference.p <= ALPHA)
     for name, own in rejected.items():
@@ -196,16 +213,17 @@ def _families(
     """Yield how often any of the pairs of equal metrics is significant after adjustment over all pairs."""
     pairs = list(combinations(range(METRICS), 2))
     for family, noises in FAMILIES.items():
-        for name in coefficients:
-            rejected = []
-            for trial in range(max(trials // 2, 1)):
-                columns, y, units = _metrics(population, n, noises, generator)
-                how = Inference(resamples=RESAMPLES, seed=trial, draws="covariance")
-                found = compare_correlations(columns, y, units, pairs, name, how)
+        rejected: dict[str, list[bool]] = {name: [] for name in coefficients}
+        for trial in range(trials):
+            both = paired_correlations(*_metrics(population, n, noises, generator), pairs)
+            how = Inference(resamples=RESAMPLES, seed=trial, draws="covariance")
+            for name in coefficients:
+                found = compare_correlations(both, name, how)
                 equal = [d for (i, j), d in zip(pairs, found, strict=True) if noises[i] == noises[j]]
                 if any(not np.isnan(difference.p) for difference in equal):
-                    rejected.append(any(difference.adjusted <= ALPHA for difference in equal))
-            yield from _cell(f"family-wise error, {family}", f"{population.name}, {name}", n, rejected, TYPE_I)
+                    rejected[name].append(any(difference.adjusted <= ALPHA for difference in equal))
+        for name, own in rejected.items():
+            yield from _cell(f"family-wise error, {family}", f"{population.name}, {name}", n, own, TYPE_I)
 
 
 # ---------------------------------------------------------------------------------------------- agreement
@@ -230,6 +248,49 @@ def _alphas(
 
 def _alpha_ends(values: Floats, scale: Scale, units: Ints) -> tuple[float, float]:
     return alpha_with_interval(values, scale, units).interval
+
+
+# ---------------------------------------------------------------------------------------------- weights by place
+
+
+def _weights(trials: int, generator: np.random.Generator) -> Iterator[Cell]:
+    """Yield the coverage of the bootstrap intervals of learned weights."""
+    places, document = _near_misses()
+    people = np.round(4 * np.clip(places.scores(TRUE_LOGS) + generator.normal(0, 0.15, len(document)), 0, 1))
+    whole = learn(places, people)
+    true = (*whole.places[1:], whole.first)
+    rows = [np.flatnonzero(document == d) for d in np.unique(document)]
+    for n in SIZES[:-1]:
+        held: list[list[bool]] = [[] for _ in true]
+        for _ in range(trials):
+            drawn = [rows[d] for d in generator.integers(len(rows), size=n)]
+            pairs, groups = np.concatenate(drawn), np.repeat(np.arange(n), list(map(len, drawn))).tolist()
+            intervals = weight_intervals(places.take(pairs), people[pairs], groups, HumanOptions())
+            for own, ends, weight in zip(held, intervals, true, strict=True):
+                _count(own, ends, weight)
+        for name, own in zip((*PLACES[1:], "first of several"), held, strict=True):
+            yield from _cell("coverage, weights by place", name, n, own, COVERAGE)
+
+
+def _near_misses() -> tuple[Places, Ints]:
+    """Return the places of predictions and references that share some of their words, and the document of each."""
+    predictions = dict(_keyphrases(DATA / "predictions" / "inspec" / "t5.jsonl.gz"))
+    pairs, documents = [], []
+    for number, (name, references) in enumerate(_keyphrases(DATA / "inspec.chan19.jsonl.gz")):
+        ours, theirs = (
+            [words_of(phrase, "stems") for phrase in own] for own in (predictions.get(name, []), references)
+        )
+        near = [(a, b) for a, b in product(ours, theirs) if a != b and set(a) & set(b)]
+        pairs += near
+        documents += [number] * len(near)
+    return places_of(pairs), np.array(documents)
+
+
+def _keyphrases(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield the id and the different keyphrases of each document."""
+    with gzip.open(path, "rt") as lines:
+        for record in map(json.loads, lines):
+            yield record["id"], list(dict.fromkeys(record["keyphrases"]))
 
 
 def _cell(section: str, row: str, n: int, outcomes: Sequence[bool], bar: tuple[float, float]) -> Iterator[Cell]:

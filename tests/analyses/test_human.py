@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 from collections.abc import Iterator, Sequence
 from math import isnan
 from pathlib import Path
@@ -40,7 +41,7 @@ def records(path: Path) -> list[Score]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def by_scipy(x: Sequence[float], y: Sequence[float]) -> list[float]:
+def by_scipy(x: Sequence[float] | NDArray[Any], y: Sequence[float] | NDArray[Any]) -> list[float]:
     return [
         float(stats.pearsonr(x, y).statistic),
         float(stats.spearmanr(x, y).statistic),
@@ -543,7 +544,50 @@ def test_a_metric_that_is_undefined_on_nearly_all_items_is_not_tested() -> None:
 
 def test_few_items_that_are_mostly_equal_have_a_note() -> None:
     few = of_pairs([pair(f"a{i}", f"a{i} b{i}" if i % 4 else f"a{i}", float(i % 4 == 0)) for i in range(40)])
-    assert [note for note in few.notes if "may be too narrow: more than half of the scores are equal" in note]
+    [note] = [note for note in few.notes if note.startswith("intervals of overlap are rough")]
+    assert "more than half of the scores are equal, and there are fewer than 80 items" in note
+
+
+ODD_SCORES: dict[str, tuple[dict[str, Sequence[float | None]], str]] = {
+    "constant": ({"x": [2] * 12, "y": [2] * 12}, "Krippendorff's alpha: undefined, all scores are equal"),
+    "two items": ({"x": [0, 1], "y": [0, 1]}, "metrics are not compared: it takes three items or more"),
+    "one annotator": ({"x": [0, 1, 2, 3, 2, 1]}, "there is one annotator, so that there is neither a ceiling nor"),
+    "nothing in common": (
+        {"x": [0, 1, 2, None, None, None], "y": [None, None, None, 1, 2, 4]},
+        "Krippendorff's alpha: undefined, no item was scored by two annotators",
+    ),
+    "two in common": (
+        {"x": [0, 1, 2, 3, 2, 1], "y": [None, None, None, None, 3, 1]},
+        "Krippendorff's alpha in all",
+    ),
+    "one constant": (
+        {"x": [0, 1, 2, 3, 2, 1], "y": [2] * 6},
+        "annotator y: undefined, the scores of this annotator or",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ODD_SCORES)
+def test_odd_scores_have_one_sentence_and_no_nan(case: str) -> None:
+    scores, message = ODD_SCORES[case]
+    found = of_pairs(pairs_of(scores), "overlap", "kmr", "exact")
+    assert len([note for note in found.notes if note.startswith(message)]) == 1, found.notes
+    for form in ("table", "md", "csv", "json", "latex", "html", "typst"):
+        shown = render(found, form)
+        assert not re.search(r"\bnan\b", shown, re.IGNORECASE), form
+    assert "score: ." not in render(found)
+
+
+def test_equal_metrics_are_tested_once() -> None:
+    """overlap and rouge1 rank these pairs alike, so that chrf is compared with both by one test."""
+    scores = pairs_of({"x": [0, 1, 2, 3, 2, 1, 4, 0], "y": [1, 1, 2, 3, 3, 1, 4, 0]})
+    found = of_pairs(scores, "overlap", "rouge1", "chrf")
+    by_pair = {frozenset((row["metric"], row["against"])): row for row in found.comparisons()}
+    same = by_pair[frozenset(("overlap", "rouge1"))]
+    assert (same["difference"], same["p_adjusted"]) == (0.0, 1.0)
+    others = [row for row in by_pair.values() if row is not same]
+    assert [row["family"] for row in others] == [1, 1]
+    assert [row["p_adjusted"] for row in others] == [row["p"] for row in others]
 
 
 # ---------------------------------------------------------------------------------------------- files

@@ -412,14 +412,14 @@ def test_learned_weights_are_judged_beside_the_metrics_and_saved(tmp_path: Path)
     assert not any("240 of these" in note for note in karat.human(others, metrics=[f"placed:{path}"]).notes)
 
 
-def test_intervals_of_learned_weights_are_near_those_of_a_bootstrap() -> None:
-    """Documents are drawn anew and weights learned anew; the spread of the logarithms is that of the jackknife."""
+def test_intervals_of_learned_weights_are_those_of_a_bootstrap_of_documents() -> None:
+    """Documents are drawn anew and weights learned anew; the half-width is t times the spread of the logarithms."""
     judged = read_judged(WIDE)
     stems = [(words_of(item[0], "stems"), words_of(item[1], "stems")) for item in judged.items]
     documents = np.unique([item[2] for item in judged.items], return_inverse=True)[1]
     places, people = places_of(stems), np.nanmean(judged.values, axis=1)
     generator, logs = np.random.default_rng(0), []
-    for _ in range(60):
+    for _ in range(200):
         drawn = generator.integers(documents.max() + 1, size=documents.max() + 1)
         rows = np.concatenate([np.flatnonzero(documents == each) for each in drawn])
         weights = learn(places.take(rows), people[rows])
@@ -431,7 +431,8 @@ def test_intervals_of_learned_weights_are_near_those_of_a_bootstrap() -> None:
     for row, spread in zip(rows_[1:], np.std(logs, axis=0), strict=True):
         low, high = row["ci"]
         assert low < row["weight"] < high
-        assert np.log(high / low) / (2 * 2.02) == pytest.approx(spread, rel=0.4)
+        assert np.sqrt(low * high) == pytest.approx(row["weight"], rel=1e-4)
+        assert np.log(high / low) / 2 == pytest.approx(stats.t.ppf(0.975, documents.max()) * spread, rel=0.2)
 
 
 def test_cross_validated_scores_are_below_those_on_what_was_learned() -> None:

@@ -508,8 +508,8 @@ def test_options_of_calibration_are_changed_for_calibration_errors_alone() -> No
     corpus = karat.Corpus.of([{"id": str(n), "text": "Deep nets learn.", "keyphrases": ["deep nets"]} for n in (1, 2)])
     run = karat.Run.of(
         [
-            {"id": "1", "keyphrases": ["deep nets", "deep net"], "scores": [0.9, 0.8]},
-            {"id": "2", "keyphrases": [], "scores": []},
+            {"id": "1", "keyphrases": ["deep nets", "deep net"], "token_probs": [[0.9], [0.8]]},
+            {"id": "2", "keyphrases": [], "token_probs": []},
         ]
     )
     found = karat.reproduce(corpus, run, reported=[figure("0.06", "ece")], **QUICK)

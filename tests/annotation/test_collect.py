@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from math import nan
 from pathlib import Path
@@ -16,6 +17,7 @@ import karat
 from karat.annotation.study import Study
 from karat.errors import InputError
 from karat.formats.human import read_judged
+from karat.output import render
 from tests.annotation.test_sheets import data_of
 from tests.forked import command
 
@@ -109,6 +111,34 @@ def test_alpha_of_documents_is_over_the_phrases_that_were_offered(tmp_path: Path
     expected = krippendorff.alpha(reliability_data=np.array(table), level_of_measurement="nominal")
     found = karat.collect_annotations(tmp_path / "study", *files).agreement()
     assert (found["alpha"], found["units"]) == (pytest.approx(expected), len(units))
+
+
+ODD: dict[str, tuple[tuple[str, ...], Answer, str]] = {
+    "one annotator": (("ana",), lambda name, n: n % 3, "Krippendorff's alpha is undefined: no item has two answers."),
+    "constant": (("ana", "ben"), lambda name, n: 2, "with two answers or more: no two answers differ. All answers are"),
+    "two constant": (("ana", "ben"), lambda name, n: NAMES.index(name), "Krippendorff's alpha (ordinal) -."),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_odd_answers_have_one_sentence_and_no_nan(case: str, tmp_path: Path) -> None:
+    names, answer, message = ODD[case]
+    study = begun(tmp_path, "set", overlap=1.0)
+    files = [saved(tmp_path, study, name, {n: answer(name, n) for n in study.annotators[name]}) for name in names]
+    found = karat.collect_annotations(tmp_path / "study", *files)
+    shown = " ".join(render(found).split())
+    assert shown.count(message) == 1, shown
+    for form in ("table", "md", "csv", "json", "latex"):
+        assert not re.search(r"\bnan\b", render(found, form), re.IGNORECASE), form
+
+
+def test_alpha_of_two_documents_has_no_interval(tmp_path: Path) -> None:
+    study = begun(tmp_path, "set", overlap=1.0)
+    some = [item.id for item in study.items if item.document in {study.items[0].document, study.items[-1].document}]
+    files = [saved(tmp_path, study, name, {n: (i + j) % 3 for i, n in enumerate(some)}) for j, name in enumerate(NAMES)]
+    found = karat.collect_annotations(tmp_path / "study", *files)
+    assert found.agreement()["alpha_ci"] == [None, None]
+    assert "Alpha has no interval: too few documents" in " ".join(render(found).split())
 
 
 def test_progress_is_counted_for_each_annotator(tmp_path: Path) -> None:

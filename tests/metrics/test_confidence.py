@@ -36,7 +36,7 @@ def test_logarithms_and_scores_are_read_in_their_turn() -> None:
     logs = [[log(p) for p in tokens] for tokens in PROBS]
     assert value("kpp", token_logprobs=logs, scores=[-9.0, 7.0, 2.0]) == pytest.approx(4)
     scores = [0.25, 0.8, 0.1]
-    assert value("brier", scores=scores) == pytest.approx(value("brier", token_probs=PROBS))
+    assert value("brier,confidence=scores", scores=scores) == pytest.approx(value("brier", token_probs=PROBS))
     assert value("ece,confidence=scores", token_probs=[[0.5]] * 3, scores=scores) == pytest.approx(1.65 / 3)
 
 
@@ -62,6 +62,7 @@ def test_predictions_without_a_confidence_are_left_out() -> None:
     [
         ("ece", {}, r'no prediction tells how sure .*, in run \(memory\); write "token_probs" or "token_logprobs" or'),
         ("brier,confidence=scores", {"token_probs": PROBS}, r'write "scores": numbers of each phrase, as "scores": \['),
+        ("brier", {"scores": [0.5, 0.3, 0.1]}, "scores are not assumed to be probabilities.*: ece,confidence=scores"),
         ("ece", {"token_probs": [[-0.1], [-2.0], [0.0]]}, 'they are logarithms; name them "token_logprobs"'),
         ("ece", {"token_logprobs": [[0.1], [0.5], None]}, 'they are probabilities; name them "token_probs"'),
         ("kpp", {"token_probs": [[7.0], [-1.0], None]}, "no phrase has token_probs that can be used: .* from -1 to 7"),
@@ -84,7 +85,9 @@ def test_a_comparison_resamples_them_like_any_metric() -> None:
     metrics = ["ece", "ece_mass", "mce", "brier", "kpp"]
     found = karat.compare(karat.Corpus.of(documents), *runs, metrics=metrics, resamples=200)
     ends = {(row["system"], row["metric"]): row["ci"] for row in found.as_dict()["systems"]}
-    assert ends["sure", "ece"] == pytest.approx([0.4, 0.4])  # every document is alike: .9 sure, half right
+    # Every document is alike: .9 sure, half right. With 95 % confidence at most this share of others is not.
+    unseen = 1 - 0.025 ** (1 / 12)
+    assert ends["sure", "ece"] == pytest.approx([0.4 - unseen, 0.4 + unseen])
     assert ends["sure", "kpp"] == pytest.approx([1 / 0.9, 1 / 0.9])
     # Of .9 and .1, .11, ... .21: apart by .1 and by these, on which it depends which documents are drawn.
     low, high = ends["unsure", "ece"]
@@ -113,12 +116,13 @@ def test_placeholders_stand_for_kinds_without_predictions() -> None:
         {"id": "d1", "keyphrases": ["deep nets", "deep net", "deep net"], "scores": [0.9, 0.8, 0.7]},
         {"id": "d2", "keyphrases": [], "scores": []},
     ]
-    assert calibration_error(run, "kundu2023") == pytest.approx(0.1)  # by stems they are one prediction
-    assert calibration_error(run, "kundu2023,duplicates=surface") == pytest.approx((0.1 + 0.2) / 2)
-    assert calibration_error(run, PLACEHOLDERS) == pytest.approx((0.1 + 0.2) / 5)
-    assert calibration_error(run, PLACEHOLDERS, "ece:present") == pytest.approx((0.1 + 0.2) / 3)
-    assert calibration_error(run, PLACEHOLDERS, "ece:absent") == 0
-    assert calibration_error(run, PLACEHOLDERS, "mce") == pytest.approx(0.2)
+    of_scores = "ece,confidence=scores"
+    assert calibration_error(run, "kundu2023", of_scores) == pytest.approx(0.1)  # by stems they are one prediction
+    assert calibration_error(run, "kundu2023,duplicates=surface", of_scores) == pytest.approx((0.1 + 0.2) / 2)
+    assert calibration_error(run, PLACEHOLDERS, of_scores) == pytest.approx((0.1 + 0.2) / 5)
+    assert calibration_error(run, PLACEHOLDERS, "ece:present,confidence=scores") == pytest.approx((0.1 + 0.2) / 3)
+    assert calibration_error(run, PLACEHOLDERS, "ece:absent,confidence=scores") == 0
+    assert calibration_error(run, PLACEHOLDERS, "mce,confidence=scores") == pytest.approx(0.2)
 
 
 def test_what_has_no_confidence_counts_among_the_predictions_that_are_divided_by() -> None:
@@ -167,6 +171,6 @@ def test_the_verb_and_the_metric_give_the_same_calibration_error_under_every_rul
             for duplicates in ("drop", "surface", "keep"):
                 protocol = f"kundu2023,ece_total={total},correct={rule},duplicates={duplicates}"
                 rows = karat.confidence(TWO, run, protocol=protocol, confidence="scores").rows()
-                metrics = ["ece", "ece:present", "ece:absent"]
+                metrics = [f"ece{subset},confidence=scores" for subset in ("", ":present", ":absent")]
                 scored = karat.score(TWO, run, metrics=metrics, protocol=protocol).rows()
                 assert [row["ece"] for row in rows] == [row["value"] for row in scored], protocol

@@ -78,11 +78,36 @@ def test_the_interval_of_alpha_is_by_the_jackknife_of_documents(scale: Scale) ->
     without = np.array([krippendorff(values[documents != d], scale) for d in range(10)])
     error = np.sqrt(9 * without.var())
     assert found.value == pytest.approx(krippendorff(values, scale))
-    low, high = np.arctanh(found.interval)
-    assert (low + high) / 2 == pytest.approx(np.arctanh(found.value))
-    half = (high - low) / 2 * (1 - found.value**2)
+    z, low, high = np.arctanh([found.value, *found.interval])
+    half = (z - low) * (1 - found.value**2)
     assert 1.833 * error - 1e-9 <= half <= 2.4 * error  # t of 9 degrees of freedom, or of somewhat fewer
+    # At the upper end with one more document, three items on which all give the same rare score.
+    scores, counts = np.unique(values, return_counts=True)
+    rare = [scores[counts.argmin()]] if scale == "nominal" else [values.min(), values.max()]
+    more = max(krippendorff(np.concatenate([values, np.full((3, 3), score)]), scale) for score in rare) - found.value
+    weight = min(1.0, 4 * (counts.max() / 90) ** 4)
+    assert (high - z) / (z - low) == pytest.approx(np.sqrt(error**2 + weight * more**2) / error)
     assert found.n == 30
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_interval_of_alpha_is_the_same_for_a_scale_that_is_turned_round(scale: Scale) -> None:
+    values = np.array([[0.0, 0.0, 1.0]] * 9 + [[4.0, 4.0, 3.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    found = alpha_with_interval(values, scale)
+    turned = alpha_with_interval(4 - values, scale)
+    assert turned.interval == pytest.approx(found.interval)
+
+
+def test_intervals_of_alpha_hold_the_true_value_where_most_scores_are_equal() -> None:
+    """Four of five items score 0 or nearly so; without the term for unseen agreement some 75 % of intervals hold."""
+    generator = np.random.default_rng(8)
+    items = np.where(generator.random(20_000) < 0.8, 0.0, generator.beta(2, 3, size=20_000))
+    people = np.round(4 * np.clip(items[:, None] + generator.normal(0, 0.15, size=(20_000, 3)), 0, 1))
+    true, held = krippendorff(people, "interval"), 0
+    for _ in range(300):
+        low, high = alpha_with_interval(people[generator.integers(20_000, size=25)], "interval").interval
+        held += low <= true <= high
+    assert held / 300 >= 0.9
 
 
 def test_alpha_has_no_interval_with_two_items_one_annotator_or_equal_scores() -> None:

@@ -13,16 +13,16 @@ from scipy import stats
 from karat.stats import correlation
 from karat.stats.base import Floats, interval
 from karat.stats.correlation import (
-    bootstrap_p,
     compare_correlations,
     correlate,
     correlation_intervals,
     correlations,
     mean_correlations,
+    paired_correlations,
 )
 from karat.stats.difference import Inference
 from karat.stats.influence import contrast, jackknife_of
-from karat.stats.resampling import block_size, bootstrap_of, draws
+from karat.stats.resampling import block_size, bootstrap_interval, bootstrap_of, draws
 from tests.examples import examples
 
 
@@ -242,7 +242,9 @@ def test_a_column_against_itself_has_p_1_and_does_not_count() -> None:
     x, y = made(4, 50)
     other = x + np.random.default_rng(1).normal(size=50)
     columns = [x, 2 * x + 3, other]
-    found = compare_correlations(columns, y, np.arange(50), [(0, 1), (0, 2)], "pearson", Inference())
+    found = compare_correlations(
+        paired_correlations(columns, y, np.arange(50), [(0, 1), (0, 2)]), "pearson", Inference()
+    )
     assert (found[0].value, found[0].p, found[0].adjusted, found[0].error) == (0.0, 1.0, 1.0, 0.0)
     assert found[0].equal
     assert found[1].family == 1
@@ -253,7 +255,7 @@ def test_two_columns_are_compared_where_both_are_defined() -> None:
     x, y = made(12, 40)
     other = y + np.random.default_rng(2).normal(size=40)
     x[:10], other[35:] = nan, nan
-    [found] = compare_correlations([x, other], y, np.arange(40), [(0, 1)], "kendall", Inference())
+    [found] = compare_correlations(paired_correlations([x, other], y, np.arange(40), [(0, 1)]), "kendall", Inference())
     some = slice(10, 35)
     assert found.n == 25
     assert found.value_a == pytest.approx(by_scipy(x[some], y[some])[2])
@@ -269,7 +271,7 @@ def test_two_columns_are_compared_where_both_are_defined() -> None:
 def test_too_few_units_are_not_tested() -> None:
     x, y = made(13, 30)
     other = np.where(np.arange(30) < 2, x, nan)
-    [found] = compare_correlations([x, other], y, np.arange(30), [(0, 1)], "pearson", Inference())
+    [found] = compare_correlations(paired_correlations([x, other], y, np.arange(30), [(0, 1)]), "pearson", Inference())
     assert found.n == 2
     assert np.isnan([found.p, found.adjusted, found.error, *found.interval]).all()
     assert found.as_dict()["p"] is None
@@ -280,7 +282,9 @@ def test_p_is_small_exactly_where_the_interval_excludes_zero() -> None:
     for _ in range(40):
         y = generator.normal(size=30)
         columns = [y + generator.normal(size=30), y + 2 * generator.normal(size=30)]
-        [found] = compare_correlations(columns, y, np.arange(30), [(0, 1)], "spearman", Inference())
+        [found] = compare_correlations(
+            paired_correlations(columns, y, np.arange(30), [(0, 1)]), "spearman", Inference()
+        )
         assert (found.p < 0.05) == (not found.interval[0] <= 0 <= found.interval[1])
 
 
@@ -289,13 +293,51 @@ def test_a_metric_that_is_truly_better_is_significant_over_all_pairs() -> None:
     y = generator.normal(size=200)
     columns = [y + noise * generator.normal(size=200) for noise in (0.3, 2.0, 2.0)]
     pairs = [(0, 1), (0, 2), (1, 2)]
-    found = compare_correlations(columns, y, np.arange(200), pairs, "pearson", Inference(draws="covariance"))
+    found = compare_correlations(
+        paired_correlations(columns, y, np.arange(200), pairs), "pearson", Inference(draws="covariance")
+    )
     assert max(found[0].adjusted, found[1].adjusted) < 0.001
     assert found[2].adjusted > 0.05
     assert [one.adjusted_by for one in found] == ["max-t"] * 3
 
 
-def test_the_bootstrap_p_is_never_0_and_counts_only_defined_resamples() -> None:
-    assert bootstrap_p(np.full(99, 0.3)) == pytest.approx(2 / 100)
-    assert bootstrap_p(np.array([0.3, 0.2, 0.1, nan, nan])) == pytest.approx(2 / 4)
-    assert isnan(bootstrap_p(np.full(5, nan)))
+def test_p_is_adjusted_by_the_multivariate_t_of_the_differences() -> None:
+    """Step-down minima of p, by draws of scipy from the multivariate t distribution with the correlations of errors."""
+    generator = np.random.default_rng(12)
+    y = generator.normal(size=60)
+    columns = [y + noise * generator.normal(size=60) for noise in (1.0, 1.2, 1.6)]
+    both = paired_correlations(columns, y, np.arange(60), [(0, 1), (0, 2), (1, 2)])
+    found = compare_correlations(both, "pearson", Inference(test="t", draws="covariance", resamples=40_000))
+    without = [
+        [
+            correlate(np.delete(x, i), np.delete(y, i))[0, 0] - correlate(np.delete(z, i), np.delete(y, i))[0, 0]
+            for i in range(60)
+        ]
+        for x, z in ((columns[0], columns[1]), (columns[0], columns[2]), (columns[1], columns[2]))
+    ]
+    df = float(np.median([one.contrast.df_documents for one in found if one.contrast is not None]))
+    draws_of_t = stats.multivariate_t(shape=np.corrcoef(without), df=df, seed=1, allow_singular=True).rvs(40_000)
+    p = 2 * stats.t.sf(np.abs(draws_of_t), df)
+    order, largest = np.argsort([one.p for one in found]), 0.0
+    for rank, i in enumerate(order):
+        largest = max(largest, float((p[:, order[rank:]].min(axis=1) <= found[i].p).mean()))
+        assert found[i].adjusted == pytest.approx(largest, abs=0.01)
+        assert found[i].adjusted >= found[i].p
+    assert found[order[0]].adjusted > 1.2 * found[order[0]].p
+
+
+def test_the_bootstrap_interval_is_that_of_whole_units() -> None:
+    """Of means of documents it is near the t interval of scipy; repeating items within documents changes nothing."""
+    values = np.random.default_rng(3).gamma(2.0, size=40)
+    means = []
+    for copies in (1, 3):
+        items, units = np.repeat(values, copies), np.repeat(np.arange(40), copies)
+
+        def mean(weights: Floats, items: Floats = items) -> Floats:
+            return np.asarray(weights @ items / weights.sum(axis=1))
+
+        means.append([float(end) for end in bootstrap_interval(mean, units, 0.9, 4000)])
+    assert means[0] == pytest.approx(means[1])
+    expected = stats.t.interval(0.9, 39, values.mean(), stats.sem(values))
+    assert means[0] == pytest.approx(expected, rel=0.02)
+    assert np.isnan(bootstrap_interval(lambda weights: weights.sum(axis=1), np.zeros(5, dtype=np.int64), 0.9, 10)).all()

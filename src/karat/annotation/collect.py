@@ -324,14 +324,18 @@ class Annotations(Displayed):
 
     def _agreement(self) -> str:
         found = self.agreement()
-        what = "phrases that were offered" if self.study.task == "reference" else "items"
-        several = f"{found['units']:,} {what} with two answers or more"
-        alpha = f"{number(found['alpha'])}{_ends(found['alpha_ci'], 1, number)}"
-        text = f"Krippendorff's alpha ({found['level']}) {alpha} on {several}."
-        if found["exact"] is not None:
-            ends = _ends(found["exact_ci"], 100, "{:.1f}".format)
-            text += f" All answers are equal on {100 * found['exact']:.1f} %{ends} of these."
-        return f"{text} In brackets: 95 % confidence intervals." if found["alpha_ci"][0] is not None else text
+        what = "offered phrase" if self.study.task == "reference" else "item"
+        if not found["units"]:
+            return f"Krippendorff's alpha is undefined: no {what} has two answers."
+        ends = _ends(found["exact_ci"], 100, "{:.1f}".format)
+        equal = f"All answers are equal on {100 * found['exact']:.1f} %{ends} of these."
+        several = f"{counted(found['units'], what)} with two answers or more"
+        if found["alpha"] is None:
+            return f"Krippendorff's alpha is undefined on {several}: no two answers differ. {equal}"
+        ends = _ends(found["alpha_ci"], 1, number)
+        bare = "" if ends else " Alpha has no interval: too few documents, or too few different answers."
+        text = f"Krippendorff's alpha ({found['level']}) {number(found['alpha'])}{ends} on {several}. {equal}{bare}"
+        return f"{text} In brackets: 95 % confidence intervals."
 
     def _open(self, found: Sequence[Mapping[str, Any]]) -> Table:
         names = self.annotators

@@ -2,7 +2,7 @@
 
 The perplexity of a keyphrase is KPP = (Π p)^(−1/m) over the probabilities of its m tokens, and its confidence 1/KPP
 (Kundu et al. 2023): the geometric mean of the probabilities. It is computed in logarithms, where nothing underflows. A
-run without probabilities may give confidences as `scores`.
+run may give confidences as `scores`; the option `confidence=scores` says that they are probabilities.
 """
 
 from __future__ import annotations
@@ -213,6 +213,11 @@ def _tells(run: Run, source: str, any_scores: bool) -> bool:
             )
         if name != "scores" and not low == high == 0:
             raise InputError(f"{run.origin}: no phrase has {name} that can be used: they are from {low:g} to {high:g}")
+    if source == ANY and set(seen) == {"scores"}:
+        raise InputError(
+            f"{run.origin}: scores are not assumed to be probabilities, which calibration needs; if they are, say so: "
+            "ece,confidence=scores"
+        )
     return bool(seen) or not predictions
 
 
@@ -331,7 +336,7 @@ def ece(aligned: Aligned, cutoff: Cutoff, subset: Subset, *, bins: int = BINS, c
     """Expected calibration error: Σ_b (n_b/n) |accuracy − mean confidence| over bins of one width (Naeini 2015).
 
     A prediction is correct when the protocol counts it as a hit. Its confidence is 1/KPP, of `token_probs` or
-    `token_logprobs`, or its score.
+    `token_logprobs`, or with `confidence=scores` its score.
 
     >>> import karat
     >>> corpus = karat.Corpus.of([{"id": "1", "text": "Deep nets.", "keyphrases": ["deep nets"]}])

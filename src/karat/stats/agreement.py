@@ -2,11 +2,16 @@
 
 Intervals are by the jackknife: units, which are documents or items, are left out in turn. Shares have t intervals on
 the logit scale, and alpha on Fisher's z scale, which is the same for a range of −1 to 1.
+
+Where most scores are equal, alpha depends on the few units with other scores, and a sample without them has an alpha
+that is too low with a variance that is too small. So the variance at the upper end has one term more: w δ², with δ the
+increase of alpha by one more unit on which all annotators give the same rare score, and w = min(1, 4 m⁴), m the share
+of the most frequent score. The calibration bench (`python -m benchmarks.inference`) shows the coverage.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from typing import Literal
 
@@ -141,8 +146,29 @@ def alpha_with_interval(
     several = values[some]
     of_items = np.arange(len(several)) if units is None else units[some]
     one = contrast(jackknife_of(lambda weights: _alphas(several, scale, weights), of_items))
-    ends = interval_between(one, level, (-1.0, 1.0)) if one.n >= FEWEST_UNITS else (nan, nan)
-    return AgreementValue(float(one.value), ends, len(several))
+    if one.n < FEWEST_UNITS or np.isnan(one.error):
+        return AgreementValue(float(one.value), (nan, nan), len(several))
+    upper = replace(one, documents=one.documents + _unseen_agreement(several, scale, len(several) / one.n))
+    low, high = (interval_between(each, level, (-1.0, 1.0))[end] for end, each in enumerate((one, upper)))
+    return AgreementValue(float(one.value), (low, high), len(several))
+
+
+def _unseen_agreement(values: Floats, scale: Scale, items: float) -> float:
+    """Return w δ²: the variance by one more unit, of so many items, on which annotators agree on a rare score.
+
+    The rare score is the least frequent one of a nominal scale, and otherwise the end of the scale that increases alpha
+    more.
+    """
+    scores, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    rare = scores[[counts.argmin()]] if scale == "nominal" else scores[[0, -1]]
+    given = round(float((~np.isnan(values)).sum(axis=1).mean()))
+    agreed = np.full((len(rare), values.shape[1]), nan)
+    agreed[:, :given] = rare[:, None]
+    weights = np.concatenate([np.ones((len(rare) + 1, len(values))), items * np.eye(len(rare) + 1, len(rare))], axis=1)
+    *more, now = _alphas(np.concatenate([values, agreed]), scale, weights).tolist()
+    share = float(counts.max() / counts.sum())
+    increase = max(0.0, *(float(alpha - now) for alpha in more))
+    return min(1.0, 4 * share**4) * increase * increase
 
 
 def _alphas(values: Floats, scale: Scale, weights: Floats) -> Floats:

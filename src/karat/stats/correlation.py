@@ -175,20 +175,10 @@ def _coefficient(one: Contrast, which: int) -> Contrast:
     return Contrast(value, documents, noise, seeds, one.n, df_documents, df_seeds)
 
 
-def compare_correlations(
-    columns: Sequence[Floats],
-    y: Floats,
-    units: Ints,
-    pairs: Sequence[tuple[int, int]],
-    coefficient: str,
-    how: Inference,
-) -> list[Difference]:
-    """Compare how two columns correlate with y, for each pair of columns, on the items on which both are defined.
-
-    The test is a jackknife t; p is adjusted over all pairs, which are one family. Columns that correlate negatively
-    with y by design are given with their sign changed.
-    """
-    which = COEFFICIENTS.index(coefficient)
+def paired_correlations(
+    columns: Sequence[Floats], y: Floats, units: Ints, pairs: Sequence[tuple[int, int]]
+) -> list[tuple[Influences, Influences]]:
+    """Return the correlations with y of the two columns of each pair, on the items on which both are defined."""
     cache: dict[tuple[int, bytes], Influences] = {}
 
     def on(column: int, both: NDArray[np.bool_]) -> Influences:
@@ -197,11 +187,20 @@ def compare_correlations(
             cache[key] = correlations(np.where(both, columns[column], np.nan), y, units)
         return cache[key]
 
-    differences = []
-    for i, j in pairs:
-        both = ~np.isnan(columns[i]) & ~np.isnan(columns[j]) & ~np.isnan(y)
-        differences.append(_difference(on(i, both), on(j, both), which, how))
-    return adjust_families(differences, ["pairs"] * len(differences), how)
+    defined = [~np.isnan(column) & ~np.isnan(y) for column in columns]
+    return [(on(i, defined[i] & defined[j]), on(j, defined[i] & defined[j])) for i, j in pairs]
+
+
+def compare_correlations(
+    pairs: Sequence[tuple[Influences, Influences]], coefficient: str, how: Inference
+) -> list[Difference]:
+    """Compare the two correlations of each pair of `paired_correlations`.
+
+    The test is a jackknife t; p is adjusted over all pairs, which are one family. Columns that correlate negatively
+    with y by design are given with their sign changed.
+    """
+    which = COEFFICIENTS.index(coefficient)
+    return adjust_families([_difference(a, b, which, how) for a, b in pairs], ["pairs"] * len(pairs), how)
 
 
 def _difference(a: Influences, b: Influences, which: int, how: Inference) -> Difference:
@@ -226,26 +225,3 @@ def _difference(a: Influences, b: Influences, which: int, how: Inference) -> Dif
         contrast=apart,
         influence=np.where(a.defined, influence, np.nan),
     )
-
-
-# ---------------------------------------------------------------------------------------------- bootstrap
-
-
-def bootstrap_p(differences: Floats) -> float:
-    """Two-sided p of a difference from its resamples: twice the share on the rarer side of zero, at most 1.
-
-    It is the percentile interval read backwards, so that the two say the same: p is below 1 − level where the interval
-    leaves out zero, a few resamples at its very end apart. The sample itself counts as one more resample, so that p is
-    never 0; a difference of zero is on both sides, so that a column against itself has p = 1.
-
-    >>> bootstrap_p(np.array([0.2, 0.1, 0.3, -0.1])), bootstrap_p(np.zeros(9))
-    (0.8, 1.0)
-    """
-    rarer, defined = _rarer(differences)
-    return float(min(1.0, 2 * (rarer + 1) / (defined + 1))) if defined else np.nan
-
-
-def _rarer(differences: Floats) -> tuple[int, int]:
-    """(how many resamples are on the rarer side of zero, how many are defined)."""
-    defined = differences[~np.isnan(differences)]
-    return int(min((defined <= ALIKE).sum(), (defined >= -ALIKE).sum())), len(defined)

@@ -282,7 +282,7 @@ def adjust_families(
 
 
 def _adjusted(own: Sequence[Difference], corpora: Sequence[Hashable], how: Inference) -> list[Difference]:
-    same = [_identity(one, place) for one, place in zip(own, corpora, strict=True)]
+    same = [_identity(one, place, how.alternative) for one, place in zip(own, corpora, strict=True)]
     count = len({key for key in same if key is not None})
     by = how.correction
     counted = [one for one, key in zip(own, same, strict=True) if key is not None]
@@ -306,13 +306,18 @@ def _adjusted(own: Sequence[Difference], corpora: Sequence[Hashable], how: Infer
     return adjusted
 
 
-def _identity(one: Difference, corpus: Hashable) -> Hashable | None:
-    """Return what makes a test another one than its neighbours; None where it is no test."""
+def _identity(one: Difference, corpus: Hashable, alternative: Alternative) -> Hashable | None:
+    """Return what makes a test another one than its neighbours; None where it is no test.
+
+    Two-sided tests of a − b and of b − a are the same.
+    """
     if one.equal or isnan(one.p):
         return None
     if one.influence is None:
         return id(one)
-    return corpus, np.round(np.nan_to_num(one.influence), 12).tobytes()
+    influence = np.round(np.nan_to_num(one.influence), 12)
+    turned = alternative == "two-sided" and influence[np.flatnonzero(influence)[:1]].sum() < 0
+    return corpus, ((-influence if turned else influence) + 0.0).tobytes()  # + 0.0: no negative zeros
 
 
 def _has_max_t(one: Difference, how: Inference) -> bool:
@@ -336,11 +341,16 @@ def _max_t(own: Sequence[Difference], corpora: Sequence[Hashable], how: Inferenc
 
 
 def _covariance_max_t(own: Sequence[Difference], how: Inference) -> Any:
-    """Adjust by draws from the multivariate t distribution of the differences, for influences with heavy tails."""
+    """Adjust by draws from the multivariate t distribution of the differences, for influences with heavy tails.
+
+    Degrees of freedom differ between tests, so each statistic is the quantile of its p at those of the draws.
+    """
+    from scipy.special import stdtrit
+
     influence = np.stack([np.nan_to_num(one.influence) for one in own if one.influence is not None])
-    errors = np.array([one.error for one in own])
-    t = np.array([one.value for one in own]) / np.where(errors > 0, errors, np.inf)
     df = float(np.median([one.contrast.df_documents for one in own if one.contrast is not None and not one.equal]))
+    tails = np.array([one.p for one in own]) / (2 if how.alternative == "two-sided" else 1)
+    t = stdtrit(df, tails) * (1 if how.alternative == "less" else -1)
     return max_t_of_covariance(t, influence @ influence.T, df, how.resamples, how.seed, how.alternative)
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.special import logit
 
 import karat
 from karat.analyses.confidence.result import Calibrate, Confidence
@@ -82,22 +84,23 @@ def test_parts_histograms_bins_and_curves_add_up(demo: list[dict[str, Any]]) -> 
     assert demo[0]["predictions"] == demo[1]["predictions"] + demo[2]["predictions"]
 
 
-def test_documents_are_the_units_of_intervals_not_predictions() -> None:
-    """Repeating each prediction within its document makes no interval narrower; repeating documents does."""
-    confidences, hits = [0.15, 0.45, 0.85, 0.95], [False, True, True, False]
-
-    def width(documents: int, copies: int) -> float:
-        phrases = [f"w{n}" for n in range(copies)]
-        corpus = [
-            {"id": str(i), "keyphrases": phrases if hits[i % 4] else [*phrases[:0], "z"]} for i in range(documents)
-        ]
-        run = [{"id": str(i), "keyphrases": phrases, "scores": [confidences[i % 4]] * copies} for i in range(documents)]
-        result = karat.confidence(karat.Corpus.of(corpus), karat.Run.of(run), confidence="scores")
-        low, high = result.rows()[0]["brier_ci"]
-        return float(high - low)
-
-    assert width(40, 5) == pytest.approx(width(40, 1))
-    assert width(160, 1) < 0.6 * width(40, 1)
+@pytest.mark.parametrize("copies", [1, 5])
+@pytest.mark.parametrize("documents", [40, 160])
+def test_documents_are_the_units_of_intervals_not_predictions(documents: int, copies: int) -> None:
+    """Repeating each prediction within its document leaves the variance over documents as it is."""
+    sure, hits = np.resize([0.15, 0.45, 0.85, 0.95], documents), np.resize([False, True, True, False], documents)
+    phrases = [f"w{n}" for n in range(copies)]
+    corpus = [{"id": str(i), "keyphrases": phrases if hit else ["z"]} for i, hit in enumerate(hits)]
+    run = [{"id": str(i), "keyphrases": phrases, "scores": [c] * copies} for i, c in enumerate(sure.tolist())]
+    row = karat.confidence(karat.Corpus.of(corpus), karat.Run.of(run), confidence="scores").rows()[0]
+    squares = (sure - hits) ** 2
+    brier = squares.mean()
+    one_more = ((1 - 2 * sure) ** 2 * sure).mean() / (documents * copies) ** 2  # correct prediction
+    error = np.sqrt(squares.var(ddof=1) / documents + one_more)
+    assert one_more < 0.1 * squares.var(ddof=1) / documents
+    reach = stats.t.ppf(0.975, documents - 1) * error / (brier * (1 - brier))
+    assert row["brier"] == pytest.approx(brier)
+    assert logit(row["brier_ci"]) == pytest.approx([logit(brier) - reach, logit(brier) + reach])
 
 
 def test_the_parts_that_only_rank_need_no_tokens() -> None:

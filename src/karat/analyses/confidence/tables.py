@@ -21,10 +21,12 @@ SYMBOLS = {"temperature": "T"}
 def tables_of(found: Confidence) -> Iterator[Table]:
     """For each protocol all systems, then each system by itself."""
     head, meaning = f"{found.corpus}, {counted(found.documents, 'document')}", _meaning(found)
-    yield Table(head, about=[meaning])
+    calibrated = [each for each in found.found if each.probabilities]
+    yield Table(head, about=[meaning] if calibrated else [])
     for protocol in found.signatures:
-        own = [each for each in found.found if each.protocol == protocol]
-        yield _overview(own, f"Protocol {protocol}", f"{head}, protocol {protocol}. {meaning}")
+        own = [each for each in calibrated if each.protocol == protocol]
+        if own:
+            yield _overview(own, f"Protocol {protocol}", f"{head}, protocol {protocol}. {meaning}")
     for (system, protocol), each in groupby(found.found, key=lambda each: (each.system, each.protocol)):
         subsets = list(each)
         name = ", ".join(filter(None, [system, f"protocol {protocol}", " and ".join(subsets[0].source)]))

@@ -11,7 +11,7 @@ import numpy as np
 from karat.analyses.human.items import Column
 from karat.analyses.human.result import Comparison, Correlation
 from karat.stats.base import ALIKE
-from karat.stats.correlation import COEFFICIENTS, compare_correlations
+from karat.stats.correlation import COEFFICIENTS, compare_correlations, paired_correlations
 from karat.stats.difference import Inference
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def compare(work: Task, best: Sequence[Column], coefficient: str) -> list[Compar
         pairs += list(combinations(others, 2))
     how = Inference(test="t", level=options.level, seed=options.seed, draws="covariance")
     signed = [column.sign * column.values for column in columns]
-    differences = compare_correlations(signed, work.people, work.given.units, pairs, coefficient, how)
+    units = work.units(np.ones(len(work.people), dtype=bool))
+    correlations = paired_correlations(signed, work.people, units, pairs)
+    differences = compare_correlations(correlations, coefficient, how)
     return [
         Comparison(a.name, a.metric, a.options, a.subset or "all", b.name, coefficient, _common(work, a, b), difference)
         for a, b, difference in ((columns[i], columns[j], d) for (i, j), d in zip(pairs, differences, strict=True))

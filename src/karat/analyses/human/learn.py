@@ -17,10 +17,10 @@ from karat.similarity import Words, words_of
 from karat.similarity.placed import PLACES, Places, Weights, learn, places_of
 from karat.stats.agreement import combined
 from karat.stats.base import ALIKE, Floats, Ints
-from karat.stats.influence import contrast, jackknife_of
+from karat.stats.resampling import bootstrap_interval
 
 LEARNED = "placed (learned)"  # the column of scores by weights that were learned on other pairs
-JACKKNIFE_GROUPS = 40  # groups of documents, without each of which weights are learned for their intervals
+RESAMPLES = 200  # of documents, on each of which weights are learned for their intervals
 _LEAST_PAIRS = 10
 
 
@@ -74,22 +74,22 @@ def learned_column(judged: Judged, options: HumanOptions) -> tuple[Column, Learn
         values[fold == each] = places.take(fold == each).scores(_logs(weights))
         sizes.append(int(others.sum()))
     column = Column(LEARNED, "placed", {"weights": "cross-validated"}, None, values)
-    intervals = weight_intervals(places, people, groups, options.level)
+    intervals = weight_intervals(places, people, groups, options)
     return column, Learned(learn(places, people), tuple(intervals), options.level, len(sizes), len(stems), min(sizes))
 
 
 def weight_intervals(
-    places: Places, people: Floats, groups: Sequence[object], level: float
+    places: Places, people: Floats, groups: Sequence[object], options: HumanOptions
 ) -> list[tuple[float, float]]:
-    """Return the interval of each weight but the head's: jackknife t of its logarithm, leaving out whole groups."""
+    """Return the interval of each weight but the head's: bootstrap t of its logarithm, drawing whole groups."""
     number = {group: n for n, group in enumerate(dict.fromkeys(groups))}
     units = np.array([number[group] for group in groups], dtype=np.int64)
 
     def logs(weights: Floats) -> Floats:
-        some = weights > 0
-        return np.stack([_logs(learn(places.take(row), people[row])) for row in some], axis=1)
+        drawn = [np.repeat(np.arange(len(people)), row.astype(np.int64)) for row in weights]
+        return np.stack([_logs(learn(places.take(rows), people[rows])) for rows in drawn], axis=1)
 
-    low, high = contrast(jackknife_of(logs, units, most=JACKKNIFE_GROUPS)).interval(level)
+    low, high = bootstrap_interval(logs, units, options.level, RESAMPLES, options.seed)
     return [(float(one), float(other)) for one, other in zip(np.exp(low), np.exp(high), strict=True)]
 
 

@@ -85,6 +85,7 @@ def measure(work: Task, by_relation: bool = True) -> Human:
         if subset == "all":
             people = [_annotator(work, a, found) for a, found in enumerate(others)]
     best = best_of(given.columns, rows[: len(given.columns)], coefficient)
+    agreement, compared = _agreement(work, ceilings, by_relation), compare(work, best, coefficient)
     return Human(
         kind=judged.kind,
         origin=judged.origin,
@@ -95,11 +96,11 @@ def measure(work: Task, by_relation: bool = True) -> Human:
         best=tuple(column.name for column in best),
         correlations=tuple(rows),
         people=tuple(people),
-        agreement=_agreement(work, ceilings, by_relation),
+        agreement=agreement,
         means=tuple(_means(given.classes, work.combined())),
-        compared=tuple(compare(work, best, coefficient)),
+        compared=tuple(compared),
         signatures={**given.signatures, "human": options.signature()},
-        notes=tuple(notes_of(work, people, rows)),
+        notes=tuple(notes_of(work, people, rows, agreement, compared)),
         by_document=len(np.unique(given.units)) < len(judged.items),
     )
 

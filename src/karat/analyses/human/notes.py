@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.analyses.human.result import Correlation
+from karat.analyses.human.result import Agreement, Comparison, Correlation
 from karat.errors import counted
 from karat.formats.human import Judged
 from karat.stats.base import Floats
@@ -21,15 +21,23 @@ ENOUGH_FOR_SKEWED = 80  # items from which intervals of scores that are mostly e
 _FEW = "fewer than two items"
 
 
-def notes_of(work: Task, people: Sequence[Correlation], rows: Sequence[Correlation]) -> list[str]:
+def notes_of(
+    work: Task,
+    people: Sequence[Correlation],
+    rows: Sequence[Correlation],
+    agreement: Agreement,
+    compared: Sequence[Comparison],
+) -> list[str]:
     """Return all notes: on the file, on metrics, on annotators, and on undefined or uncertain figures."""
     return [
         *_file_notes(work.judged),
         *work.given.notes,
         *_people_notes(people),
+        *(_alpha_notes(work.judged, agreement) if work.others else ()),
         *_undefined(work, rows),
         *_without_interval(work, rows),
-        *_skewed(work),
+        *_untested(compared),
+        *_skewed(work, rows, agreement),
     ]
 
 
@@ -47,14 +55,28 @@ def _file_notes(judged: Judged) -> list[str]:
     return said
 
 
-def _people_notes(people: Sequence[Correlation]) -> list[str]:
-    said = []
+def _people_notes(people: Sequence[Correlation]) -> Iterator[str]:
     for each in people:
+        name = f"annotator {each.name or 'without a name'}"
         if np.isnan(each.values).all():
             few = f"{_FEW} that others scored"
             why = few if each.n < 2 else "the scores of this annotator or of the others are all equal"
-            said.append(f"annotator {each.name or 'without a name'}: undefined, {why}; left out of the ceiling")
-    return said
+            yield f"{name}: undefined, {why}; left out of the ceiling"
+        elif np.isnan(each.intervals).any():
+            yield f"{name}: no interval, too few items that others scored, or too few different scores"
+
+
+def _alpha_notes(judged: Judged, agreement: Agreement) -> Iterator[str]:
+    """Say why Krippendorff's alpha is undefined or has no interval, on all items or on those of some relations."""
+    shared = judged.values[(~np.isnan(judged.values)).sum(axis=1) > 1]
+    if np.isnan(agreement.alpha):
+        why = "all scores are equal" if len(shared) else "no item was scored by two annotators"
+        yield f"Krippendorff's alpha: undefined, {why}"
+        return
+    names = ["all"] * bool(np.isnan(agreement.interval[0]))
+    names += [each.relation for each in agreement.relations if np.isnan(each.interval[0]) and each.relation != "all"]
+    if names:
+        yield f"Krippendorff's alpha in {', '.join(names)}: no interval, too few items, or too few different scores"
 
 
 def _undefined(work: Task, rows: Sequence[Correlation]) -> list[str]:
@@ -79,20 +101,29 @@ def _few_units(work: Task, row: Correlation) -> str:
     return f"all {what} but one have the same value"
 
 
-def _skewed(work: Task) -> Iterator[str]:
-    """Note intervals that may be too narrow, since more than half of the scores are equal."""
-    columns = [column.name for column in work.given.columns if _mostly_equal(column.values)]
+def _untested(compared: Sequence[Comparison]) -> Iterator[str]:
+    """Say why no two metrics are compared, where there are several."""
+    if compared and all(np.isnan(each.difference.p) for each in compared):
+        yield "metrics are not compared: it takes three items or more on which both are defined and differ"
+
+
+def _skewed(work: Task, rows: Sequence[Correlation], agreement: Agreement) -> Iterator[str]:
+    """Note intervals that are rough, since more than half of the scores are equal."""
+    bounded = {row.name for row in rows if not np.isnan(row.intervals).any() and row.subset == "all"}
+    columns = [column for column in work.given.columns if column.name in bounded or column.subset is not None]
+    flat = [column.name for column in columns if _mostly_equal(column.values)]
     units = len(np.unique(work.units(np.ones(len(work.people), dtype=bool))))
     if units < ENOUGH_FOR_SKEWED:
-        names = [column.name for column in work.given.columns] if _mostly_equal(work.people) else list(columns)
-        alpha = work.others and _mostly_equal(work.judged.values)
+        names = [column.name for column in columns] if _mostly_equal(work.people) else flat
+        alpha = not np.isnan(agreement.interval[0]) and _mostly_equal(work.judged.values)
         parts = [*([_names(work, names)] if names else []), *(["Krippendorff's alpha"] if alpha else [])]
         if parts:
             why = f"more than half of the scores are equal, and there are fewer than {ENOUGH_FOR_SKEWED} items"
-            yield f"intervals of {' and of '.join(parts)} may be too narrow: {why}"
-    if len(columns) > 1:
+            ways = "too narrow for Pearson's r and alpha, too wide for rank correlations"
+            yield f"intervals of {' and of '.join(parts)} are rough ({ways}): {why}"
+    if len(flat) > 1:
         why = "more than half of the values of each are equal"
-        yield f"differences between {' and '.join(columns)}: intervals may be too narrow, {why}"
+        yield f"differences between {' and '.join(flat)}: intervals may be too narrow, {why}"
 
 
 def _mostly_equal(values: Floats) -> bool:

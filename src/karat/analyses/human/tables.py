@@ -99,8 +99,8 @@ def _agreement(found: Human) -> str:
         f"at least {s.annotators} on {s.share:.0%}{_percent_ends(s.interval)} of {s.n:,} items" for s in agreement.exact
     ]
     value = f"{number(agreement.alpha)}{with_ends(agreement.interval)}"
-    alpha = f"Krippendorff's alpha ({agreement.level_of_scale}) {value}."
-    return f"Agreement: {alpha} Annotators who give the same score: {', '.join(equal)}."
+    alpha = f"Agreement: Krippendorff's alpha ({agreement.level_of_scale}) {value}."
+    return f"{alpha} Annotators who give the same score: {', '.join(equal)}." if equal else alpha
 
 
 def _percent_ends(ends: tuple[float, float]) -> str:
@@ -117,7 +117,9 @@ def _others(found: Human) -> Iterator[Part]:
     if found.people:
         groups = [Group([Row(_shown(p.name), _cells(p)) for p in half.people], name) for name, half in found.halves()]
         yield Part("Each annotator with all others", "annotator", COLUMNS, groups)
-    yield from (_comparison_part(half, name) for name, half in found.halves() if half.compared)
+    for name, half in found.halves():
+        if any(each.difference.adjusted == each.difference.adjusted for each in half.compared):
+            yield _comparison_part(half, name)
     if found.means:
         yield _class_part(found)
     if found.agreement.relations:
@@ -220,7 +222,7 @@ def _weights_part(learned: Learned) -> Part:
         (row["place"], [row["weight"], *(nan if end is None else end for end in row["ci"])]) for row in learned.rows()
     ]
     level = f"{100 * learned.level:.4g} %"
-    what = f"Weights by place, learned from {learned.pairs:,} pairs, with {level} confidence intervals by jackknife"
+    what = f"Weights by place, learned from {learned.pairs:,} pairs, with {level} confidence intervals by bootstrap"
     said = (
         "placed (learned): each pair by weights learned on other documents and other references, "
         f"{learned.fewest:,} pairs or more."
