@@ -8,6 +8,7 @@ from benchmarks.tables import table
 LEVEL, ALPHA = 0.95, 0.05
 COVERAGE = (0.93, 0.97)  # bar for intervals of 95 %
 TYPE_I = (0.0, 0.065)  # bar for tests at .05
+NO_BAR = (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
