@@ -94,14 +94,16 @@ def intervals(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
         row = f"{population.name}, {a} − {b}"
         for n in (25, 80) if quick else SIZES:
             drawn = population.draw(trials, n, generator)
-            apart = contrast(population.influences(a, drawn), population.influences(b, drawn))
+            apart = contrast(population.influences(a, drawn), population.influences(b, drawn), scores=True)
             low, high = apart.interval(LEVEL, reach=1.0)
             true = population.value(a) - population.value(b)
             yield _cell("coverage, difference of two systems", row, n, (low <= true) & (true <= high), _bar(n))
     for population, a, _ in _pairs((*PRESENT, *ABSENT, *OTHERS), quick):
         true = population.value(a)
         for n in (25, 80) if quick else SIZES:
-            scores = (contrast(jackknife(population.sample(a, drawn))) for drawn in population.draw(trials, n, generator))
+            scores = (
+                contrast(jackknife(population.sample(a, drawn))) for drawn in population.draw(trials, n, generator)
+            )
             ends = np.array([score_interval(score, LEVEL) for score in scores])
             held = (ends[:, 0] <= true) & (true <= ends[:, 1])
             yield _cell("coverage, single score", f"{population.name}, {a}", n, held, _bar(n))
@@ -110,7 +112,7 @@ def intervals(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
 # ---------------------------------------------------------------------------------------------- tests
 
 
-def tests(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
+def errors(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
     """Yield the type I error of every test of two systems."""
     generator = np.random.default_rng([seed, 2])
     how = Inference(resamples=RESAMPLES, correction="none")
@@ -160,8 +162,8 @@ def non_inferiority(trials: int, seed: int, quick: bool = False) -> Iterator[Cel
         margin = population.value(better) - population.value(worse)
         for n in (25,) if quick else SIZES:
             drawn = population.draw(trials, n, generator)
-            apart = contrast(population.influences(worse, drawn), population.influences(better, drawn))
-            passes = apart.shifted(margin).p("greater") <= ALPHA
+            apart = contrast(population.influences(worse, drawn), population.influences(better, drawn), scores=True)
+            passes = apart.non_inferiority_p(margin) <= ALPHA
             yield _cell("type I error, non-inferiority at the margin", population.name, n, passes, TYPE_I)
 
 
@@ -272,13 +274,15 @@ def plans(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
     generator = np.random.default_rng([seed, 5])
     for population, a, b in _pairs(PLANNED, quick):
         everything = np.arange(population.size)[None]
-        whole = contrast(population.influences(a, everything), population.influences(b, everything))
+        whole = contrast(population.influences(a, everything), population.influences(b, everything), scores=True)
         deviation = float(whole.error[0]) * population.size**0.5
         true = documents_for(EFFECT)
         for n in (25,) if quick else SIZES:
             ends, points = [], []
             for drawn in population.draw(trials, n, generator):
-                pilot = contrast(jackknife(population.sample(a, drawn)), jackknife(population.sample(b, drawn)))
+                pilot = contrast(
+                    jackknife(population.sample(a, drawn)), jackknife(population.sample(b, drawn)), scores=True
+                )
                 ends.append(pilot.needed_interval(EFFECT * deviation))
                 points.append(float(pilot.needed(EFFECT * deviation)))
             low, high = np.array(ends).T
@@ -301,4 +305,4 @@ def documents_for(effect: float) -> int:
     return int(n[power >= POWER][0])
 
 
-PARTS = (intervals, tests, families, plans)
+PARTS = (intervals, errors, families, plans)

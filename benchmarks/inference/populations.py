@@ -161,9 +161,7 @@ class Hits:
         units = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         found = np.concatenate(parts)
         one = np.ones(len(found))
-        first, second = (
-            Sample(np.column_stack([found[:, i], one]), mean, units, documents=len(parts)) for i in (0, 1)
-        )
+        first, second = (Sample(np.column_stack([found[:, i], one]), mean, units, documents=len(parts)) for i in (0, 1))
         return first, second
 
 

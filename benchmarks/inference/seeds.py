@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.inference.base import ALPHA, COVERAGE, LEVEL, NO_BAR, TYPE_I, Cell
 from benchmarks.inference.populations import COPIES, Finish, Floats, Ints, released, synthetic, thin
 from karat.metrics.base import f_of_sums, mean
-from karat.stats.influence import Influences, contrast, jackknife, score_interval
+from karat.stats.influence import Contrast, Influences, contrast, jackknife, score_interval
 from karat.stats.resampling import Sample
 
 SIZES = (10, 25, 80, 400)
@@ -171,7 +171,7 @@ def _contrast(
     average: str,
     trials: int,
     generator: np.random.Generator,
-):
+) -> Contrast:
     """Return the differences of all trials on the same documents of both systems."""
     drawn = generator.integers(len(a.logits), size=(trials, n))
     sides = [
@@ -181,7 +181,7 @@ def _contrast(
         Influences(np.stack([one.values for one in side]), np.stack([one.influence for one in side]), side[0].defined)
         for side in sides
     )
-    return contrast(first, second)
+    return contrast(first, second, scores=True)
 
 
 def _title(counts: tuple[int, int]) -> str:
