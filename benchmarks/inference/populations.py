@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 import karat
 from karat.matching.inputs import as_corpus
+from karat.results.__init__ import Score
 from karat.metrics.base import f_of_means, f_of_sums, mean, parse_request
 from karat.stats.influence import Influences, jackknife
 from karat.stats.resampling import Sample
@@ -98,7 +99,7 @@ def thin(rows: Floats, finish: Finish, target: float, hits: Sequence[int], gener
 
     def without(count: int) -> Floats:
         fewer = rows.copy()
-        fewer[np.ix_(order[:count], hits)] = 0.0
+        fewer[order[:count, None], hits] = 0.0
         return fewer
 
     low, high = 0, len(rows)
@@ -116,7 +117,7 @@ class Corpus:
     """Scores of runs on one corpus, by request and system."""
 
     name: str
-    scores: Mapping[str, Mapping[str, karat.Score]]
+    scores: Mapping[str, Mapping[str, Score]]
 
     def population(self, request: str, systems: Sequence[str]) -> Population:
         """Return the population of the documents on which all systems are defined."""
@@ -183,7 +184,7 @@ def title(request: str) -> str:
 @cache
 def released(corpus: str) -> Corpus:
     """Return the scores of the released runs on Inspec or SemEval."""
-    scores: dict[str, dict[str, karat.Score]] = {}
+    scores: dict[str, dict[str, Score]] = {}
     folder = DATA / "predictions" / corpus
     for form in dict.fromkeys(FORMS.values()):
         paths = [folder / f"{name}.jsonl.gz" for name, own in FORMS.items() if own == form]
@@ -198,7 +199,7 @@ def extracted() -> Corpus:
     """Return the scores of extractors on acm-cr, and of assigned keyphrases of similar documents for absent ones."""
     folder = DATA / "training"
     corpus = folder / "acm-cr.test.jsonl.gz"
-    scores: dict[str, dict[str, karat.Score]] = {}
+    scores: dict[str, dict[str, Score]] = {}
     present = [karat.predict(corpus, name) for name in EXTRACTORS]
     _add(scores, karat.score(corpus, *present, metrics=[*PRESENT, *OTHERS, FOUND["f1@5:present"]]))
     absent = [karat.predict(corpus, assign_from(folder / "acm-cr.train.jsonl.gz", k)) for k in NEIGHBOURS]
@@ -206,7 +207,7 @@ def extracted() -> Corpus:
     return Corpus("acm-cr", scores)
 
 
-def _add(scores: dict[str, dict[str, karat.Score]], results: karat.Results) -> None:
+def _add(scores: dict[str, dict[str, Score]], results: karat.Results) -> None:
     requests = {parse_request(text): text for text in (*PRESENT, *ABSENT, *OTHERS, *FOUND.values())}
     for score in results.scores:
         kind = replace(score.request, average=None) if score.request.metric == "found" else score.request
@@ -272,6 +273,6 @@ def synthetic(systems: int, absent: bool, average: str = "mean-of-f", seed: int 
             "f-of-means": (precision, recall, one),
             "micro": (hits, 5 * one, references, one),
         }
-        rows[f"system {number + 1}"] = np.column_stack(columns[average])
+        rows[f"system {number + 1}"] = np.column_stack(columns[average]).astype(np.float64)
     finish = {"mean-of-f": mean, "f-of-means": f_of_means, "micro": f_of_sums}[average]
     return Population(f"synthetic {'absent' if absent else 'present'}, {average}", rows, finish, average)
