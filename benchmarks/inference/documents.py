@@ -199,7 +199,7 @@ def families(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
             for n in (25,) if quick else SIZES:
                 draws = population.draw(max(trials // 4, 1) if quick else trials, n, generator)
                 outcomes = np.array([_significant(population, names, drawn, i) for i, drawn in enumerate(draws)])
-                wrong = outcomes[:, :, null].any(axis=2)  # [trials, corrections]
+                wrong = np.asarray(outcomes[:, :, null].any(axis=2))  # [trials, corrections]
                 for i, correction in enumerate(("max-T", "Holm")):
                     section = f"family-wise error, {correction}, {setting}"
                     yield _cell(section, population.name, n, wrong[:, i], TYPE_I)

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 import karat
 from karat.matching.inputs import as_corpus
-from karat.results.__init__ import Score
 from karat.metrics.base import f_of_means, f_of_sums, mean, parse_request
+from karat.results import Score
 from karat.stats.influence import Influences, jackknife
 from karat.stats.resampling import Sample
 
@@ -261,10 +261,10 @@ def synthetic(systems: int, absent: bool, average: str = "mean-of-f", seed: int 
     """
     generator = np.random.default_rng(seed)
     references = generator.integers(1, 11, SYNTHETIC)
-    difficulty = generator.normal(-3.0 if absent else -0.5, 1.0, SYNTHETIC)
+    difficulty = generator.normal(-3.5 if absent else -0.5, 1.0, SYNTHETIC)
     rows = {}
     for number in range(systems):
-        logit = difficulty + generator.normal(0.1 * number, 0.5, SYNTHETIC)
+        logit = difficulty + generator.normal(0.2 * number, 0.5, SYNTHETIC)
         hits = generator.binomial(np.minimum(references, 5), 1 / (1 + np.exp(-logit))).astype(np.float64)
         precision, recall = hits / 5, hits / references
         one = np.ones(SYNTHETIC)
