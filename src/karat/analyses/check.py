@@ -445,8 +445,8 @@ def _drop_p(pair: Pair, margin: float | None) -> float:
     if margin is None or apart.contrast is None or isnan(apart.p):
         return apart.p
     gain = 1 if (pair.a == NEW) == (pair.request.spec.better != "lower") else -1
-    shifted = apart.contrast.shifted(gain * margin)
-    return float(shifted.p("greater" if gain > 0 else "less"))
+    lowest, highest = pair.request.spec.bounds
+    return float(apart.contrast.non_inferiority_p(margin, gain, highest - lowest))
 
 
 def _system(score: Score) -> str:

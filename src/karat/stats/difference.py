@@ -6,7 +6,7 @@ p-values. Everything in a `Difference` refers to the same units: those on which 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import Any, Literal
@@ -16,7 +16,7 @@ import numpy as np
 from karat.stats.base import ALIKE, Floats, Ints
 from karat.stats.dyadic import dyadic_covariance
 from karat.stats.effects import POWER, Effect, effect
-from karat.stats.families import adjust, max_t, max_t_of_covariance
+from karat.stats.families import adjust, max_t, max_t_of_covariance, randomise_signs
 from karat.stats.influence import Alternative, Contrast, Influences, contrast, jackknife, student
 from karat.stats.resampling import RESAMPLES, Sample
 from karat.stats.tests import mcnemar_by_document, randomisations, wilcoxon
@@ -171,26 +171,39 @@ def _finite(value: float) -> float | None:
 def compare_pairs(pairs: Sequence[Contestants], how: Inference) -> list[Difference]:
     """Compare the two systems of each pair on the documents on which both are defined; p is not adjusted yet."""
     common = [_on_common(pair) for pair in pairs]
-    swapped = [i for i, pair in enumerate(common) if pair.single and not pair.a[0].pairwise]
-    outcomes = randomisations(
-        [(common[i].a[0], common[i].b[0]) for i in swapped], how.resamples, how.seed, how.alternative
-    )
-    by_pair = dict(zip(swapped, outcomes, strict=True))
     found = []
-    for i, pair in enumerate(common):
+    for pair in common:
         of_a, of_b = jackknife(*pair.a), jackknife(*pair.b)
-        apart = contrast(of_a, of_b)
-        one = _difference(pair, of_a, of_b, apart, how)
-        outcome = by_pair.get(i)
-        if outcome is not None and one.n >= FEWEST:
-            tests = {"randomisation": outcome.p, **one.tests, **_by_document(pair, how)}
-            floored = outcome.at_floor and how.test == "randomisation"
-            one = replace(one, tests=tests)
-            used = how.test if how.test in tests else "t"
-            p = min(outcome.p, float(apart.p(how.alternative))) if floored else tests[used]
-            one = replace(one, p=p, test=used, approximate=floored and p < outcome.p)
-        found.append(one)
+        found.append(_difference(pair, of_a, of_b, contrast(of_a, of_b, scores=not pair.a[0].pairwise), how))
+    swapped = [i for i, pair in enumerate(common) if pair.single and not pair.a[0].pairwise and found[i].n >= FEWEST]
+    for i, (p, at_floor) in zip(swapped, _randomisations([(common[i], found[i]) for i in swapped], how), strict=True):
+        one = found[i]
+        assert one.contrast is not None
+        tests = {"randomisation": p, **one.tests, **_by_document(common[i], how)}
+        floored = at_floor and how.test == "randomisation"
+        used = how.test if how.test in tests else "t"
+        after = min(p, float(one.contrast.p(how.alternative))) if floored else tests[used]
+        found[i] = replace(one, tests=tests, p=after, test=used, approximate=floored and after < p)
     return found
+
+
+def _randomisations(pairs: Sequence[tuple[Contestants, Difference]], how: Inference) -> Iterator[tuple[float, bool]]:
+    """Yield (p, whether no resample was as extreme): by signs of contributions, for medians and such by swaps."""
+    items = [pair.a[0].items for pair, _ in pairs]
+    samples = [(pair.a[0], pair.b[0]) for (pair, _), swap in zip(pairs, items, strict=True) if swap]
+    by_swaps = iter(randomisations(samples, how.resamples, how.seed, how.alternative))
+    scores = [one.scores for (_, one), swap in zip(pairs, items, strict=True) if not swap]
+    signs = randomise_signs(
+        [np.nan_to_num(z) for z in scores if z is not None], how.resamples, how.seed, how.alternative
+    )
+    by_signs = iter(zip(signs.p, signs.at_floor, strict=True))
+    for (_, one), swap in zip(pairs, items, strict=True):
+        if swap:
+            outcome = next(by_swaps)
+            yield outcome.p, outcome.at_floor
+        else:
+            p, at_floor = next(by_signs)
+            yield (nan, False) if isnan(one.value) else (p, at_floor)
 
 
 def _on_common(pair: Contestants) -> Contestants:

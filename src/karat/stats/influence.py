@@ -9,6 +9,10 @@ standard error of every statistic that karat prints and of every difference of t
   of the variance, as on absent phrases, where most documents score 0: ν = min(n − 1, 2n / (2 + (κ − 3)⁺/2)), with the
   kurtosis κ = n Σu⁴ / (Σu²)². It lies halfway between n − 1 and Satterthwaite's approximation of the degrees of freedom
   of a sample variance; the calibration bench (`python -m benchmarks.inference`) shows the coverage.
+* Differences of scores that are 0 on most documents: a sample may miss the few documents on which systems differ. V_D
+  is then at least the variance of one document on which only one system scores, (1 − 3/κ)⁺ s²/n², with the kurtosis κ
+  about 0 and the size s² = Σc⁴/Σc² of what documents contribute to the scores of both systems, c. Where fewer than two
+  thirds of the documents score 0, κ is about 3 or less, and nothing changes.
 * Pairs of documents: see `karat.stats.dyadic`.
 * Several runs (seeds) of a system vary as well. With the variance V_D of documents (influences on the mean over seeds),
   V_S of seeds (the variance of the seeds' values divided by their number, summed over systems) and V_E, the noise of
@@ -167,6 +171,7 @@ class Contrast:
     df_seeds: Floats  # ν_S; NaN where seeds do not vary
     borrowed: bool = False  # whether a single run borrows the seed variance of the other system
     dyadic: DyadicVariance | None = None  # where units are pairs of documents
+    skewness: Floats | float = 0.0  # of the influences
 
     @property
     def error(self) -> Floats:
@@ -229,9 +234,30 @@ class Contrast:
         one = np.where(towards, both / 2, 1 - both / 2)
         return np.where((self.value == 0) & (self.error == 0), 1.0, one)
 
-    def shifted(self, by: float) -> Contrast:
-        """Return the contrast with another value and the same variance, as for a test against a margin."""
-        return replace(self, value=self.value + by)
+    def _less_skewed(self, sign: int) -> Contrast:
+        """Return the contrast with the smaller of t and Hall's t."""
+        error = self.error
+        some = error > 0
+        t, skewness = (sign * self.value / np.where(some, error, 1.0), sign * self.skewness / max(self.n, 1) ** 0.5)
+        corrected = t + skewness * t**2 / 3 + skewness**2 * t**3 / 27 + skewness / 6
+        return replace(self, value=np.where(some, sign * error * np.minimum(t, corrected), self.value))
+
+    def non_inferiority_p(self, margin: float, sign: int = 1, reach: float = 1.0) -> Floats:
+        """Return the p-value of the hypothesis that the value is −margin or less; with sign −1, margin or more.
+
+        Large rare drops make the influences skewed and t too large on average. So t is at most that of Hall (1992),
+        t + γt²/3 + γ²t³/27 + γ/6 with γ = skewness / √n. Where nothing varies, p is the probability that none of n units
+        shows a drop of `reach`, the largest possible, (1 − margin / reach)^n.
+
+        >>> mean = lambda sums: sums[..., 0] / sums[..., 1]
+        >>> misses = jackknife(Sample(np.array([[0.0, 1.0]] * 50), mean))
+        >>> round(float(contrast(misses, misses).non_inferiority_p(0.01)), 3)
+        0.605
+        """
+        shifted = replace(self, value=self.value + sign * margin)._less_skewed(sign)
+        p = shifted.p("greater" if sign > 0 else "less")
+        unseen = np.clip(1 - (margin + sign * self.value) / reach, 0.0, 1.0) ** self.n
+        return np.where(self.varies | np.isnan(p), p, unseen)
 
     def detectable(self, alpha: float = 0.05, power: float = 0.8, alternative: Alternative = "two-sided") -> Floats:
         """Return about the smallest difference that the test detects with this power; NaN where nothing varies.
@@ -265,12 +291,14 @@ class Contrast:
         """Return the interval of `needed` that follows from the sampling error of the variance of documents.
 
         The variance of a sample with ν degrees of freedom is ν s² / χ²(ν), so the ends scale the variance by ν over the
-        quantiles of χ².
+        quantiles of χ². Here ν is that of Satterthwaite's approximation, 2n / (2 + (κ − 3)⁺), as the variance itself is
+        estimated.
         """
         from scipy.special import chdtri
 
         tail = (1 - level) / 2
-        low, high = (self.df_documents / chdtri(self.df_documents, share) for share in (tail, 1 - tail))
+        df = np.where(self.df_documents < self.n - 1, self.n / (2 * self.n / self.df_documents - 1), self.df_documents)
+        low, high = (df / chdtri(df, share) for share in (tail, 1 - tail))
         ends = (self._scaled(float(factor)).needed(difference, alpha, power) for factor in (low, high))
         first, second = ends
         return float(first), float(second)
@@ -351,8 +379,10 @@ def degrees_of_freedom(influence: Floats, n: Floats | None = None) -> Floats:
     return np.asarray(np.maximum(np.minimum(n - 1.0, 2 * n / (2 + excess / 2)), 1.0))
 
 
-def contrast(a: Influences, b: Influences | None = None) -> Contrast:
+def contrast(a: Influences, b: Influences | None = None, *, scores: bool = False) -> Contrast:
     """Return the value of a system over its runs, or by how much that of a is higher than that of b on the same units.
+
+    With `scores`, units may score 0, and the variance of a difference is at least that of one unit that scores.
 
     >>> mean = lambda sums: sums[..., 0] / sums[..., 1]
     >>> runs = [Sample(np.array([[x, 1.0] for x in values]), mean) for values in ([0.5, 1.0, 0.0], [0.5, 0.5, 0.0])]
@@ -371,11 +401,42 @@ def contrast(a: Influences, b: Influences | None = None) -> Contrast:
     near = np.abs(value) <= ALIKE * np.max(np.abs(means), axis=0)
     n = int(defined.sum())
     variance, df, dyadic = _variance(influence, n), degrees_of_freedom(influence), None
+    if scores and b is not None:
+        least = _least_variance(np.concatenate([_contributions(each, defined) for each in systems], axis=-1), n)
+        raised = (variance > (ALIKE * np.max(np.abs(means), axis=0)) ** 2) & (least > variance)
+        variance, df = np.where(raised, least, variance), np.where(raised, np.minimum(df, _df_of_one(n)), df)
     if a.pairs is not None:
         dyadic = dyadic_variance(influence, a.pairs[defined])
         variance, df = dyadic.variance, np.minimum(dyadic.df, df)
     of_seeds, noise, df_seeds, borrowed = _seed_variance(systems, np.shape(value))
-    return Contrast(np.where(near, 0.0, value), variance, noise, of_seeds, n, df, df_seeds, borrowed, dyadic)
+    value = np.where(near, 0.0, value)
+    return Contrast(value, variance, noise, of_seeds, n, df, df_seeds, borrowed, dyadic, _skewness(influence))
+
+
+def _contributions(system: Influences, defined: Bools) -> Floats:
+    """Return what each unit contributes to the value, their mean."""
+    return system.value[..., None] + int(defined.sum()) * system.mean_influence[..., defined]
+
+
+def _least_variance(contributions: Floats, n: int) -> Floats:
+    """Return the variance of a difference of which one unit is seen, for contributions that are 0 on most units."""
+    squares, fourth = (contributions**2).sum(axis=-1), (contributions**4).sum(axis=-1)
+    some = squares > 0
+    size = np.where(some, fourth / np.where(some, squares, 1.0), 0.0)
+    kurtosis = np.where(some, contributions.shape[-1] * size / np.where(some, squares, 1.0), 0.0)
+    return np.maximum(1 - 3 / np.maximum(kurtosis, 3.0), 0.0) * size / max(n, 1) ** 2
+
+
+def _df_of_one(n: int) -> float:
+    """Return the degrees of freedom where one of n units carries the variance."""
+    return max(2 * n / (2 + max(n - 3, 0) / 2), 1.0)
+
+
+def _skewness(influence: Floats) -> Floats:
+    squares = (influence**2).sum(axis=-1)
+    some = squares > 0
+    cubes = (influence**3).sum(axis=-1) * influence.shape[-1] ** 0.5
+    return np.asarray(np.where(some, cubes / np.where(some, squares, 1.0) ** 1.5, 0.0))
 
 
 def _variance(influence: Floats, n: int) -> Floats:
