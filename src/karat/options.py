@@ -28,7 +28,6 @@ Missing = Literal["error", "empty", "skip", "common"]
 FamilyOf = Literal["metric", "corpus", "all"]
 ScoreInterval = Literal["t", "bca", "percentile"]
 Extra = Literal["error", "ignore"]
-Interval = Literal["bca", "percentile"]
 Correction = Literal["holm", "bh", "none"]
 MOST_RESAMPLES = 10_000_000
 Progress = Callable[[int], None]  # called with the number of documents just done
@@ -294,16 +293,6 @@ def intervals_option() -> Any:
 def alpha_option() -> Any:
     """The field `alpha`: below which p a difference is significant."""
     return option(0.05, "Level of significance.", above=0, below=1, metavar="A")
-
-
-def enough_option() -> Any:
-    """The field `resamples` where None stands for as many as the comparisons take."""
-    return resamples_option(None, otherwise="10000, or 4 m / alpha for m comparisons if these are more")
-
-
-def interval_option() -> Any:
-    """The field `interval`: how intervals are made of resamples."""
-    return option("bca", "Kind of interval.", values=("bca", "percentile"))
 
 
 def family_option() -> Any:

@@ -125,9 +125,6 @@ def signed(value: float | None) -> str:
     return text if text == NONE or text.startswith("-") else f"+{text}"
 
 
-BOUND = "≤: p is the smallest that the resamples can give, and may be less."
-
-
 def p_value(value: float | None, at_floor: bool = False) -> str:
     """A p-value, with "≤" where resamples could not make it smaller; – where it is undefined.
 
@@ -219,7 +216,6 @@ class Kind:
 
 NUMBER, SIGNED, P_VALUE, COUNT = Kind(number), Kind(signed), Kind(p_value), Kind(count)
 P_APPROXIMATE = Kind(lambda found: approximate_p(*found))  # (p, whether it is an approximation)
-P_BOUND = Kind(lambda found: p_value(*found))  # (p, whether it is the smallest that resamples can give)
 INTERVAL = Kind(interval)
 FIXED2 = Kind(fixed(2))
 PERCENT = Kind(percent)

@@ -18,7 +18,11 @@ NAMES = ("bonferroni", "bootstrap", "holm", "jackknife", "permutation", "sign_fl
 QUANTILES = {1.645, 1.96, 1.959964, 2.5758, 2.576, 2.8}
 # Tests and resamples are reached through `compare_pairs`, `interval_of_score` and the like.
 INTERNAL = ("karat.stats.resampling.", "karat.stats.tests.")
-PUBLIC = {"karat.stats.resampling.Sample", "karat.stats.resampling.RESAMPLES"}
+PUBLIC = {
+    "karat.stats.resampling.Sample",
+    "karat.stats.resampling.bootstrap_interval",
+    "karat.stats.resampling.RESAMPLES",
+}
 DISTRIBUTIONS = ("bdtr", "btdtr", "betainc", "chdtr", "fdtr", "ndtr", "nct", "stdtr")
 
 

@@ -14,8 +14,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from karat.errors import InputError
@@ -28,12 +26,10 @@ from karat.stats.resampling import (
     acceleration,
     block_size,
     bootstrap,
-    difference,
     draws,
     estimate,
     interval_of,
     left_out,
-    standard_error,
 )
 from karat.stats.tests import randomisation
 
@@ -241,12 +237,6 @@ def test_leaving_out_items_goes_by_document_and_of_many_by_every_200th() -> None
     assert found[7] == kept[(len(kept) - 1) // 2]
 
 
-def test_the_jackknife_error_of_a_mean_is_that_of_the_textbook() -> None:
-    values = rows(4, 50, columns=1)
-    [found] = estimate([Sample(values, mean)], 10)
-    assert standard_error(found) == pytest.approx(stats.sem(values[:, 0]))
-
-
 # ---------------------------------------------------------------------------------------------- intervals
 
 
@@ -281,13 +271,6 @@ def test_intervals_are_those_of_scipy_on_the_same_resamples(level: float) -> Non
     assert interval_of(found, level, "bca")[1] > interval_of(found, level, "percentile")[1]  # the tail is to the right
 
 
-def test_the_interval_of_a_difference_is_that_of_scipy() -> None:
-    a, b = rows(0, 30, columns=1), rows(1, 30, columns=1) ** 3
-    found = difference(*estimate([Sample(a, mean), Sample(b, mean)], 3000))
-    expected = scipy_interval(found, (a[:, 0], b[:, 0]), "BCa", 0.95, paired=True)
-    assert interval_of(found) == pytest.approx(expected, rel=1e-10)
-
-
 def test_the_acceleration_by_hand() -> None:
     # Means without one of 0, 0, 3 are 1.5, 1.5, 0, around 1: pulls -.5, -.5, 1. Cubes add up to .75, squares to 1.5.
     found = left_out(Sample(np.array([[0.0, 1.0], [0.0, 1.0], [3.0, 1.0]]), mean))
@@ -300,7 +283,6 @@ def test_what_does_not_vary_has_an_interval_of_one_point_and_what_is_undefined_n
     [none] = estimate([Sample(np.zeros((10, 2)), mean)], 50)
     assert none.undefined == 50
     assert np.isnan(interval_of(none)).all()
-    assert np.isnan(standard_error(none))
 
 
 def test_a_value_beyond_all_resamples_has_the_interval_of_percentiles() -> None:
@@ -312,18 +294,6 @@ def test_undefined_resamples_are_left_out_and_counted() -> None:
     found = Estimate(0.5, np.array([0.0, np.nan, 0.5, 1.0]), np.arange(3.0), 3)
     assert found.undefined == 1
     assert interval_of(found, 0.5, "percentile") == pytest.approx((0.25, 0.75))
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=30), st.integers(0, 100))
-def test_the_difference_the_other_way_round_is_its_mirror_image(pairs: list[tuple[int, int]], seed: int) -> None:
-    x, y = (np.column_stack([column, np.ones(len(pairs))]) for column in np.array(pairs, dtype=float).T)
-    one, two = estimate([Sample(x, mean), Sample(y, mean)], 60, seed)
-    there, back = difference(one, two), difference(two, one)
-    assert back.value == -there.value
-    for method in resampling.METHODS:
-        low, high = interval_of(there, 0.9, method)
-        assert interval_of(back, 0.9, method) == pytest.approx((-high, -low), abs=1e-9)
 
 
 # ---------------------------------------------------------------------------------------------- errors
@@ -342,8 +312,6 @@ def test_what_cannot_be_resampled_is_said() -> None:
         interval_of(found, 95)
     with pytest.raises(InputError, match="did you mean 'percentile'"):
         interval_of(found, method="percentiles")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="estimate them together"):
-        difference(found, estimate([b], 10)[0])
     with pytest.raises(InputError, match="do not make one value a document"):
         Sample(rows(0, 2), f_of_means, np.array([[0, 1], [1, 2]])).each()
 

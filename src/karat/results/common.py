@@ -66,8 +66,8 @@ def _notes(corpus: str, parts: Sequence[Results], lacking: dict[str, list[int]])
     for system, places in lacking.items():
         scores = "".join(_elsewhere(parts, system, places))
         yield (
-            f"warning: {corpus}: {system} lacks {len(places):,} of {counted(documents, 'document')}, which are left out "
-            f"of all runs{scores}"
+            f"warning: {corpus}: {system} lacks {len(places):,} of {counted(documents, 'document')}, which are left "
+            f"out of all runs{scores}"
         )
     gone = {place for places in lacking.values() for place in places}
     common = documents - len(gone)

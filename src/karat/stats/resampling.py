@@ -367,13 +367,6 @@ def estimate(samples: Sequence[Sample], resamples: int = RESAMPLES, seed: int = 
     ]
 
 
-def difference(x: Estimate, y: Estimate) -> Estimate:
-    """The estimate of x − y, where both are of the same resamples of documents."""
-    if len(x.resampled) != len(y.resampled) or x.documents != y.documents:
-        raise InputError("estimates of different resamples or documents have no difference: estimate them together")
-    return Estimate(x.value - y.value, x.resampled - y.resampled, x.left_out - y.left_out, x.documents)
-
-
 # ---------------------------------------------------------------------------------------------- intervals
 
 
@@ -430,9 +423,3 @@ def acceleration(found: Estimate) -> float:
     if sqrt(squares) <= ALIKE * abs(found.value):
         return np.nan
     return float((pull**3).sum() / (6 * squares**1.5))
-
-
-def standard_error(found: Estimate) -> float:
-    """The standard error by the jackknife, √((n − 1)/n Σ(left out − their mean)²); NaN of fewer than two documents."""
-    some = found.left_out[~np.isnan(found.left_out)]
-    return sqrt((len(some) - 1) * float(some.var())) if len(some) > 1 else np.nan

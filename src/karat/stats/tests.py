@@ -1,8 +1,8 @@
 """Tests of two systems on the same documents: whether their difference is more than chance.
 
-Randomisation and the bootstrap test the number that is printed, whatever it is; t and Wilcoxon test values of
-documents, McNemar hits of phrases. Every test is two-sided unless an alternative is given: `greater` asks whether the
-first system's number is higher than the second's, `less` whether it is lower.
+Randomisation tests the printed number; Wilcoxon's test goes by the values of documents, McNemar's by the references
+found. Every test is two-sided unless an alternative is given: `greater` asks whether the first system's number is
+higher than the second's, `less` whether it is lower.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
-from typing import Any
+from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.stats.base import ALIKE, Floats, Ints
@@ -24,7 +22,6 @@ from karat.stats.resampling import (
     CELLS,
     RESAMPLES,
     Bytes,
-    Estimate,
     Sample,
     blocks,
     coins,
@@ -36,9 +33,7 @@ from karat.stats.resampling import (
 
 LARGEST_EXACT = 14  # documents whose swaps are all tried: 16,384 of them
 LARGEST_EXACT_RANKS = 50  # differences whose ranks are given every sign
-LARGEST_SHAPIRO = 5000  # values up to which the p of Shapiro and Wilk's test holds
 ALPHA = 0.05
-PER_COMPARISON = 4  # resamples beyond the fewest that could give alpha after correction, so that p is no matter of luck
 EQUAL = "the two are equal on every document, so p is 1"
 
 
@@ -192,54 +187,6 @@ def _randomised(swap: _Swap, outcomes: Floats, alternative: Alternative) -> Test
     return Tested(p, of_a - of_b, n, exact, defined, notes, at_floor=known and not exact and count == 0)
 
 
-# ---------------------------------------------------------------------------------------------- bootstrap
-
-
-def shift(found: Estimate, alternative: Alternative = "two-sided") -> Tested:
-    """The test that a difference is zero, by shifting its resamples so that they lie around zero (Noreen 1989).
-
-    Of R resamples c are at least as far from the difference d as this is from zero, |d* − d| ≥ |d|:
-    p = (c + 1) / (R + 1). With the alternative `greater` they are those with d* − d ≥ d, with `less` d* − d ≤ d.
-    """
-    resampled = found.resampled[~np.isnan(found.resampled)]
-    notes = _undefined(found.resampled)
-    if np.isnan(found.value) or not len(resampled):
-        return Tested(np.nan, found.value, found.documents, notes=notes)
-    if max(abs(found.value), np.abs(resampled).max()) <= ALIKE:
-        notes += (EQUAL,)
-    count, defined = _extreme(resampled - found.value, found.value, np.abs(resampled).max(), alternative)
-    p = (count + 1) / (defined + 1)
-    return Tested(p, found.value, found.documents, resamples=defined, notes=notes, at_floor=count == 0)
-
-
-def smallest_p(resamples: int) -> float:
-    """The smallest p that so many resamples can give, 1 / (R + 1)."""
-    return 1 / (resamples + 1)
-
-
-def enough_resamples(comparisons: int = 1, alpha: float = ALPHA) -> int:
-    """How many resamples are drawn where nobody says: 10,000, and four times what alpha takes after correction.
-
-    >>> enough_resamples(1), enough_resamples(189), enough_resamples(1, alpha=0.0001)
-    (10000, 15120, 40000)
-    """
-    return max(RESAMPLES, ceil(PER_COMPARISON * comparisons / alpha * (1 - ALIKE)))
-
-
-def too_few(resamples: int, alpha: float = ALPHA, comparisons: int = 1) -> str | None:
-    """A sentence, if so many resamples cannot give a p of alpha after Holm's correction for the comparisons.
-
-    >>> too_few(99, alpha=0.01), too_few(99, alpha=0.001)
-    (None, '99 resamples cannot give a p below 0.01: take 999 or more')
-    """
-    needed = ceil(comparisons / alpha * (1 - ALIKE) - 1)
-    if resamples >= needed:
-        return None
-    smallest = min(smallest_p(resamples) * comparisons, 1.0)
-    over = f" over {comparisons:,} comparisons" if comparisons > 1 else ""
-    return f"{resamples:,} resamples cannot give a p below {smallest:.4g}{over}: take {needed:,} or more"
-
-
 # ---------------------------------------------------------------------------------------------- values of documents
 
 
@@ -254,22 +201,6 @@ def differences(x: Floats, y: Floats) -> Floats:
     both = ~np.isnan(x) & ~np.isnan(y)
     x, y = x[both], y[both]
     return np.where(np.abs(x - y) <= ALIKE * np.maximum(np.abs(x), np.abs(y)), 0.0, x - y)
-
-
-def paired_t(x: Floats, y: Floats, alternative: Alternative = "two-sided") -> Tested:
-    """Student's paired t test: t = mean / (sd / √n) of the differences, with n − 1 degrees of freedom."""
-    check_alternative(alternative)
-    d = differences(x, y)
-    if len(d) < 2:
-        return Tested(np.nan, np.nan, len(d), notes=("a t test needs two documents or more",))
-    if not d.any():
-        return Tested(1.0, 0.0, len(d), notes=(EQUAL,))
-    from scipy.special import stdtr
-
-    error = float(d.std(ddof=1)) / sqrt(len(d))
-    t = float(d.mean()) / error if error > ALIKE * abs(float(d.mean())) else float(np.copysign(np.inf, d.mean()))
-    below = {"two-sided": -abs(t), "greater": -t, "less": t}[alternative]
-    return Tested(float(_sides(alternative) * stdtr(len(d) - 1, below)), t, len(d))
 
 
 def _sides(alternative: Alternative) -> int:
@@ -319,74 +250,7 @@ def _share_of_signs(ranks: Floats, most: float) -> float:
     return float(share[: round(2 * most) + 1].sum())
 
 
-@dataclass(frozen=True, slots=True)
-class Normality:
-    """Shapiro and Wilk's verdict: whether differences may come from a normal distribution."""
-
-    w: float
-    p: float
-    n: int
-    normal: bool | None  # None where it cannot be tested
-
-
-def normality(x: Floats, y: Floats, alpha: float = ALPHA) -> Normality:
-    """Shapiro and Wilk's test of the differences: where they are not normal, Wilcoxon's test is to be preferred to t.
-
-    Of more than 5,000 differences, 5,000 at equal distances are taken, since the p of more is not known to hold.
-    """
-    d = differences(x, y)
-    d = d[np.linspace(0, len(d) - 1, LARGEST_SHAPIRO).astype(np.int64)] if len(d) > LARGEST_SHAPIRO else d
-    if len(d) < 3 or np.ptp(d) <= ALIKE * np.abs(d).max():
-        return Normality(np.nan, np.nan, len(d), None)
-    from scipy import stats
-
-    found = stats.shapiro(d)
-    return Normality(float(found.statistic), float(found.pvalue), len(d), bool(found.pvalue >= alpha))
-
-
 # ---------------------------------------------------------------------------------------------- hits of phrases
-
-
-@dataclass(frozen=True, slots=True)
-class McNemar:
-    """Phrases that one system alone hits, and how likely so uneven a split is."""
-
-    only_a: int
-    only_b: int
-    exact: float
-    mid_p: float
-
-
-def mcnemar(a: NDArray[Any], b: NDArray[Any], alternative: Alternative = "two-sided") -> McNemar:
-    """McNemar's test of two systems' hits of the same phrases, two columns of booleans.
-
-    Of n phrases that one system alone hits, how many are this one's is Binomial(n, 1/2) if both are equally good. With
-    k of the system that has fewer, the exact p is 2 P(K ≤ k), at most 1. Mid-p counts outcomes that are just as extreme
-    by half: 2 P(K ≤ k) − P(K = k), and 1 − P(K = k) / 2 where both have as many (Fagerland and others 2013). With an
-    alternative, k is of the system that should have fewer, the exact p is P(K ≤ k) and mid-p P(K ≤ k) − P(K = k) / 2.
-    Phrases are taken to be independent.
-
-    >>> found = mcnemar(np.array([1, 1, 1, 1, 0, 1], dtype=bool), np.array([0, 0, 0, 0, 1, 1], dtype=bool))
-    >>> found.only_a, found.only_b, round(found.exact, 4), round(found.mid_p, 4)
-    (4, 1, 0.375, 0.2188)
-    """
-    check_alternative(alternative)
-    if a.shape != b.shape:
-        raise InputError(f"{len(a):,} and {len(b):,} hits are no pairs: give those of the same phrases")
-    a, b = a.astype(np.bool_), b.astype(np.bool_)
-    only_a, only_b = int((a & ~b).sum()), int((b & ~a).sum())
-    n = only_a + only_b
-    k = {"two-sided": min(only_a, only_b), "greater": only_b, "less": only_a}[alternative]
-    if not n:
-        return McNemar(0, 0, 1.0, 1.0)
-    from scipy.special import bdtr
-
-    upto = float(bdtr(k, n, 0.5))
-    just = upto - (float(bdtr(k - 1, n, 0.5)) if k else 0.0)
-    if alternative != "two-sided":
-        return McNemar(only_a, only_b, upto, upto - just / 2)
-    mid = 1 - just / 2 if only_a == only_b else 2 * upto - just
-    return McNemar(only_a, only_b, min(1.0, 2 * upto), mid)
 
 
 @dataclass(frozen=True, slots=True)
