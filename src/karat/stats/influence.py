@@ -251,8 +251,8 @@ class Contrast:
         """Return the p-value of the hypothesis that the value is −margin or less; with sign −1, margin or more.
 
         Large rare drops make the influences skewed and t too large on average. So t is at most that of Hall (1992),
-        t + γt²/3 + γ²t³/27 + γ/6 with γ = skewness / √n. Where nothing varies, p is the probability that none of n units
-        shows a drop of `reach`, the largest possible, (1 − margin / reach)^n.
+        t + γt²/3 + γ²t³/27 + γ/6 with γ = skewness / √n. Where nothing varies, p is the probability that none of n
+        units shows a drop of `reach`, the largest possible, (1 − margin / reach)^n.
 
         >>> mean = lambda sums: sums[..., 0] / sums[..., 1]
         >>> misses = jackknife(Sample(np.array([[0.0, 1.0]] * 50), mean))
