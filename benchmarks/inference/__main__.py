@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from time import perf_counter
 
-from benchmarks.inference.base import Cell, failures, tables
+from benchmarks.inference.base import NO_BAR, Cell, failures, tables
 
 MODULES = ("documents", "seeds", "pairs", "human", "calibration", "retrieval", "shares")
 PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
@@ -68,8 +68,8 @@ def report(cells: dict[str, list[Cell]], trials: int, seed: int) -> str:
     for module, own in cells.items():
         blocks += [f"### {module}", *tables(own)]
     lines = failures(cell for own in cells.values() for cell in own)
-    count = sum(map(len, cells.values()))
-    blocks += ["### Cells that fail", f"{len(lines):,} of {count:,} cells."]
+    count = sum(cell.bar != NO_BAR for own in cells.values() for cell in own)
+    blocks += ["### Cells that fail", f"{len(lines):,} of {count:,} cells that have a bar."]
     return "\n\n".join([*blocks, *(["\n".join(f"* {line}" for line in lines)] if lines else [])]) + "\n"
 
 
