@@ -20,7 +20,7 @@ from karat.stats.tests import randomisation
 TRIALS = {"documents": 200, "seeds": 150, "pairs": 60, "human": 60, "calibration": 150}
 
 
-@pytest.mark.parametrize("module", command.modules())
+@pytest.mark.parametrize("module", command.MODULES)
 def test_no_cell_of_the_short_bench_fails(module: str) -> None:
     cells = list(import_module(f"benchmarks.inference.{module}").cells(TRIALS.get(module, 60), 0, quick=True))
     assert cells

@@ -40,6 +40,26 @@ def tables(cells: Iterable[Cell]) -> Iterator[str]:
         yield _markdown((section, *columns), lines)
 
 
+def summary(cells: Iterable[Cell]) -> Iterator[str]:
+    """Yield Markdown tables with a row for each section: the lowest and highest rate, and the number that fail."""
+    sections: dict[str, dict[str, list[Cell]]] = {}
+    for cell in cells:
+        sections.setdefault(cell.section, {}).setdefault(cell.column, []).append(cell)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for section, by_column in sections.items():
+        groups.setdefault(tuple(by_column), []).append(section)
+    for columns, names in groups.items():
+        lines = [(name, *(_range(sections[name][column]) for column in columns)) for name in names]
+        yield _markdown(("", *columns), lines)
+
+
+def _range(cells: Sequence[Cell]) -> str:
+    """Return the lowest and highest rate, with the number of cells that fail in brackets."""
+    low, high, count = min(c.rate for c in cells), max(c.rate for c in cells), sum(c.fails for c in cells)
+    rates = f"{100 * low:.1f}" if low == high else f"{100 * low:.1f}–{100 * high:.1f}"
+    return rates + (f" ({count}*)" if count else "")
+
+
 def failures(cells: Iterable[Cell]) -> list[str]:
     """Return a line for each cell that fails, with its rate and its bar."""
     return [

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isnan, nan
 
+import numpy as np
+
 from karat.stats.base import ALIKE, Floats
 from karat.stats.tests import differences
 
