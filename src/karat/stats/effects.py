@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isnan, nan
 
-import numpy as np
-
 from karat.stats.base import ALIKE, Floats
 from karat.stats.tests import differences
 
@@ -49,7 +47,8 @@ def effect(x: Floats, y: Floats) -> Effect:
     Cohen's d_z is the mean difference in standard deviations of the differences (Cohen 1988). The probability of
     superiority is the share of documents on which x is higher, those on which both are equal counting half.
 
-    >>> found = effect(np.array([0.5, 0.75, 0.5, 1.0]), np.array([0.25, 0.75, 0.75, 0.5]))
+    >>> from numpy import array
+    >>> found = effect(array([0.5, 0.75, 0.5, 1.0]), array([0.25, 0.75, 0.75, 0.5]))
     >>> round(found.d_z, 4), found.superiority
     (0.3873, 0.625)
     """
