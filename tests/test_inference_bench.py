@@ -10,11 +10,11 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from benchmarks.inference import __main__ as command
-from benchmarks.inference.base import COVERAGE, NO_BAR, TYPE_I, Cell, failures, tables
+from benchmarks.inference.base import COVERAGE, NO_BAR, TYPE_I, Cell, failures, summary, tables
 from benchmarks.inference.documents import _both, _settings, documents_for
 from benchmarks.inference.populations import Population, synthetic
 from karat.stats.difference import Contestants, Inference, adjust_families, compare_pairs
-from karat.stats.resampling import Sample, difference, estimate, interval_of
+from karat.stats.resampling import Sample, bootstrap
 from karat.stats.tests import randomisation
 
 TRIALS = {"documents": 200, "seeds": 150, "pairs": 60, "human": 60, "calibration": 150}
@@ -41,8 +41,8 @@ def test_percentile_intervals_of_absent_scores_fail() -> None:
     true = population.value("system 1") - population.value("system 2")
     held = []
     for drawn in population.draw(1000, 25, np.random.default_rng(0)):
-        a, b = estimate([population.sample(name, drawn) for name in population.systems], resamples=200)
-        low, high = interval_of(difference(a, b), method="percentile")
+        a, b = bootstrap([population.sample(name, drawn) for name in population.systems], resamples=200)
+        low, high = np.nanpercentile(a - b, [2.5, 97.5])
         held.append(low <= true <= high)
     assert Cell("", "", "", float(np.mean(held)), len(held), COVERAGE).fails
 
@@ -99,8 +99,8 @@ def test_the_command_prints_tables_and_failures(tmp_path: Path, capsys: pytest.C
     printed = capsys.readouterr()
     assert path.read_text(encoding="utf-8") == printed.out
     assert [file.name for file in tmp_path.iterdir()] == ["bench.md"]
-    assert "### seeds" in printed.out
-    assert "### Cells that fail" in printed.out
+    assert "## Several seeds" in printed.out
+    assert "## Cells that fail" in printed.out
     assert "benchmarks.inference: seeds: cells: 8 cells" in printed.err
 
 
@@ -109,17 +109,30 @@ def test_cells_do_not_depend_on_the_number_of_processes() -> None:
     assert one == two
 
 
+def test_kept_parts_are_read_again(tmp_path: Path) -> None:
+    first = command.compute_all(["seeds"], 10, 3, True, 1, tmp_path)
+    [kept] = tmp_path.iterdir()
+    written = kept.read_bytes()
+    assert command.compute_all(["seeds"], 10, 3, True, 1, tmp_path) == first
+    assert kept.read_bytes() == written
+
+
+def test_a_summary_has_the_range_of_each_section() -> None:
+    cells = [Cell("coverage", row, "n = 25", rate, 2000, COVERAGE) for row, rate in (("a", 0.8), ("b", 0.95))]
+    [table] = summary(cells)
+    assert table.splitlines()[-1] == "| coverage | 80.0–95.0 (1*) |"
+
+
 def test_unknown_modules_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         command.main(["--only", "documents,x"])
     assert "no module 'x': choose from documents, seeds" in capsys.readouterr().err
 
 
-def test_the_page_is_rewritten_between_the_marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_is_rewritten_between_the_marks(tmp_path: Path) -> None:
     page = tmp_path / "statistics.md"
     page.write_text(f"before\n{command.START}old\n{command.END}\nafter\n", encoding="utf-8")
-    monkeypatch.setattr(command, "PAGE", page)
-    command.write_page("new")
+    command.write_page(page, "new")
     assert page.read_text(encoding="utf-8") == f"before\n{command.START}\nnew\n{command.END}\nafter\n"
 
 

@@ -595,3 +595,16 @@ def test_extra_references_count_in_comparisons(tmp_path: Path) -> None:
         compare([(corpus(), [hit, miss]), (corpus(name="b"), [hit, miss])], extra_references=review)
     with pytest.raises(karat.InputError, match="--extra-references adds nothing to"):
         compare(scored, extra_references=review)
+
+
+def test_differences_that_rest_on_few_documents_and_wilcoxon_have_notes() -> None:
+    few = karat.Run.of(
+        [{"id": str(i), "keyphrases": [f"a{i}", f"b{i}" if i < 4 else "x"]} for i in range(60)], name="few"
+    )
+    base = karat.Run.of([{"id": str(i), "keyphrases": [f"a{i}", "x"]} for i in range(60)], name="base")
+    notes = compare(corpus(), few, base, metrics=["f1@M"], **QUICK).notes
+    assert "differences that rest on fewer than 10 documents have rough intervals: f1@M:all (1 of 1)" in notes
+    usual = compare(corpus(), run("good", 0.9, seed=1), base, metrics=["f1@M"], **QUICK).notes
+    assert not any("rough intervals" in note or "Wilcoxon" in note for note in usual)
+    other = compare(corpus(), run("good", 0.9, seed=1), base, metrics=["f1@M"], test="wilcoxon", **QUICK).notes
+    assert "Wilcoxon's test also rejects systems of equal means where differences are skewed" in other

@@ -579,14 +579,20 @@ def test_odd_scores_have_one_sentence_and_no_nan(case: str) -> None:
 
 
 def test_equal_metrics_are_tested_once() -> None:
-    """overlap and rouge1 rank these pairs alike, so that chrf is compared with both by one test."""
-    scores = pairs_of({"x": [0, 1, 2, 3, 2, 1, 4, 0], "y": [1, 1, 2, 3, 3, 1, 4, 0]})
-    found = of_pairs(scores, "overlap", "rouge1", "chrf")
+    """overlap and rouge1 ignore the order of words, so that rougeL is compared with both by one test."""
+    phrases = ["z y x w v", "a z y x w", "b a z y x", "c b a z y", "a b c d z", "e d c b a", "a b z y x", "a b c z y"]
+    scores = [
+        pair(phrase, "a b c d e f", score, annotator)
+        for annotator in "xy"
+        for phrase, score in zip(phrases, [0, 1, 2, 2, 3, 3, 1, 4], strict=True)
+    ]
+    found = of_pairs(scores, "overlap", "rouge1", "rougeL")
     by_pair = {frozenset((row["metric"], row["against"])): row for row in found.comparisons()}
     same = by_pair[frozenset(("overlap", "rouge1"))]
     assert (same["difference"], same["p_adjusted"]) == (0.0, 1.0)
     others = [row for row in by_pair.values() if row is not same]
     assert [row["family"] for row in others] == [1, 1]
+    assert all(0 < row["p"] < 1 for row in others)
     assert [row["p_adjusted"] for row in others] == [row["p"] for row in others]
 
 

@@ -55,18 +55,34 @@ def test_differences_errors_intervals_and_tests_are_those_of_scipy(compared: tup
     assert len(rows) == len(list(combinations(values, 2)))
     for row in rows:
         d = _difference(row, values)
-        n, error = len(d), d.std(ddof=1) / np.sqrt(len(d))
+        n = len(d)
+        error, df = _error(values[row["a"]], values[row["b"]])
         assert row["n"] == n
         assert row["difference"] == pytest.approx(d.mean())
         assert row["se"] == pytest.approx(error)
-        assert row["tests"]["t"] == pytest.approx(stats.ttest_1samp(d, 0).pvalue)
-        df = min(n - 1, 2 * n / (2 + max(stats.kurtosis(d), 0) / 2))
+        assert row["tests"]["t"] == pytest.approx(2 * stats.t.sf(abs(d.mean()) / error, n - 1))
+        if error == pytest.approx(stats.sem(d)):
+            assert row["tests"]["t"] == pytest.approx(stats.ttest_1samp(d, 0).pvalue)
         half = stats.t.ppf(0.975, df) * error
         assert row["ci"] == pytest.approx([d.mean() - half, d.mean() + half])
         wilcoxon = stats.wilcoxon(d[d != 0], method="exact" if (d != 0).sum() <= 50 and not _ties(d) else "approx")
         if not _ties(d):
             assert row["tests"]["wilcoxon"] == pytest.approx(wilcoxon.pvalue, rel=1e-6)
         assert row["effect"]["d_z"] == pytest.approx(d.mean() / d.std(ddof=1))
+
+
+def _error(x: Floats, y: Floats) -> tuple[float, float]:
+    """The standard error and degrees of freedom: at least the variance of one document where most documents score 0."""
+    both = ~np.isnan(x) & ~np.isnan(y)
+    d, c = (x - y)[both], np.concatenate([x[both], y[both]])
+    n = len(d)
+    df = min(n - 1, 2 * n / (2 + max(stats.kurtosis(d), 0) / 2))
+    size = (c**4).sum() / (c**2).sum()
+    kurtosis = len(c) * size / (c**2).sum()
+    least = max(1 - 3 / kurtosis, 0) * size / n**2
+    if least > stats.sem(d) ** 2:
+        return float(np.sqrt(least)), min(df, 2 * n / (2 + (n - 3) / 2))
+    return float(stats.sem(d)), df
 
 
 def _ties(d: Floats) -> bool:

@@ -108,7 +108,7 @@ READINGS = {
     "score fitted": (["score", "{0}", "a.jsonl", "-m", "f1@V"], 2),
     "overlap": (["overlap", "{0}", "a.jsonl", "b.jsonl"], 1),
     "nearmiss": (["nearmiss", "{0}", "a.jsonl"], 1),
-    "confidence": (["confidence", "{0}", "a.jsonl", "--resamples", "20"], 1),
+    "confidence": (["confidence", "{0}", "a.jsonl"], 1),
     "compare": (["compare", "{0}", "a.jsonl", "b.jsonl", "--resamples", "20"], 1),
     "describe": (["describe", "{0}", "a.jsonl"], 2),
     "report": (["report", "{0}", "a.jsonl", "b.jsonl", "--resamples", "20", "-o", "page.html"], 2),

@@ -9,7 +9,21 @@ import pytest
 from karat.output.markup import html, markdown, parts_of
 from karat.output.papers import latex, pieces_of, typst
 from karat.output.terminal import terminal, wrap
-from karat.tabular import COUNT, P_BOUND, TEXT, Cell, Column, Group, Kind, Marked, Row, Table, number, rows_of, size
+from karat.tabular import (
+    COUNT,
+    P_APPROXIMATE,
+    TEXT,
+    Cell,
+    Column,
+    Group,
+    Kind,
+    Marked,
+    Row,
+    Table,
+    number,
+    rows_of,
+    size,
+)
 
 SCORES = Table(
     "corpus, 400 documents",
@@ -20,7 +34,7 @@ SCORES = Table(
 )
 DIFFERENCES = Table(
     corner="a − b",
-    columns=[Column("p", P_BOUND), Column("documents", COUNT, below="needed"), Column("words", TEXT)],
+    columns=[Column("p", P_APPROXIMATE), Column("documents", COUNT, below="needed"), Column("words", TEXT)],
     groups=[
         Group([Row("one − two", [(0.0001, True), 1234, "to the left"])], "f1@M", [None, 5678, None]),
         Group([Row("one − three", [(1e-9, False), None, "as well"])], "p@M"),
@@ -107,7 +121,7 @@ def test_names_of_groups_have_cells_and_rows_are_indented() -> None:
         "a − b                p  documents  words",
         "                           needed",
         "f1@M                        5,678",
-        "  one − two    ≤ .0001      1,234  to the left",
+        "  one − two    ≈ .0001      1,234  to the left",
         "p@M",
         "  one − three   <.0001             as well",
         "",

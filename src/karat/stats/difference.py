@@ -6,6 +6,7 @@ p-values. Everything in a `Difference` refers to the same units: those on which 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, nan
@@ -27,6 +28,7 @@ Correction = Literal["max-t", "holm", "bh", "none"]
 
 TESTS: tuple[Test, ...] = ("randomisation", "t", "wilcoxon", "mcnemar")
 FEWEST = 3  # common units, below which nothing is tested
+FEW_DIFFER = 10  # units on which systems differ, below which intervals are rough
 TEST_NAMES = {
     "randomisation": "paired randomisation",
     "t": "jackknife t",
@@ -120,6 +122,11 @@ class Difference:
         influence = self.influence[~np.isnan(self.influence)]
         squares = float((influence**2).sum())
         return float(len(influence) ** 0.5 * (influence**3).sum() / squares**1.5) if squares > 0 else 0.0
+
+    @property
+    def differing(self) -> int:
+        """The number of units on which the systems differ; 0 where units have no value of their own."""
+        return 0 if self.effect is None else self.effect.wins + self.effect.losses
 
     def reversed(self) -> Difference:
         """Return the difference b − a; a one-sided test keeps its side."""
@@ -377,7 +384,18 @@ def _dyadic_max_t(own: Sequence[Difference], how: Inference) -> Any:
     return max_t_of_covariance(t, covariance, df, how.resamples, how.seed, how.alternative)
 
 
-# ---------------------------------------------------------------------------------------------- tables
+# ---------------------------------------------------------------------------------------------- notes and tables
+
+
+def notes_of_differences(differences: Sequence[tuple[str, Difference]], units: str = "documents") -> Iterator[str]:
+    """Yield notes on differences, each with the name of its metric: where few units differ, and on Wilcoxon's test."""
+    few = Counter(name for name, one in differences if 0 < one.differing < FEW_DIFFER <= one.n)
+    if few:
+        total = Counter(name for name, _ in differences)
+        listed = ", ".join(f"{name} ({count} of {total[name]})" for name, count in few.items())
+        yield f"differences that rest on fewer than {FEW_DIFFER} {units} have rough intervals: {listed}"
+    if any(one.test == "wilcoxon" for _, one in differences):
+        yield "Wilcoxon's test also rejects systems of equal means where differences are skewed"
 
 
 def columns(power: str = "80 % power") -> list[Column]:

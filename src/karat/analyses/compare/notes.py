@@ -8,7 +8,7 @@ from karat.analyses.compare.options import OVER_SEEDS, CompareOptions
 from karat.analyses.compare.result import Pair, Standing
 from karat.errors import counted
 from karat.metrics.base import Request
-from karat.stats.difference import FEWEST
+from karat.stats.difference import FEWEST, notes_of_differences
 
 LARGE = 2.0  # seeds vary much where they make an interval so many times as wide as documents alone do
 
@@ -55,6 +55,7 @@ def notes_of_tests(pairs: Sequence[Pair], options: CompareOptions) -> Iterator[s
         if pair.n < FEWEST:
             common = "no document" if not pair.n else counted(pair.n, "document")
             yield f"{pair.a} and {pair.b} have {common} in common on {label(pair.request)}: nothing is tested"
+    yield from notes_of_differences([(label(pair.request), pair.apart) for pair in pairs if pair.n >= FEWEST])
     lower = dict.fromkeys(label(pair.request) for pair in pairs if pair.request.spec.better == "lower")
     if lower and options.alternative != "two-sided":
         way = "worse" if options.alternative == "greater" else "better"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -13,13 +12,12 @@ from karat.analyses.retrieval.result import TEXT, Condition, RetrievalOptions, R
 from karat.formats.trec import Judgements, Rankings
 from karat.matching.columns import Floats, Ints
 from karat.metrics.base import mean
-from karat.stats.difference import FEWEST, Contestants, adjust_families, compare_pairs
+from karat.stats.difference import FEW_DIFFER, FEWEST, Contestants, adjust_families, compare_pairs, notes_of_differences
 from karat.stats.influence import contrast, jackknife, score_interval
 from karat.stats.resampling import Sample
 
 FEW = 25  # queries from which intervals of differences cover 95 % (`benchmarks.inference`)
 SKEWED = 3.0  # skewness of differences, above which the family-wise error is up to 8 %
-FEW_DIFFER = 10  # queries that differ, below which they cover 61 to 100 %
 
 
 class Judge:
@@ -110,33 +108,19 @@ def notes_of_tests(rows: Sequence[Row], queries: int) -> Iterator[str]:
     elif queries < FEW:
         yield f"only {counted_queries(queries)}: intervals of differences may be too narrow"
     else:
-        yield from _few_differ(rows)
         yield from _skewed(rows)
-    if any(row.difference is not None and row.difference.test == "wilcoxon" for row in rows):
-        yield "Wilcoxon's test rejects systems of equal means too often where differences are skewed"
-
-
-def _few_differ(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the measures on which conditions differ from the baseline on few queries."""
-    differing = [(row.measure, _differing_queries(row)) for row in rows if row.difference is not None]
-    few = Counter(measure for measure, count in differing if 0 < count < FEW_DIFFER)
-    if few:
-        total = Counter(measure for measure, _ in differing)
-        listed = ", ".join(f"{count} of {total[measure]} of {measure}" for measure, count in few.items())
-        yield f"differences that rest on fewer than {FEW_DIFFER} queries: {listed}; their intervals are rough"
+    tested = [(str(row.measure), row.difference) for row in rows if row.difference is not None]
+    yield from notes_of_differences(tested if queries >= FEWEST else [], "queries")
 
 
 def _skewed(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the measures on which differences are so skewed that tests reject equal systems too often."""
-    tested = [(row.measure, row.difference) for row in rows if _differing_queries(row) >= FEW_DIFFER]
-    skewed = dict.fromkeys(measure for measure, apart in tested if apart is not None and abs(apart.skewness) > SKEWED)
+    tested = [(row.measure, row.difference) for row in rows if row.difference is not None]
+    skewed = dict.fromkeys(
+        measure for measure, apart in tested if apart.differing >= FEW_DIFFER and abs(apart.skewness) > SKEWED
+    )
     if skewed:
         yield f"differences of {', '.join(skewed)} are skewed: 8 % of equal systems may be significant at .05"
-
-
-def _differing_queries(row: Row) -> int:
-    effect = None if row.difference is None else row.difference.effect
-    return 0 if effect is None else effect.wins + effect.losses
 
 
 def counted_queries(count: int) -> str:
