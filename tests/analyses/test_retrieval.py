@@ -485,8 +485,8 @@ def test_differences_that_rest_on_few_queries_are_counted_in_a_note() -> None:
     ]
     few = sum(0 < count < 10 for count in counts)
     assert few == 1
-    assert f"differences that rest on fewer than 10 queries: {few} of 2 of AP; their intervals are rough" in found.notes
-    assert "Wilcoxon's test rejects systems of equal means too often where differences are skewed" in found.notes
+    assert f"differences that rest on fewer than 10 queries have rough intervals: AP ({few} of 2)" in found.notes
+    assert "Wilcoxon's test also rejects systems of equal means where differences are skewed" in found.notes
 
 
 def test_skewed_differences_are_named_in_a_note() -> None:
