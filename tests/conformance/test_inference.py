@@ -13,6 +13,7 @@ from statsmodels.stats.multitest import multipletests
 
 import karat
 from karat.stats.base import Floats
+from karat.stats.difference import Correction
 
 METRICS = ("f1@M:present", "f1@M:absent")  # most documents score 0 on the latter
 
@@ -124,7 +125,8 @@ def test_adjusted_p_is_that_of_a_step_down_loop(compared: tuple[list[Row], Value
 
 def test_holm_and_benjamini_hochberg_are_those_of_statsmodels(shared: Path, runs: list[karat.Run]) -> None:
     corpus = shared / "data" / "semeval.chan19.jsonl.gz"
-    for correction, name in (("holm", "holm"), ("bh", "fdr_bh")):
+    corrections: dict[Correction, str] = {"holm": "holm", "bh": "fdr_bh"}
+    for correction, name in corrections.items():
         rows = karat.compare(corpus, *runs, metrics=METRICS[:1], correction=correction, test="t", resamples=99).rows()
         expected = multipletests([row["p"] for row in rows], method=name)[1]
         assert [row["p_adjusted"] for row in rows] == pytest.approx(expected)

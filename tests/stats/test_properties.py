@@ -17,14 +17,10 @@ from karat.metrics.base import f_of_means, mean
 from karat.stats.base import Floats
 from karat.stats.effects import effect
 from karat.stats.families import adjust
-from karat.stats.influence import ALTERNATIVES, contrast, jackknife
+from karat.stats.influence import ALTERNATIVES, Alternative, contrast, jackknife
 from karat.stats.ranks import friedman
 from karat.stats.resampling import Sample, estimate, interval_of
-from karat.stats.tests import (
-    Alternative,
-    randomisation,
-    wilcoxon,
-)
+from karat.stats.tests import randomisation, wilcoxon
 from tests.examples import examples
 
 multitest = pytest.importorskip("statsmodels.stats.multitest", reason="statsmodels is missing: pip install statsmodels")

@@ -13,13 +13,8 @@ from scipy import stats
 from karat.errors import InputError
 from karat.metrics.base import f_of_means, mean
 from karat.stats.base import Floats
-from karat.stats.resampling import Sample
-from karat.stats.tests import (
-    coins,
-    randomisation,
-    randomisations,
-    wilcoxon,
-)
+from karat.stats.resampling import Sample, coins
+from karat.stats.tests import randomisation, randomisations, wilcoxon
 
 
 def largest(values: Floats, weights: Floats) -> Floats:

@@ -322,7 +322,7 @@ def test_the_interval_of_reformulations_is_clustered_by_source() -> None:
     [row] = karat.homogeneity(corpus(12), pairs, run(lists), reformulations=others, resamples=FEW).rows()
     source = np.repeat(np.arange(12), 3)
     fit = sm.OLS(values, np.ones(36)).fit(cov_type="cluster", cov_kwds={"groups": source})
-    assert row["hooper_ci"] == pytest.approx(logit_interval(np.mean(values), float(fit.bse[0]), 11))
+    assert row["hooper_ci"] == pytest.approx(logit_interval(float(np.mean(values)), float(fit.bse[0]), 11))
 
 
 def test_intervals_do_not_depend_on_the_seed() -> None:
@@ -348,7 +348,7 @@ def agreeing(counts: Sequence[int], name: str) -> karat.Run:
 
 
 def hooper_of(counts: Sequence[int]) -> np.ndarray:
-    return np.array(counts) / (8 - np.array(counts))
+    return np.asarray(np.array(counts) / (8 - np.array(counts)))
 
 
 def test_disjoint_pairs_are_compared_by_a_paired_t_test() -> None:

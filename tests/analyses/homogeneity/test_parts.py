@@ -271,7 +271,8 @@ def test_the_pairs_that_a_difference_takes_are_those_of_a_paired_t_test(found: k
     sd = np.std(np.subtract(pairs["copying"], pairs["adding"]), ddof=1)
     assert power["sd"] == pytest.approx(sd)
     assert power["design_effect"] == pytest.approx(1.0)  # no pair shares a document
-    [df] = {float(each.difference.contrast.df_documents) for each in found.differences if each.metric == "hooper"}
+    contrasts = [each.difference.contrast for each in found.differences if each.metric == "hooper"]
+    [df] = {float(each.df_documents) for each in contrasts if each is not None}
     quantiles = stats.t.ppf(0.975, df) + stats.t.ppf(0.8, df)
     for apart in APART:
         exact = TTestPower().solve_power(effect_size=apart / sd, alpha=0.05, power=0.8)
