@@ -87,7 +87,7 @@ def _settings(quick: bool) -> tuple[list[Population], tuple[int, ...]]:
     return ([_made()], (25,)) if quick else (_released(), SIZES)
 
 
-def correlations(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
+def single_correlations(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
     """Yield coverage of correlations and of their differences, and type I error."""
     populations, sizes = _settings(quick)
     generator = np.random.default_rng([seed, 0])
@@ -124,7 +124,7 @@ def weights(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
         yield from _weights(max(trials // SLOW, 1), np.random.default_rng([seed, 3]))
 
 
-PARTS = (correlations, families, agreement, weights)
+PARTS = (single_correlations, families, agreement, weights)
 
 
 def _fewer(trials: int, n: int) -> int:
