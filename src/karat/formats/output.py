@@ -11,8 +11,9 @@ import errno
 import gzip
 import os
 import shutil
+import stat
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from hashlib import blake2b
@@ -21,6 +22,7 @@ from typing import IO, cast
 
 from karat.errors import InputError
 from karat.formats.files import zstandard
+from karat.record import note_output
 
 try:
     import fcntl
@@ -51,13 +53,14 @@ def _beside(target: Path, suffix: str) -> Path:
 def claimed(path: str | Path) -> Iterator[None]:
     """Holds an output for this process, and removes what killed processes left in its folder.
 
-    Raises InputError if another process, or another thread of this one, holds it. What is no plain file or folder (a
-    device, a pipe) cannot be held. A thread may claim again what it holds.
+    Raises InputError if another process, or another thread of this one, holds it, or if it is an input of the same
+    command. What is no plain file or folder (a device, a pipe) cannot be held. A thread may claim again what it holds.
     """
     target = Path(path).resolve()
     if target.exists() and not (target.is_file() or target.is_dir()):
         yield
         return
+    note_output(path)
     thread = threading.get_ident()
     with _guard:
         holder = _held.get(target)
@@ -159,13 +162,6 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def refuse_inputs(output: str | Path, inputs: Iterable[str | Path]) -> None:
-    """Raises InputError if an output is one of the inputs, which are never overwritten, through links too."""
-    target = Path(output)
-    if target.is_file() and any(each.is_file() and each.samefile(target) for each in map(Path, inputs)):
-        raise InputError(f"{output}: is one of the inputs, which are never overwritten; name another file")
-
-
 # ---------------------------------------------------------------------------------------------- files
 
 
@@ -188,7 +184,7 @@ def writing_beside(path: str | Path) -> Iterator[IO[bytes]]:
                 yield file
             return
         with claimed(target), _new(target) as new:
-            with os.fdopen(os.open(new, os.O_WRONLY | os.O_EXCL | _CREATE, 0o666), "wb") as file:
+            with os.fdopen(os.open(new, os.O_WRONLY | os.O_EXCL | _CREATE, _mode(target, 0o666)), "wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -225,7 +221,7 @@ def working_folder(path: str | Path) -> Iterator[Path]:
     """An empty folder beside an output, which this process holds meanwhile; removed at the end if it is still there."""
     target = Path(path).resolve()
     with claimed(target), _new(target) as new:
-        new.mkdir()
+        new.mkdir(0o700 if target.is_file() else _mode(target, 0o777))
         yield new
 
 
@@ -233,6 +229,7 @@ def working_folder(path: str | Path) -> Iterator[Path]:
 def _new(target: Path) -> Iterator[Path]:
     """Where a target is written that this process holds; nothing is left there in the end."""
     new = _beside(target, NEW)
+    note_output(new)  # so that what is read back from there is no input
     _remove(new)
     try:
         yield new
@@ -241,14 +238,29 @@ def _new(target: Path) -> Iterator[Path]:
             _remove(new)
 
 
+def _mode(target: Path, most: int) -> int:
+    """The mode that a file or folder is made with: no wider than that of what it replaces."""
+    try:
+        return stat.S_IMODE(target.stat().st_mode) & most
+    except FileNotFoundError:
+        return most
+
+
 def put_in_place(new: Path, target: Path) -> None:
     """Gives a file or folder its final name, on the disk too."""
     if new.is_dir():
         for root, _, names in os.walk(new):
             for each in (*names, ""):
                 _sync(Path(root, each))
+    _keep_mode(new, target)
     os.replace(new, target)
     _sync(target.parent)
+
+
+def _keep_mode(new: Path, target: Path) -> None:
+    """Give a new file or folder the mode of the one that it replaces."""
+    with suppress(FileNotFoundError):
+        os.chmod(new, stat.S_IMODE(target.stat().st_mode))
 
 
 def _sync(path: Path) -> None:
