@@ -28,6 +28,7 @@ class FileRecord:
     inputs: dict[str, str] = field(default_factory=dict)
     folders: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)  # the name, patterns of its inputs
     outputs: dict[str, str] = field(default_factory=dict)
+    merged: set[str] = field(default_factory=set)  # outputs that are read and written again with what they hold
 
     def note_input(self, path: str | Path) -> None:
         """Note a file that is read. Raises InputError if it is an output.
@@ -35,7 +36,7 @@ class FileRecord:
         What lies in a folder that the command writes (runs that are kept, a training to resume) is its output.
         """
         real = os.path.realpath(path)
-        if real in self.inputs or self.is_output(os.path.dirname(real)):
+        if real in self.inputs or real in self.merged or self.is_output(os.path.dirname(real)):
             return
         if real in self.outputs:
             raise _overwritten(self.outputs[real])
@@ -118,6 +119,14 @@ def note_output(path: str | Path) -> None:
     record = _active.get()
     if record is not None:
         record.note_output(path)
+
+
+def note_merge(path: str | Path) -> None:
+    """Note an output that is read first, since what it holds is kept, where a record is active."""
+    record = _active.get()
+    if record is not None:
+        record.note_output(path)
+        record.merged.add(os.path.realpath(path))
 
 
 @contextmanager

@@ -359,7 +359,7 @@ class Sheet {
       const record = this.records.read(id);
       if (record !== null) answers[id] = record;
     }
-    return { karat: "annotations", version: 1, study: data.study, task: data.task, annotator: data.annotator, saved: Date.now(), answers };
+    return { karat: "annotations", version: 1, study: data.study, task: data.task, annotator: data.annotator, token: data.token, saved: Date.now(), answers };
   }
 
   save() {

@@ -183,7 +183,7 @@ def writing_beside(path: str | Path) -> Iterator[IO[bytes]]:
             with target.open("wb") as file:
                 yield file
             return
-        with claimed(target), _new(target) as new:
+        with claimed(path), _new(target) as new:
             with os.fdopen(os.open(new, os.O_WRONLY | os.O_EXCL | _CREATE, _mode(target, 0o666)), "wb") as file:
                 yield file
                 file.flush()
