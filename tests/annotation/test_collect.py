@@ -38,6 +38,7 @@ def saved(folder: Path, study: Study, name: str, answers: dict[int, Any], at: fl
     """A file as a sheet saves it."""
     records = {str(n): {"answer": a, "comment": "", "seconds": 2.5, "at": at} for n, a in answers.items()}
     content = {"karat": "annotations", "version": 1, "study": study.id, "task": study.task, "annotator": name}
+    content["token"] = study.token(name)
     path = folder / (file or f"{name}.json")
     path.write_text(json.dumps(content | {"saved": at, "answers": records}))
     return path

@@ -32,6 +32,7 @@ except ImportError:  # not on every system; there files are whole all the same, 
 NEW, LOCK = ".karat-new", ".karat-lock"
 LONGEST_NAME = 255  # bytes, on most file systems
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)  # of file systems that have none
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _CREATE = os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 _held: dict[Path, int] = {}  # the outputs that this process holds, and the thread that does
@@ -76,12 +77,24 @@ def claimed(path: str | Path) -> Iterator[None]:
             lock = _lock(target)
         try:
             _remove_left_overs(target.parent)
-            yield
+            with _full_disk(path):
+                yield
         finally:
             _unlock(target, lock)
     finally:
         with _guard:
             del _held[target]
+
+
+@contextmanager
+def _full_disk(path: str | Path) -> Iterator[None]:
+    """Name the output in an error of a disk that is full, wherever its work was written (a part, a state)."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise _not_written(path, error) from None
 
 
 def _lock(target: Path) -> int:
@@ -92,13 +105,22 @@ def _lock(target: Path) -> int:
         try:
             _flock(lock, target)
             if _is_open(lock, path):
-                os.truncate(lock, 0)
-                os.write(lock, f"process {os.getpid()} on {_host()} since {datetime.now():%F %T}".encode())
+                _sign(lock, path)
                 return lock
         except BaseException:
             os.close(lock)
             raise
         os.close(lock)  # the one who held it has removed the file meanwhile: once more with a new one
+
+
+def _sign(lock: int, path: Path) -> None:
+    """Write into a lock file whose it is; it is removed where that fails."""
+    try:
+        os.truncate(lock, 0)
+        os.write(lock, f"process {os.getpid()} on {_host()} since {datetime.now():%F %T}".encode())
+    except BaseException:
+        os.unlink(path)
+        raise
 
 
 def _host() -> str:
@@ -211,8 +233,11 @@ def folder_beside(path: str | Path) -> Iterator[Path]:
     target = Path(path).resolve()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{path}: is there already and is not an empty folder")
-    with writing_errors(path, target.parent), working_folder(target) as new:
-        yield new
+    with writing_errors(path, target.parent), working_folder(path) as new:
+        try:
+            yield new
+        except InputError as error:
+            raise type(error)(str(error).replace(str(new), str(path))) from None
         put_in_place(new, target)
 
 
@@ -220,7 +245,7 @@ def folder_beside(path: str | Path) -> Iterator[Path]:
 def working_folder(path: str | Path) -> Iterator[Path]:
     """An empty folder beside an output, which this process holds meanwhile; removed at the end if it is still there."""
     target = Path(path).resolve()
-    with claimed(target), _new(target) as new:
+    with claimed(path), _new(target) as new:
         new.mkdir(0o700 if target.is_file() else _mode(target, 0o777))
         yield new
 
@@ -285,4 +310,8 @@ def writing_errors(path: str | Path, parent: Path) -> Iterator[None]:
     except PermissionError:
         raise InputError(f"{parent}: no permission to write there") from None
     except OSError as error:
-        raise InputError(f"{path}: could not be written ({error.strerror})") from None
+        raise _not_written(path, error) from None
+
+
+def _not_written(path: str | Path, error: OSError) -> InputError:
+    return InputError(f"{path}: could not be written ({error.strerror})")
