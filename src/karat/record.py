@@ -52,7 +52,7 @@ class FileRecord:
         Raises InputError if it is an input, through links too, or lies in a folder where the next run would read it.
         """
         real = os.path.realpath(path)
-        if not self.is_output(real):
+        if real not in self.outputs:
             self._check(path, real)
             self.outputs[real] = str(path)
 

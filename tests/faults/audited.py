@@ -2,9 +2,9 @@
 
     python tests/faults/audited.py FOLDER < COMMANDS
 
-Standard input is a JSON list of commands, each a list of words (`{url}` is a chat endpoint on loopback); each is run in the folder, in a process of its own.
-Prints a JSON list with one object a command: its exit code, its standard error, and the files of the folder that it
-opened: how many, and which of them were not in the record when they were opened.
+Standard input is a JSON list of commands, each a list of words, in which `{url}` is a chat endpoint on loopback. Each
+is run in the folder, in a process of its own. Prints a JSON list with one object a command: its exit code, its standard
+error, and the files of the folder that it opened: how many, and which were not in the record when they were opened.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from tests.faults import audited, stopping
 from tests.faults.verbs import COMMANDS, REQUIRED, VERBS, parameters, populate, words_of
 from tests.forked import command
 
-IN_FOLDER = "which is an input; name a place outside of that folder\n"
+IN_FOLDER = "is an input; name a place outside of that folder\n"
 IS_INPUT = "is one of the inputs, which are never overwritten; name another file\n"
 
 
@@ -92,16 +92,50 @@ def completion_of(parameter: click.Parameter) -> Any:
 
 
 @pytest.mark.parametrize(("verb", "parameter", "form", "output"), [*folder_cases()])
-@pytest.mark.parametrize("how", ["a member", "a new file", "through a link"])
-def test_no_output_lies_in_a_folder_that_is_an_input(
-    folder: Path, verb: str, parameter: click.Parameter, form: str, output: click.Parameter, how: str
+def test_no_output_replaces_a_member_of_a_folder_that_is_an_input(
+    files: Path, verb: str, parameter: click.Parameter, form: str, output: click.Parameter
 ) -> None:
-    given = "model" if completion_of(parameter) is completion.models else "inputs"
-    (folder / "link").symlink_to(given)
-    place = {"a member": "model.json", "a new file": "sub/new.json", "through a link": "model.json"}[how]
-    target = f"{'link' if how == 'through a link' else given}/{place}"
-    value = f"{given}:3" if parameter.metavar == "CORPUS:K" else form.format(given)
-    refuse(folder, words_of(verb, {str(parameter.name): value, str(output.name): target}))
+    value = "model:3" if parameter.metavar == "CORPUS:K" else form.format("model")
+    refuse(files, words_of(verb, {str(parameter.name): value, str(output.name): "model/model.json"}))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "describe papers -o papers/new.json",
+        "describe papers -o papers/docs/deeper/new.json",
+        "describe papers -o link/new.json",
+        "describe link -o papers/new.json",
+        "describe papers -o link-to-file.json",
+        "describe papers+papers/docs -o papers/docs/new.json",
+        "describe mine=papers -o papers/new.json",
+        "describe papers/d0.txt -o link/d0.txt -f json",
+        "corpus convert papers --to inspec --lossy -o papers",
+        "corpus convert papers --to chan --lossy -o new.txt+papers/d0.txt",
+        "annotate sheets papers --task reference -o papers/study",
+        "annotate collect study/study.json --scores study/new.json",
+        "retrieval papers queries.jsonl qrels.txt --rankings papers/rankings",
+        "predict ./model corpus.jsonl -o model/new.jsonl",
+        "predict kea,model=kea.json corpus.jsonl -o kea.json",
+        "predict package.plug_in:words corpus.jsonl -o package/__init__.py",
+        "predict firstphrases corpus.jsonl --df papers -o papers/new.jsonl",
+        "score corpus.jsonl --runs runs -o runs/new.karat",
+        "score corpus.jsonl a.jsonl -m soft_f,score=file:scores.tsv -o scores.tsv -f csv",
+        "nearmiss corpus.jsonl a.jsonl --score cosine,model=vectors:words.vec --all-pairs words.vec",
+        "concepts corpus.jsonl a.jsonl --vocabulary vocabulary.txt,language=en -o vocabulary.txt -f json",
+        "report papers --models firstphrases,plug_in:words --keep-runs papers/runs -o new.html",
+        "report papers --models firstphrases,plug_in:words --keep-runs new -o plug_in.py",
+        "report papers --models firstphrases --keep-runs . -o papers/new.html",
+        "retrieval corpus.jsonl queries.jsonl qrels.txt a.jsonl --rankings . -o a.jsonl -f json",
+    ],
+)
+def test_a_place_where_the_next_run_would_read_is_refused(folder: Path, line: str) -> None:
+    (folder / "link").symlink_to("papers")
+    (folder / "link-to-file.json").symlink_to("papers/d0.txt")
+    (folder / "package").mkdir()
+    (folder / "package" / "__init__.py").touch()
+    shutil.copy(folder / "plug_in.py", folder / "package")
+    refuse(folder, line.split())
 
 
 def test_every_verb_is_in_the_table() -> None:
@@ -192,7 +226,7 @@ def test_a_review_that_is_made_again_keeps_decisions_and_remarks(folder: Path, n
 
 
 def test_a_file_that_is_no_review_is_not_replaced_by_one(folder: Path) -> None:
-    for content in ("notes of mine\n", "id,phrase,systems,accept\nd0,bees,a,perhaps\n"):
+    for content in ("notes of mine\nand more\n", "id,phrase,systems,accept\nd0,bees,a,perhaps\n"):
         (folder / "rv.csv").write_text(content)
         done = review(folder, "rv.csv")
         assert done.returncode == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -242,9 +242,9 @@ def _write_tables(folder: Path, write: Any, ids: Sequence[str]) -> None:
     write(
         "human.jsonl",
         [
-            {"prediction": phrase, "reference": PHRASES[-n % 6], "annotator": who, "score": 1 + (n * step) % 4}
+            {"prediction": f"{one} {n}", "reference": f"{other} {n}", "annotator": who, "score": 1 + (n * step) % 4}
             for step, who in ((1, "ana"), (2, "ben"))
-            for n, phrase in enumerate((*PHRASES, "bees", "bee swarms", "nest", "a grid", "hives"))
+            for n, (one, other) in enumerate(product(PHRASES, PHRASES))
         ],
     )
     write("reported.jsonl", [{"system": "a", "metric": "f1@5", "subset": "all", "value": "0.50"}])

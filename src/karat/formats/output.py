@@ -206,7 +206,7 @@ def writing_beside(path: str | Path) -> Iterator[IO[bytes]]:
                 yield file
             return
         with claimed(path), _new(target) as new:
-            with os.fdopen(os.open(new, os.O_WRONLY | os.O_EXCL | _CREATE, _mode(target, 0o666)), "wb") as file:
+            with os.fdopen(os.open(new, os.O_WRONLY | os.O_EXCL | _CREATE, mode_of(target, 0o666)), "wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -246,7 +246,7 @@ def working_folder(path: str | Path) -> Iterator[Path]:
     """An empty folder beside an output, which this process holds meanwhile; removed at the end if it is still there."""
     target = Path(path).resolve()
     with claimed(path), _new(target) as new:
-        new.mkdir(0o700 if target.is_file() else _mode(target, 0o777))
+        new.mkdir(0o700 if target.is_file() else mode_of(target, 0o777))
         yield new
 
 
@@ -263,10 +263,10 @@ def _new(target: Path) -> Iterator[Path]:
             _remove(new)
 
 
-def _mode(target: Path, most: int) -> int:
-    """The mode that a file or folder is made with: no wider than that of what it replaces."""
+def mode_of(target: Path, most: int) -> int:
+    """Return the mode that a new file or folder is made with: no wider for others than that of what it replaces."""
     try:
-        return stat.S_IMODE(target.stat().st_mode) & most
+        return (stat.S_IMODE(target.stat().st_mode) | stat.S_IRWXU) & most
     except FileNotFoundError:
         return most
 
