@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 from warnings import warn
 
 from karat.errors import InputError, KeywordError, unknown
+from karat.record import recording
 
 if TYPE_CHECKING:
     from karat.vocabulary import VocabularyLike
@@ -165,7 +166,11 @@ def public(kind: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
             if not keywords.keys() <= known:
                 wrong = next(name for name in keywords if name not in known)
                 raise KeywordError(str(unknown(f"keyword of {function.__name__}()", wrong, known)))
-            return function(*given, **keywords)
+            with recording() as record:
+                found = function(*given, **keywords)
+            if hasattr(type(found), "files_read"):
+                object.__setattr__(found, "files_read", record)  # results are frozen
+            return found
 
         checked.options = kind  # type: ignore[attr-defined]
         return checked

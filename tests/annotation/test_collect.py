@@ -38,6 +38,7 @@ def saved(folder: Path, study: Study, name: str, answers: dict[int, Any], at: fl
     """A file as a sheet saves it."""
     records = {str(n): {"answer": a, "comment": "", "seconds": 2.5, "at": at} for n, a in answers.items()}
     content = {"karat": "annotations", "version": 1, "study": study.id, "task": study.task, "annotator": name}
+    content["token"] = study.token(name)
     path = folder / (file or f"{name}.json")
     path.write_text(json.dumps(content | {"saved": at, "answers": records}))
     return path
@@ -221,7 +222,9 @@ def answered(number: str | None = None, **record: Any) -> Callable[[dict[str, An
             "is of the study '0123456789abcdef', not of {study}; give",
         ),
         (edited(annotator="anna"), "unknown annotator 'anna'; did you mean 'ana'? (known: ana, ben, cem, dov)"),
-        (edited(annotator="ben"), "item {own} is not in the sheet of annotator 'ben'"),
+        (edited(annotator="ben"), "is not from the sheet of 'ben', but renamed; give the file as it was saved"),
+        (edited(annotator="adjudicator"), "is not from the sheet of 'adjudicator', but renamed; give the file as"),
+        (edited(annotator="ben", token=""), "item {own} is not in the sheet of annotator 'ben'"),
         (edited(task="pair"), "has answers to the task 'pair', not to set"),
         (edited(karat="other"), "not a file of answers (Invalid enum value 'other'"),
         (edited(version=2), "not a file of answers (Invalid enum value 2"),

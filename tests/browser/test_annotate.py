@@ -325,6 +325,7 @@ def test_a_saved_file_is_loaded_on_another_device_and_the_newest_answers_stay(
         "another study": content | {"study": "0123456789abcdef"},
         "another annotator": content | {"annotator": "ana"},
         "damaged, or was edited": content | {"answers": {str(order[0]): record | {"answer": 7}}},
+        "is of another annotator": content | {"token": "0" * 32},
         "not a file that a sheet": [content],
     }
     for words, changed in wrong.items():

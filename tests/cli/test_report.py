@@ -103,5 +103,5 @@ def test_the_page_and_the_runs_may_not_stand_among_the_documents(papers: Path) -
     for words in (("-o", "papers/page.html"), ("-o", "page.html", "--keep-runs", "papers/runs")):
         done = report(papers, "papers", *words)
         assert done.returncode == 2
-        assert "among the documents; name a place outside of that folder" in done.stderr
+        assert "which is an input; name a place outside of that folder" in done.stderr
     assert not list((papers / "papers").glob("*.runs"))

@@ -251,12 +251,26 @@ def test_a_readme_is_a_document_only_where_it_is_alone_or_has_references(tmp_pat
     assert karat.read(tmp_path).ids == ["README", "a"]
 
 
-def test_what_is_written_into_the_folder_is_no_document(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("# Bees\nThey dance in the hive.")
-    run = karat.predict(tmp_path, "firstphrases", n=2)
+def test_runs_and_catalogues_in_the_folder_are_no_documents(tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    (papers / "a.md").write_text("# Bees\nThey dance in the hive.")
+    run = karat.predict(papers, "firstphrases", n=2)
     for name in ("run.jsonl", "k.csv", "k.xlsx", "k.bib", "k.ris", "k.jsonld"):
-        karat.write(run, tmp_path / name, corpus=tmp_path if name != "run.jsonl" else None)
-    assert karat.read(tmp_path).ids == ["a"]
+        karat.write(run, tmp_path / name, corpus=papers if name != "run.jsonl" else None)
+        (tmp_path / name).rename(papers / name)
+    assert karat.read(papers).ids == ["a"]
+
+
+def test_nothing_is_written_into_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Bees dance.")
+    (tmp_path / "a.key").write_text("bees\n")
+    run = karat.predict(tmp_path, "firstphrases", n=2)
+    with pytest.raises(InputError, match="which is an input; name a place outside of that folder"):
+        karat.write(run, tmp_path / "run.jsonl", corpus=tmp_path)
+    with pytest.raises(InputError, match="is one of the inputs, which are never overwritten"):
+        karat.score(tmp_path, run).save(tmp_path / "a.key")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.md": "Bees dance.", "a.key": "bees\n"}
 
 
 def test_special_files_and_broken_links_of_a_folder_are_left_alone(tmp_path: Path) -> None:

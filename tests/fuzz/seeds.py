@@ -381,6 +381,7 @@ def annotated() -> tuple[Files, ...]:
         answer = {"chosen": [0], "added": ["honey bees"], "done": True} if task == "reference" else 3
         record = {"answer": answer, "comment": "why", "seconds": 2.5, "at": 1763391599000}
         head = {"karat": "annotations", "version": 1, "study": study.id, "task": task, "annotator": "ana"}
+        head["token"] = study.token("ana")
         own = {str(item.id): record for item in study.items}
         sheet = json.dumps(head | {"saved": 1763391600000, "answers": own}).encode()
         given = {"choices": ["0"]} if task == "reference" else {"choices": ["3"]}

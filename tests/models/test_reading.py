@@ -125,7 +125,7 @@ def test_a_folder_of_files_is_a_corpus_whose_ids_are_places_without_the_suffix(t
     (tmp_path / ".hidden.txt").write_text("no")
     for name in ("run.jsonl", "old.jsonl"):
         (tmp_path / name).write_text('{"id": "b.txt", "text": "", "keyphrases": ["bees"]}\n')
-    given = documents_at(tmp_path, aside=[str(tmp_path / "run.jsonl")])
+    given = documents_at(tmp_path)
     assert [(each.id, each.title, each.text) for each in given] == [
         ("a", "On Wasps", "Wasps fly over the fields."),
         ("b", None, "Bees."),
@@ -134,7 +134,7 @@ def test_a_folder_of_files_is_a_corpus_whose_ids_are_places_without_the_suffix(t
         ("sub/d", "Gnats", "They bite."),
     ]
     assert given.ids == [each.id for each in given]
-    assert given.notes == ("left out 2 files of other kinds than documents (1 .jsonl, 1 .png)",)
+    assert given.notes == ("left out 3 files of other kinds than documents (2 .jsonl, 1 .png)",)
 
 
 def test_a_folder_in_a_format_of_the_field_is_still_a_corpus(tmp_path: Path) -> None:

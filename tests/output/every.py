@@ -187,6 +187,7 @@ def _annotations(corpus: karat.Corpus, runs: list[karat.Run]) -> karat.Annotatio
         for name, score in (("a1", 0), ("a2", 4)):
             own = {str(n): {"answer": score, "comment": SCRIPT, "at": 1} for n in sheets.study.annotators[name]}
             head = {"karat": "annotations", "version": 1, "study": sheets.study.id, "task": "set", "annotator": name}
+            head["token"] = sheets.study.token(name)
             Path(folder, "study", f"{name}.json").write_text(json.dumps(head | {"answers": own}))
         return karat.collect_annotations(Path(folder, "study"))
 

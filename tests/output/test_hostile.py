@@ -160,9 +160,12 @@ def annotate(folder: Path) -> None:
         for n, item in enumerate(study.items)
     }
     head = {"karat": "annotations", "version": 1, "study": study.id, "task": "reference", "annotator": "a1"}
+    head["token"] = study.token("a1")
     (folder / f"{HOSTILE_CORPUS} answers.json").write_text(json.dumps(head | {"answers": own}))
     other = {n: record | {"answer": {"chosen": [], "added": [], "done": True}} for n, record in own.items()}
-    (folder / "study" / "a2.json").write_text(json.dumps(head | {"annotator": "a2", "answers": other}))
+    (folder / "study" / "a2.json").write_text(
+        json.dumps(head | {"annotator": "a2", "token": study.token("a2"), "answers": other})
+    )
 
 
 def score(folder: Path, corpus: str, saved: str) -> None:

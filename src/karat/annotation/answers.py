@@ -1,7 +1,7 @@
 """Files of answers that sheets save: read, checked against their study, and joined, the newest answer of an item first.
 
-    {"karat": "annotations", "version": 1, "study": "...", "task": "set", "annotator": "a1", "saved": 1763391600000,
-     "answers": {"17": {"answer": 3, "comment": "", "seconds": 12.5, "at": 1763391599000}}}
+    {"karat": "annotations", "version": 1, "study": "...", "task": "set", "annotator": "a1", "token": "...",
+     "saved": 1763391600000, "answers": {"17": {"answer": 3, "comment": "", "seconds": 12.5, "at": 1763391599000}}}
 
 Times are milliseconds since 1970, as browsers count them.
 """
@@ -53,6 +53,7 @@ class File(msgspec.Struct, frozen=True):
     annotator: str
     answers: dict[str, Record]
     saved: Time = 0.0
+    token: str = ""  # of the sheet; empty of sheets that have none
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class Answers:
     origin: str
     annotator: str
     records: Mapping[int, Record]
+    checked: bool = True  # whether a token, or a server, says whose they are
 
 
 def read_answers(path: str | Path, study: Study) -> Iterator[Answers]:
@@ -89,7 +91,12 @@ def _of_sheet(file: File, where: str, study: Study) -> Answers:
         raise InputError(f"{where}: has answers to the task {quoted(file.task)}, not to {study.task}")
     if file.annotator not in (*study.annotators, ADJUDICATOR):
         raise InputError(f"{where}: {unknown('annotator', file.annotator, study.annotators)}")
-    return Answers(where, file.annotator, {_number(key, where): record for key, record in file.answers.items()})
+    if file.token not in ("", study.token(file.annotator)):
+        raise InputError(
+            f"{where}: is not from the sheet of {quoted(file.annotator)}, but renamed; give the file as it was saved"
+        )
+    records = {_number(key, where): record for key, record in file.answers.items()}
+    return Answers(where, file.annotator, records, checked=bool(file.token))
 
 
 def _number(key: str, where: str) -> int:
@@ -137,6 +144,7 @@ class Joined:
     records: Mapping[str, Mapping[int, Record]]  # by annotator and item; those that were undone are left out
     older: Mapping[str, int]  # by annotator, items that files answer differently, of which the newest answer is taken
     files: Mapping[str, tuple[str, ...]]  # by annotator
+    unchecked: tuple[str, ...] = ()  # files of sheets without a token
 
 
 def join_answers(files: Iterable[Answers], study: Study) -> Joined:
@@ -147,7 +155,9 @@ def join_answers(files: Iterable[Answers], study: Study) -> Joined:
     newest: dict[str, dict[int, tuple[Record, str]]] = {name: {} for name in study.annotators}
     older: dict[str, set[int]] = {}
     origins: dict[str, list[str]] = {name: [] for name in study.annotators}
+    unchecked: list[str] = []
     for file in files:
+        unchecked += [] if file.checked else [file.origin]
         own = newest.setdefault(file.annotator, {})
         origins.setdefault(file.annotator, []).append(file.origin)
         for number, record in file.records.items():
@@ -168,4 +178,5 @@ def join_answers(files: Iterable[Answers], study: Study) -> Joined:
         for name, own in newest.items()
     }
     counts = {name: len(numbers) for name, numbers in older.items()}
-    return Joined(records, counts, {name: tuple(dict.fromkeys(own)) for name, own in origins.items()})
+    files_by_name = {name: tuple(dict.fromkeys(own)) for name, own in origins.items()}
+    return Joined(records, counts, files_by_name, tuple(unchecked))

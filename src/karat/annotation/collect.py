@@ -15,8 +15,9 @@ from karat.annotation.answers import Chosen, Joined, join_answers, read_answers
 from karat.annotation.sample import shuffled
 from karat.annotation.study import ADJUDICATOR, FILE, Item, Study, load_study
 from karat.errors import InputError, counted
+from karat.formats.base import some
 from karat.formats.output import write_beside
-from karat.formats.reviews import write_review
+from karat.formats.reviews import read_review, write_review
 from karat.matching.columns import Floats
 from karat.options import option, options_from, public
 from karat.results.displayed import Displayed
@@ -235,7 +236,9 @@ class Annotations(Displayed):
         """
         chosen = what or ("scores" if self.study.task in ("set", "pair") else "accepted")
         if chosen == "accepted":
-            write_review(path, self.accepted())
+            accepted = self.accepted()
+            _check_decisions(path, accepted)
+            write_review(path, accepted)
             return
         from karat.formats.containers import container_of, save
 
@@ -353,6 +356,13 @@ class Annotations(Displayed):
         return Table(title, "item", columns, rows_of(rows), notes=[*more, "--adjudicate FILE makes a sheet of them."])
 
 
+def _check_decisions(path: str | Path, accepted: Sequence[Mapping[str, Any]]) -> None:
+    """Raises InputError if a file holds decisions that writing the accepted phrases would change or remove."""
+    new = {(row["id"], row["phrase"]): row["accept"] for row in accepted}
+    if any(new.get(key) != row["accept"] or len(row) > 2 for key, row in read_review(path).items()):
+        raise InputError(f"{path}: holds decisions or remarks that are not in these answers; name another file")
+
+
 def _finite(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
@@ -437,6 +447,11 @@ def _answer_files(study: Path, files: Iterable[str | Path]) -> Iterator[Path]:
 
 
 def _notes(study: Study, joined: Joined) -> Iterator[str]:
+    if joined.unchecked:
+        yield (
+            f"{counted(len(joined.unchecked), 'file')} of sheets without a token ({some(joined.unchecked)}): whose "
+            "answers they are rests on the name alone"
+        )
     for name, own in joined.records.items():
         if joined.older.get(name):
             count = counted(joined.older[name], "answer")

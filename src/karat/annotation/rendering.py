@@ -25,6 +25,7 @@ def sheet(study: Study, annotator: str, order: Iterable[int] | None = None, give
     data = {
         "study": study.id,
         "annotator": annotator,
+        "token": study.token(annotator),
         "task": study.task,
         "scale": [asdict(step) for step in study.answers.steps],
         "documents": [[inert(study.documents[d].title), neutral(study.documents[d].text)] for d in documents],

@@ -364,7 +364,7 @@ class Sheet {
       const record = this.records.read(id);
       if (record !== null) answers[id] = record;
     }
-    return { karat: "annotations", version: 1, study: data.study, task: data.task, annotator: data.annotator, saved: Date.now(), answers };
+    return { karat: "annotations", version: 1, study: data.study, task: data.task, annotator: data.annotator, token: data.token, saved: Date.now(), answers };
   }
 
   save() {
@@ -386,7 +386,7 @@ class Sheet {
     const wrong = (why) => { byId("warning").textContent = why; byId("warning").hidden = false; };
     if (found === null || typeof found !== "object" || found.karat !== "annotations" || found.version !== 1 || found.answers === null || typeof found.answers !== "object") return wrong("This is not a file that a sheet has saved; nothing was changed.");
     if (found.study !== data.study) return wrong("This file is of another study; nothing was changed.");
-    if (found.annotator !== data.annotator) return wrong("This file is of another annotator; nothing was changed.");
+    if (found.annotator !== data.annotator || (found.token && found.token !== data.token)) return wrong("This file is of another annotator; nothing was changed.");
     const known = new Set(data.items.map((item) => String(item.id)));
     const entries = Object.entries(found.answers);
     if (!entries.every(([id, record]) => known.has(id) && this.valid(record))) return wrong("This file is damaged, or was edited; nothing was changed.");

@@ -72,9 +72,21 @@ class Study(msgspec.Struct, frozen=True, dict=True, kw_only=True):
 
     def named(self) -> Study:
         """The same study with its id: a hash of all that sheets are made of."""
+        return msgspec.structs.replace(self, id=blake2b(self._content, digest_size=8).hexdigest())
+
+    @cached_property
+    def _content(self) -> bytes:
         made_of = (self.task, self.scale, self.corpus, self.systems, self.seed, self.overlap)
-        content = msgspec.msgpack.encode((*made_of, self.documents, self.items, self.annotators))
-        return msgspec.structs.replace(self, id=blake2b(content, digest_size=8).hexdigest())
+        return msgspec.msgpack.encode((*made_of, self.documents, self.items, self.annotators))
+
+    def token(self, annotator: str) -> str:
+        """The token of an annotator's sheet, which the answers carry: whose they are does not rest on a name alone.
+
+        It is a keyed hash, so that the same study makes the same sheets. The key is the study, which says what no
+        sheet does: the systems of each item.
+        """
+        key = blake2b(self._content, person=b"karat token").digest()
+        return blake2b(annotator.encode(), key=key, digest_size=16).hexdigest()
 
 
 def load_study(path: str | Path) -> Study:

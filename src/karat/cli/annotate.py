@@ -131,8 +131,8 @@ def collect(study: str, answers: tuple[str, ...], **options: Any) -> None:
     output = Output.of(options)
     kinds = ("scores", "resolved", "accepted")
     wanted = {name: options.pop(name) for name in (*kinds, "adjudicate")}
-    for name, path in wanted.items():
-        check_file(path, name)
+    for path in wanted.values():
+        check_file(path)
     found = karat.collect_annotations(study, *answers, **options)
     for name in kinds:
         if wanted[name] is not None:

@@ -55,7 +55,7 @@ def human(scores: str, corpus: str | None, runs: tuple[str, ...], learn: str | N
     short phrases and for each kind of near miss.
     """
     output, files = Output.of(options), Files.of(options)
-    check_file(learn, "learn")
+    check_file(learn)
     documents = files.corpus(corpus) if corpus else None
     systems = list(map(files.run, runs))
     files.check()

@@ -62,7 +62,7 @@ def nearmiss(corpus: str, runs: tuple[str, ...], all_pairs: str | None, **option
     output, files = Output.of(options), Files.of(options)
     if all_pairs is not None:
         check_container(all_pairs)
-    check_file(all_pairs, "all_pairs")
+    check_file(all_pairs)
     documents, systems = files.all(corpus, runs)
     writer = nullcontext() if all_pairs is None else writing_pairs(all_pairs)
     with files.work(options, output.quiet) as chosen, writer as pairs:

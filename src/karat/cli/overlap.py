@@ -20,7 +20,8 @@ Examples:
   karat score corpus.jsonl t5.jsonl --extra-references review.csv
 
 The percentages are those of Thomas and Vajjala (2024). A review has a line for
-each phrase; set its `accept` to true where the phrase is a good keyphrase.
+each phrase; set its `accept` to true where the phrase is a good keyphrase. The
+same command again keeps what is decided and adds phrases that are new.
 """
 
 
@@ -48,13 +49,14 @@ def overlap(corpus: str, runs: tuple[str, ...], review: str | None, documents_ou
     output, files = Output.of(options), Files.of(options)
     output.check_beside(review, "review")
     output.check_beside(documents_out, "documents_out")
+    from karat.formats.reviews import merge_review, read_review, write_review
+
+    reviewed = {} if review is None else read_review(review)
     documents, systems = files.all(corpus, runs)
     with files.work(options, output.quiet) as chosen:
         found = karat.overlap(documents, *systems, **chosen)
     if review is not None:
-        from karat.formats.reviews import write_review
-
-        write_review(review, found.review())
+        write_review(review, merge_review(reviewed, found.review()))
     if documents_out is not None:
         found.save_documents(documents_out)
     output.deliver(found)

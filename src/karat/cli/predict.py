@@ -30,6 +30,7 @@ from karat.cli.shared import (
 )
 from karat.errors import InputError, counted
 from karat.options import WorkOptions, document_language_option, group, options_from
+from karat.record import note_output
 
 if TYPE_CHECKING:
     from karat.corpus import Corpus
@@ -155,7 +156,7 @@ def predict(model: str, corpus: str, format_: str | None, output: str | None, qu
     chosen = parse_model(model)
     _check_options(click.get_current_context(), chosen)
     run, view = _destinations(corpus, format_, output)
-    given = _documents(corpus, output, options, quiet, 1 if chosen.asks_endpoint else options["jobs"] or 1)
+    given = _documents(corpus, options, quiet, 1 if chosen.asks_endpoint else options["jobs"] or 1)
     versions = _versions(run, options["repeat"])
     if options["dry_run"]:
         for version in range(len(versions)):
@@ -204,6 +205,8 @@ def _check_options(context: click.Context, chosen: ModelSpec) -> None:
 def _destinations(corpus: str, format_: str | None, output: str | None) -> tuple[str | None, str | None]:
     """(the file of a run, what is shown or written with it). Raises InputError if one could not be written."""
     check_file(output)
+    for ending in (".part", ".answers.sqlite") if output is not None else ():
+        note_output(f"{output}{ending}")
     run, view = _chosen(corpus, format_, output)
     if view == "xlsx":
         from karat.output.workbook import writer_of_workbooks
@@ -230,7 +233,7 @@ def _chosen(corpus: str, format_: str | None, output: str | None) -> tuple[str |
     return None, format_ or _BY_SUFFIX[Path(output).suffix]
 
 
-def _documents(corpus: str, output: str | None, options: dict[str, Any], quiet: bool, jobs: int = 1) -> Corpus:
+def _documents(corpus: str, options: dict[str, Any], quiet: bool, jobs: int = 1) -> Corpus:
     from karat.models.documents import documents_at
 
     files = Files.of(options)
@@ -238,9 +241,8 @@ def _documents(corpus: str, output: str | None, options: dict[str, Any], quiet: 
         found = files.corpus(corpus)
         files.check()
         return found
-    aside = [] if output is None else [f"{output}{ending}" for ending in ("", ".part", ".answers.sqlite")]
     with progress(quiet) as done:
-        return documents_at(corpus, aside=aside, jobs=capped_jobs(jobs), progress=done)
+        return documents_at(corpus, jobs=capped_jobs(jobs), progress=done)
 
 
 def _options(
@@ -376,7 +378,7 @@ def df(corpus: str, language: str | None, jobs: int | str, output: str, quiet: b
     from karat.models.documents import document_language
     from karat.models.extractors.frequencies import frequencies_of, save_frequencies
 
-    given = _documents(corpus, output, options, quiet)
+    given = _documents(corpus, options, quiet)
     size = Path(corpus).stat().st_size if Path(corpus).is_file() else 0
     with progress(quiet) as done:
         tongue, said = document_language(given, language)

@@ -199,7 +199,7 @@ def _check_files(output: str, pairs: str | None) -> None:
     if output == pairs:
         raise InputError(f"-o and --pairs are both {output}: name two files")
     check_file(output)
-    check_file(pairs, "pairs")
+    check_file(pairs)
 
 
 def _chosen(via: str, output: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -306,7 +306,7 @@ def filter_(
     """
     if output is not None:
         _check_files(output, pairs)
-    check_file(pairs, "pairs")
+    check_file(pairs)
     files = Files.of(options)
     documents = files.corpus(corpus)
     files.check()

@@ -17,6 +17,7 @@ from karat.cli.shared import Files, check_file, echo_notes, folder_flag, quiet_o
 from karat.errors import InputError
 from karat.inert import one_line
 from karat.options import Progress
+from karat.record import note_output
 
 Stage = Callable[[str, int], None]
 
@@ -84,7 +85,7 @@ def report(
     reformulations = None if others is None else files.corpus(others)
     what = _given(files, given, runs)
     if predicts:
-        _check_outside(given[0], output, options["keep_runs"])
+        note_output(options["keep_runs"])
     with _progress(quiet) as (stage, done):
         jobs = jobs_for(options["jobs"], sum(files.sizes))
         chosen = options | {"jobs": jobs, "stage": stage, "progress": done}
@@ -149,14 +150,6 @@ def _check(output: str | None, figures: str | None) -> None:
     check_file(output)
     if figures is not None and Path(figures).exists() and not Path(figures).is_dir():
         raise InputError(f"--figures {figures}: is a file, not a folder")
-
-
-def _check_outside(corpus: str, *outputs: str) -> None:
-    """Raises InputError if an output would stand among the documents, where it would be read as one the next time."""
-    folder = Path(corpus).resolve()
-    for each in outputs:
-        if folder.is_dir() and (folder in Path(each).resolve().parents or folder == Path(each).resolve()):
-            raise InputError(f"{each}: is in {corpus}, among the documents; name a place outside of that folder")
 
 
 def _summary(output: str, figures: str | None, count: int) -> str:

@@ -74,7 +74,7 @@ def retrieval(
     """
     output, files = Output.of(options), Files.of(options)
     if rankings is not None:
-        claim(rankings, "rankings")
+        claim(rankings)
     documents, systems = files.corpus(corpus), list(map(files.run, runs))
     others = list(map(files.corpus, further))
     files.check()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -141,7 +140,7 @@ class Output:
         """Says at once when a file that a parameter names beside -o could not be written, or is where -o writes."""
         if path is not None and path == self.path:
             raise InputError(f"-o and --{parameter.replace('_', '-')} are both {path}: name two files")
-        check_file(path, parameter)
+        check_file(path)
 
     def deliver(self, result: Result, cited: bool = False) -> None:
         """Writes a result to standard output, or to a file in the format that its suffix or -f names.
@@ -325,7 +324,7 @@ def check_output(format_: str | None, output: str | None, saves: bool = True) ->
     check_file(output)
 
 
-def check_file(path: str | None, parameter: str = "output") -> None:
+def check_file(path: str | None) -> None:
     """Says at once, before any work, when a file could not be written, and holds it for this command: see `claim`."""
     if path is None or is_address(path):
         return
@@ -338,41 +337,17 @@ def check_file(path: str | None, parameter: str = "output") -> None:
     check_compression(path)
     if without_compression(path).endswith(".parquet"):
         library("pyarrow", "a Parquet file")
-    claim(path, parameter)
+    claim(path)
 
 
-def claim(path: str, parameter: str = "output") -> None:
-    """Holds what a parameter of this command names as its output, until the command ends.
+def claim(path: str) -> None:
+    """Holds an output of this command until it ends.
 
     Raises InputError where it is one of the command's inputs, or where another process is writing it.
     """
-    from karat.formats.output import claimed, refuse_inputs
+    from karat.formats.output import claimed
 
-    context = click.get_current_context()
-    others = {name: value for name, value in context.params.items() if name != parameter}
-    refuse_inputs(path, _named_paths(others))
-    context.with_resource(claimed(path))
-
-
-def _named_paths(parameters: Mapping[str, Any]) -> Iterator[Path]:
-    """The files and folders that the parameters of a command name.
-
-    A path may stand alone, behind a name or an option (`t5=PATH`, `kea,model=PATH`, `file:PATH`), before a number
-    (`PATH:3`), or be joined with others (`SRC+TRG`).
-    """
-    for value in parameters.values():
-        for text in [value] if isinstance(value, str) else value if isinstance(value, tuple) else ():
-            if isinstance(text, str):
-                pieces = {text, text.rpartition(":")[0], text.partition("=")[2], text.partition(":")[2]}
-                pieces.update(re.split("[=,+]", text), re.split("[=,+:]", text))
-                yield from (Path(piece) for piece in pieces if piece and _exists(piece))
-
-
-def _exists(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):  # a text that is too long, or that holds a zero byte
-        return False
+    click.get_current_context().with_resource(claimed(path))
 
 
 def deliver(results: Result, format_: str | None, output: str | None, quiet: bool) -> None:

@@ -16,6 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from karat.formats.content import file_hash
+from karat.record import note_input
 
 FORMAT = 1  # in the file's name: another version is another file
 WAIT_SECONDS = 30.0  # for another process that writes
@@ -70,6 +71,7 @@ class Cache:
         """Whether the action succeeded; a file that is damaged is removed, any other failure is passed over."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            note_input(self.path)
             with closing(sqlite3.connect(self.path, timeout=WAIT_SECONDS)) as connection:
                 # Not waiting for the disk: a file that a loss of power leaves damaged is replaced.
                 connection.execute("PRAGMA synchronous = OFF")

@@ -153,6 +153,11 @@ def lacking_part(argument: str) -> str | None:
     return _lacking(Head(split_name(argument)[1]))
 
 
+def parts_of(argument: str) -> list[str]:
+    """The paths of PATH, PATH+PATH or NAME=PATH."""
+    return Head(split_name(argument)[1]).parts
+
+
 def _lacking(head: Head) -> str | None:
     there = (part == STDIN or hub.is_dataset(part) or _exists(part) for part in head.parts)
     return next((part for part, found in zip(head.parts, there, strict=True) if not found), None)

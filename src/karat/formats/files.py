@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from karat.errors import InputError
 from karat.libraries import library
 from karat.limits import limits
+from karat.record import note_input
 
 STDIN = "-"
 BLOCK_BYTES = 1 << 21  # about 1,500 abstracts: large enough for numpy, small enough for memory
@@ -64,6 +65,7 @@ def open_raw(path: str) -> io.BufferedReader:
     """The file as it is; what can be read only once (standard input, a pipe) is read once and kept."""
     try:
         if path != STDIN and (os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path)):
+            note_input(path)
             return open(path, "rb")
     except FileNotFoundError:
         raise no_such_file(path) from None

@@ -111,13 +111,10 @@ class _There:
             yield f"left out {counted(self.left.total(), 'file')} of other kinds than documents ({kinds})"
 
 
-def contents(path: str, aside: Iterable[str | Path] = ()) -> Contents:
-    """The documents of a folder, or of TEXTS+KEYS; files that are written to (`aside`) are none of them.
-
-    Raises InputError if there is no document, or if one of those aside is a document.
-    """
+def contents(path: str) -> Contents:
+    """Return the documents of a folder, or of TEXTS+KEYS. Raises InputError if there is none."""
     texts, keys = _folders(path)
-    there = _found(texts, keys, {Path(each).resolve() for each in aside})
+    there = _found(texts, keys)
     if not there.documents and there.references and texts == keys:
         alone = (Entry(identifier, (), found) for identifier, found in sorted(there.references.items()))
         return Contents(path, tuple(alone), strict=True)
@@ -161,14 +158,11 @@ def _with_references(path: str, texts: str, there: _There) -> Contents:
     return Contents(path, tuple(entry for entry in entries if entry.references), strict=True, notes=tuple(notes))
 
 
-def _found(texts: str, keys: str, aside: set[Path]) -> _There:
+def _found(texts: str, keys: str) -> _There:
     there = _There()
     tables = []  # references, or corpora
     for place, path in _places(texts):
-        if aside and Path(path).resolve() in aside:
-            if kind_of(path) is not None or (suffix_of(path) in RECORDS and _holds_documents(path)):
-                raise InputError(f"{path}: is one of the documents of {texts}, which are never overwritten")
-        elif suffix_of(path) == TABLE:
+        if suffix_of(path) == TABLE:
             tables.append((place, path))
         elif suffix_of(path) != KEYS:
             _add(there, place, path)
@@ -258,18 +252,18 @@ class Reading:
     `notes` tells what was left out, of what has been read so far.
     """
 
-    def __init__(self, path: str, aside: Iterable[str | Path] = ()) -> None:
-        self.path, self.aside = path, tuple(aside)
+    def __init__(self, path: str) -> None:
+        self.path = path
         self._contents: Contents | None = None
         self._refused: dict[str, str] = {}  # why files cannot be read, by path
         self._second: list[str] = []  # files of documents that were read from another one
 
     def __reduce__(self) -> tuple[type[Reading], tuple[object, ...]]:
-        return Reading, (self.path, self.aside)
+        return Reading, (self.path,)
 
     def __call__(self) -> Iterator[Batch[Document]]:
         """The documents. Raises InputError if none can be read."""
-        self._contents = contents(self.path, self.aside)
+        self._contents = contents(self.path)
         self._refused, self._second = {}, []
         read, entries = 0, enumerate(self._contents.entries, 1)
         while part := list(islice(entries, BATCH)):

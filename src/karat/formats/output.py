@@ -11,8 +11,9 @@ import errno
 import gzip
 import os
 import shutil
+import stat
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from hashlib import blake2b
@@ -21,6 +22,7 @@ from typing import IO, cast
 
 from karat.errors import InputError
 from karat.formats.files import zstandard
+from karat.record import note_output
 
 try:
     import fcntl
@@ -30,6 +32,7 @@ except ImportError:  # not on every system; there files are whole all the same, 
 NEW, LOCK = ".karat-new", ".karat-lock"
 LONGEST_NAME = 255  # bytes, on most file systems
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)  # of file systems that have none
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _CREATE = os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 _held: dict[Path, int] = {}  # the outputs that this process holds, and the thread that does
@@ -51,13 +54,14 @@ def _beside(target: Path, suffix: str) -> Path:
 def claimed(path: str | Path) -> Iterator[None]:
     """Holds an output for this process, and removes what killed processes left in its folder.
 
-    Raises InputError if another process, or another thread of this one, holds it. What is no plain file or folder (a
-    device, a pipe) cannot be held. A thread may claim again what it holds.
+    Raises InputError if another process, or another thread of this one, holds it, or if it is an input of the same
+    command. What is no plain file or folder (a device, a pipe) cannot be held. A thread may claim again what it holds.
     """
     target = Path(path).resolve()
     if target.exists() and not (target.is_file() or target.is_dir()):
         yield
         return
+    note_output(path)
     thread = threading.get_ident()
     with _guard:
         holder = _held.get(target)
@@ -73,12 +77,24 @@ def claimed(path: str | Path) -> Iterator[None]:
             lock = _lock(target)
         try:
             _remove_left_overs(target.parent)
-            yield
+            with _full_disk(path):
+                yield
         finally:
             _unlock(target, lock)
     finally:
         with _guard:
             del _held[target]
+
+
+@contextmanager
+def _full_disk(path: str | Path) -> Iterator[None]:
+    """Name the output in an error of a disk that is full, wherever its work was written (a part, a state)."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise _not_written(path, error) from None
 
 
 def _lock(target: Path) -> int:
@@ -89,13 +105,22 @@ def _lock(target: Path) -> int:
         try:
             _flock(lock, target)
             if _is_open(lock, path):
-                os.truncate(lock, 0)
-                os.write(lock, f"process {os.getpid()} on {_host()} since {datetime.now():%F %T}".encode())
+                _sign(lock, path)
                 return lock
         except BaseException:
             os.close(lock)
             raise
         os.close(lock)  # the one who held it has removed the file meanwhile: once more with a new one
+
+
+def _sign(lock: int, path: Path) -> None:
+    """Write into a lock file whose it is; it is removed where that fails."""
+    try:
+        os.truncate(lock, 0)
+        os.write(lock, f"process {os.getpid()} on {_host()} since {datetime.now():%F %T}".encode())
+    except BaseException:
+        os.unlink(path)
+        raise
 
 
 def _host() -> str:
@@ -159,13 +184,6 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def refuse_inputs(output: str | Path, inputs: Iterable[str | Path]) -> None:
-    """Raises InputError if an output is one of the inputs, which are never overwritten, through links too."""
-    target = Path(output)
-    if target.is_file() and any(each.is_file() and each.samefile(target) for each in map(Path, inputs)):
-        raise InputError(f"{output}: is one of the inputs, which are never overwritten; name another file")
-
-
 # ---------------------------------------------------------------------------------------------- files
 
 
@@ -187,8 +205,8 @@ def writing_beside(path: str | Path) -> Iterator[IO[bytes]]:
             with target.open("wb") as file:
                 yield file
             return
-        with claimed(target), _new(target) as new:
-            with os.fdopen(os.open(new, os.O_WRONLY | os.O_EXCL | _CREATE, 0o666), "wb") as file:
+        with claimed(path), _new(target) as new:
+            with os.fdopen(os.open(new, os.O_WRONLY | os.O_EXCL | _CREATE, mode_of(target, 0o666)), "wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -215,8 +233,11 @@ def folder_beside(path: str | Path) -> Iterator[Path]:
     target = Path(path).resolve()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{path}: is there already and is not an empty folder")
-    with writing_errors(path, target.parent), working_folder(target) as new:
-        yield new
+    with writing_errors(path, target.parent), working_folder(path) as new:
+        try:
+            yield new
+        except InputError as error:
+            raise type(error)(str(error).replace(str(new), str(path))) from None
         put_in_place(new, target)
 
 
@@ -224,8 +245,8 @@ def folder_beside(path: str | Path) -> Iterator[Path]:
 def working_folder(path: str | Path) -> Iterator[Path]:
     """An empty folder beside an output, which this process holds meanwhile; removed at the end if it is still there."""
     target = Path(path).resolve()
-    with claimed(target), _new(target) as new:
-        new.mkdir()
+    with claimed(path), _new(target) as new:
+        new.mkdir(0o700 if target.is_file() else mode_of(target, 0o777))
         yield new
 
 
@@ -233,6 +254,7 @@ def working_folder(path: str | Path) -> Iterator[Path]:
 def _new(target: Path) -> Iterator[Path]:
     """Where a target is written that this process holds; nothing is left there in the end."""
     new = _beside(target, NEW)
+    note_output(new)  # so that what is read back from there is no input
     _remove(new)
     try:
         yield new
@@ -241,14 +263,29 @@ def _new(target: Path) -> Iterator[Path]:
             _remove(new)
 
 
+def mode_of(target: Path, most: int) -> int:
+    """Return the mode that a new file or folder is made with: no wider for others than that of what it replaces."""
+    try:
+        return (stat.S_IMODE(target.stat().st_mode) | stat.S_IRWXU) & most
+    except FileNotFoundError:
+        return most
+
+
 def put_in_place(new: Path, target: Path) -> None:
     """Gives a file or folder its final name, on the disk too."""
     if new.is_dir():
         for root, _, names in os.walk(new):
             for each in (*names, ""):
                 _sync(Path(root, each))
+    _keep_mode(new, target)
     os.replace(new, target)
     _sync(target.parent)
+
+
+def _keep_mode(new: Path, target: Path) -> None:
+    """Give a new file or folder the mode of the one that it replaces."""
+    with suppress(FileNotFoundError):
+        os.chmod(new, stat.S_IMODE(target.stat().st_mode))
 
 
 def _sync(path: Path) -> None:
@@ -273,4 +310,8 @@ def writing_errors(path: str | Path, parent: Path) -> Iterator[None]:
     except PermissionError:
         raise InputError(f"{parent}: no permission to write there") from None
     except OSError as error:
-        raise InputError(f"{path}: could not be written ({error.strerror})") from None
+        raise _not_written(path, error) from None
+
+
+def _not_written(path: str | Path, error: OSError) -> InputError:
+    return InputError(f"{path}: could not be written ({error.strerror})")

@@ -22,6 +22,7 @@ from karat.formats.base import Record, brief, quoted
 from karat.formats.containers import container_at, container_of, rows, save
 from karat.formats.output import writing
 from karat.inert import guarded, unguarded
+from karat.record import note_merge
 
 FIELDS = ("id", "phrase", "systems", "accept")
 FORM = 'a line is {"id": "d1", "phrase": "deep learning", "accept": true}'
@@ -99,11 +100,16 @@ def near(identifier: str, known: Iterable[str]) -> str:
 
 def _decisions(path: str) -> Iterator[tuple[int, str, str, bool | None]]:
     """(line, document, phrase, whether it is accepted, None where nobody has decided)."""
+    return ((place, *decision) for place, decision, _ in _judged(path))
+
+
+def _judged(path: str) -> Iterator[tuple[int, tuple[str, str, bool | None], Record]]:
+    """(line, (document, phrase, whether it is accepted), the record) of each line."""
     found = container_at(path)
     container = "csv" if found == "text" else found  # of a table only the name tells, and standard input has none
     for place, record in rows(path, container):
         try:
-            yield place, *_decision(record, table=container in ("csv", "tsv"))
+            yield place, _decision(record, table=container in ("csv", "tsv")), record
         except ValueError as error:
             raise InputError(f"{path}:{place}: {error}") from None
 
@@ -135,26 +141,75 @@ def _accept(value: Any) -> bool | None:
 # ---------------------------------------------------------------------------------------------- writing
 
 
+Review = dict[tuple[str, str], Record]  # the rows of a review that people have filled in, by document and phrase
+
+
+def read_review(path: str | Path) -> Review:
+    """Return the rows of a review that hold a decision or a remark (a column of somebody's own); none without a file.
+
+    Raises InputError if the file is no review, is damaged, or decides on a phrase twice in different ways.
+    """
+    if not Path(path).is_file() or not Path(path).stat().st_size:
+        return {}
+    note_merge(path)
+    found: Review = {}
+    try:
+        for place, key, row in _review_rows(str(path)):
+            before = found.setdefault(key, row)
+            if before["accept"] != row["accept"]:
+                raise InputError(f"{path}:{place}: {quoted(key[1])} is decided twice for document {quoted(key[0])}")
+    except InputError as error:
+        raise InputError(
+            f"{error}; the file stands where a review is to be written and may hold decisions: correct it, or move it "
+            "away, or name another file"
+        ) from None
+    return found
+
+
+def _review_rows(path: str) -> Iterator[tuple[int, tuple[str, str], Record]]:
+    """(line, key, row) of what people have filled in."""
+    for place, (identifier, phrase, accept), record in _judged(path):
+        remarks = {name: value for name, value in record.items() if name not in FIELDS and value not in (None, "")}
+        systems = record.get("systems") or []
+        listed = [*filter(None, systems.split("; "))] if isinstance(systems, str) else systems
+        if accept is not None or remarks:
+            yield place, (identifier, phrase), {"systems": listed, "accept": accept} | remarks
+
+
+def merge_review(kept: Review, found: Iterable[Record]) -> list[Record]:
+    """Return the rows of a new review with the decisions and remarks of an older one, whose other rows come last."""
+    left = dict(kept)
+    rows_of_both = [row | _decided(left.pop((row["id"], row["phrase"]), {})) for row in found]
+    return rows_of_both + [{"id": i, "phrase": phrase} | row for (i, phrase), row in left.items()]
+
+
+def _decided(row: Record) -> Record:
+    return {name: value for name, value in row.items() if name != "systems"}
+
+
 def write_review(path: str | Path, found: Iterable[Record]) -> None:
     """Writes phrases for a review; the file's name chooses between JSON lines, CSV, TSV and Parquet."""
-    container = container_of(str(path))
+    container, listed = container_of(str(path)), list(found)
     if container in ("csv", "tsv"):
-        _write_table(str(path), found, "\t" if container == "tsv" else ",")
+        _write_table(str(path), listed, "\t" if container == "tsv" else ",")
     else:
-        save(str(path), found, container)
+        save(str(path), listed, container)
 
 
-def _write_table(path: str, found: Iterable[Record], delimiter: str) -> None:
+def _write_table(path: str, found: Sequence[Record], delimiter: str) -> None:
     """A table with a header even where it has no rows, in which a spreadsheet sees no formula."""
     import csv
+
+    remarks = [name for name in dict.fromkeys(name for row in found for name in row) if name not in FIELDS]
 
     with writing(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
         careful = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        writer.writerow(FIELDS)
+        writer.writerow([*FIELDS, *map(guarded, remarks)])
         for row in found:
             accept = "" if row.get("accept") is None else (_YES if row["accept"] else _NO)[0]
             cells = [*map(guarded, (row["id"], row["phrase"], "; ".join(row["systems"]))), accept]
+            cells += [guarded(str(row.get(name, ""))) for name in remarks]
             (careful if any("\r" in cell for cell in cells) else writer).writerow(cells)  # see containers.py
         text.detach()

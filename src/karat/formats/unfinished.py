@@ -20,7 +20,7 @@ import msgspec
 from karat import __version__
 from karat.errors import InputError
 from karat.formats.load import DECODING_ERRORS
-from karat.formats.output import claimed, writing, writing_errors
+from karat.formats.output import claimed, mode_of, writing, writing_errors
 
 PART = ".part"
 
@@ -102,7 +102,7 @@ def unfinished(path: str, fingerprint: str) -> Iterator[Unfinished]:
         with writing_errors(path, part.parent):
             if part.is_symlink():
                 raise InputError(f"{part}: is a link, and what is done so far is kept in a plain file; remove it")
-            opened = os.open(part, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+            opened = os.open(part, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), mode_of(Path(path), 0o666))
         with os.fdopen(opened, "r+b") as file:
             content = file.read()
             head, end, rest = content.partition(b"\n")

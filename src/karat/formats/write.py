@@ -15,12 +15,13 @@ import msgspec
 
 from karat.corpus import Batch, Batches, Corpus, Document, Prediction, Run, text_of_id
 from karat.errors import InputError
-from karat.formats import FORMATS, catalogue, named
+from karat.formats import FORMATS, catalogue, named, parts_of
 from karat.formats import read as read_corpus
 from karat.formats.base import Format
 from karat.formats.files import without_compression
 from karat.formats.jsonld import uris_of
 from karat.formats.output import claimed, put_in_place, working_folder, writing, writing_errors
+from karat.record import note_input, recording
 
 _BY_SUFFIX = {
     ".jsonl": "karat",
@@ -53,13 +54,17 @@ def write(
     """
     target = str(path)
     form = named(format) if format is not None else _by_suffix(target)
+    origins = [part for each in (records, corpus) if each is not None for part in parts_of(_origin(each))]
     if corpus is not None:
         if not isinstance(records, Run):
             raise InputError("a corpus goes with a run, whose phrases become the keyphrases of its documents")
         records, form = _catalogue(records, corpus if isinstance(corpus, Corpus) else read_corpus(corpus), form)
     save, read = _sides(form, records)
     parts = target.split("+") if form.pair and isinstance(records, Corpus) else [target]
-    with _aside(target, parts) as (aside, put_in_place):
+    with recording(), ExitStack() as stack:
+        for each in origins:
+            note_input(each)
+        aside, put_in_place = stack.enter_context(_aside(target, parts))
         try:
             save(aside, _counted(records, progress))
             lost = _losses(records, read(aside))
@@ -74,6 +79,10 @@ def write(
             )
         put_in_place()
     return lost
+
+
+def _origin(given: Corpus | Run | str | Path) -> str:
+    return str(given) if isinstance(given, str | Path) else given.origin
 
 
 def _catalogue(run: Run, corpus: Corpus, form: Format) -> tuple[Corpus, Format]:

@@ -16,6 +16,7 @@ import msgspec
 from karat.errors import InputError
 from karat.llm.client import AnswerError, Chat, Endpoint, EndpointError, StoppedError, Usage, estimate
 from karat.llm.store import Limits, Question, Spent, Store
+from karat.record import note_input
 from karat.results.displayed import Displayed
 from karat.tabular import Table
 
@@ -119,6 +120,7 @@ def read_prompt(method: str, file: str | Path | None = None, foreign: bool = Fal
         ending = "-candidates" if candidates else "-language" if foreign and method == "paraphrase" else ""
         return (resources.files("karat") / "prompts" / f"{_FILES[method]}{ending}.txt").read_text(encoding="utf-8")
     try:
+        note_input(Path(file).expanduser())
         template = Path(file).expanduser().read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{file}: the prompt could not be read ({error.strerror})") from None

@@ -25,6 +25,7 @@ import msgspec
 
 from karat.errors import InputError, KaratError
 from karat.libraries import library
+from karat.record import note_input
 
 BASE_URL, MODEL, KEY = "KARAT_LLM_BASE_URL", "KARAT_LLM_MODEL", "KARAT_LLM_KEY"
 HIDDEN = "***"
@@ -91,6 +92,7 @@ def read_key(file: str | Path | None = None) -> Key | None:
     else:
         where = str(file)
         try:
+            note_input(Path(file).expanduser())
             value = Path(file).expanduser().read_bytes().decode("latin-1")
         except OSError as error:
             raise InputError(f"{where}: the key could not be read ({error.strerror})") from None

@@ -20,6 +20,7 @@ import msgspec
 from karat.errors import InputError
 from karat.formats.load import decoded_msgpack
 from karat.llm.client import Answer, StoppedError, Usage
+from karat.record import note_output
 
 FORMAT = 1
 MEMORY = ":memory:"
@@ -78,6 +79,7 @@ class Store:
     """An open store; several threads may use it at once."""
 
     def __init__(self, path: str | Path, limits: Limits = NO_LIMITS) -> None:
+        note_output(path)
         self.path = str(path)
         self.limits = limits
         self._lock = Lock()

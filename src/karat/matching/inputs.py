@@ -16,12 +16,13 @@ import msgspec
 
 from karat.corpus import Corpus, Document, Prediction, Run
 from karat.errors import InputError, unknown
-from karat.formats import read, read_run
+from karat.formats import parts_of, read, read_run
 from karat.formats.fields import COLUMNS, Fields
 from karat.matching.align import references_of
 from karat.matching.join import Shard, has_id, matched_by
 from karat.options import By
 from karat.protocol import Protocol, change, parse_protocol, whole_number
+from karat.record import note_input
 from karat.text.languages import named, stemmer_of
 from karat.text.segments import SEGMENTERS
 
@@ -50,15 +51,22 @@ def as_corpus(given: CorpusLike, name: str = "corpus") -> Corpus:
     Raises InputError if it is in none of these forms, or if a record is no document.
     """
     if isinstance(given, Corpus):
+        _note_origin(given)
         return given
     if isinstance(given, str | Path):
-        return read(given)
+        return as_corpus(read(given))
     if isinstance(given, Run):
         raise InputError(f"{given.name} is a run, and a corpus is needed here")
     rows = _rows(given)
     if rows is not None:
         return Corpus.of(_converted(rows, Fields(_BY_NAME).document, name), name)
     return Corpus.of(_records(given, Document, "a corpus"), name)
+
+
+def _note_origin(records: Corpus | Run) -> None:
+    """Note the files that a corpus or a run is read from as inputs."""
+    for path in parts_of(records.origin):
+        note_input(path)
 
 
 def as_runs(given: Iterable[RunLike]) -> list[Run]:
@@ -68,6 +76,8 @@ def as_runs(given: Iterable[RunLike]) -> list[Run]:
     """
     listed = [one for each in given for one in _one_by_one(each)]
     runs = [_as_run(each, name, "run" if n == 1 else f"run{n}") for n, (name, each) in enumerate(listed, 1)]
+    for run in runs:
+        _note_origin(run)
     names = [run.name for run in runs]
     for name in names:
         if names.count(name) > 1:

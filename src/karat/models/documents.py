@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 from karat.corpus import Corpus, Document, in_batches
@@ -38,20 +37,16 @@ def documents_at(
     path: str | Path,
     *,
     name: str | None = None,
-    aside: Sequence[str] = (),
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Corpus:
-    """The documents at a path; of a folder, files that are written to (`aside`) are none of them.
-
-    Of a folder, PDFs and others that take long are read at once, on several processes.
-    """
+    """Return the documents at a path; PDFs of a folder and others that take long are read on several processes."""
     name, where = split_name(str(path), name)
     if where == STDIN:
         return _standard_input(name)
     if os.path.isdir(where) and _is_plain_folder(where):
-        _extract(folder.contents(where, aside), jobs, progress)
-        return Corpus(name, folder.Reading(where, aside), where)
+        _extract(folder.contents(where), jobs, progress)
+        return Corpus(name, folder.Reading(where), where)
     if os.path.isfile(where) and _is_document(where):
         return _one_document(where, name, id_of(Path(where).name))
     return read(where, name=name)

@@ -28,6 +28,7 @@ from karat.formats.base import brief, quoted
 from karat.models.base import MODELS, CommonOptions, Model, Predict, settled
 from karat.models.generators.checkpoint import read_card
 from karat.models.generators.settings import GENERATORS
+from karat.record import recording_imports
 
 GROUP = "karat.models"
 ENDPOINT = "llm:"
@@ -171,7 +172,8 @@ def _import(module: str) -> Any:
     here = os.getcwd()
     if here not in sys.path and "" not in sys.path:
         sys.path.insert(0, here)
-    return import_module(module)
+    with recording_imports():
+        return import_module(module)
 
 
 def _load(point: EntryPoint) -> Any:

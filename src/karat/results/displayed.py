@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from karat.errors import counted
 from karat.libraries import library
+from karat.record import recording
 
 
 class Result(Protocol):
@@ -29,6 +31,17 @@ class Saveable(Result, Protocol):
         """Writes the file."""
 
 
+def _recorded(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that writes files, under the record of the files that its result was made of."""
+
+    @wraps(method)
+    def save(self: Displayed, *given: Any, **options: Any) -> Any:
+        with recording(getattr(self, "files_read", None)):
+            return method(self, *given, **options)
+
+    return save
+
+
 class Displayed:
     """A result that shows itself: as its tables where it is printed, as HTML or Markdown in a notebook.
 
@@ -36,8 +49,14 @@ class Displayed:
     since it stands outside the layers, `render` is taken from it when a result is shown.
     """
 
-    __slots__ = ()
+    __slots__ = ("files_read",)  # the record of the call that made the result, so that `save` replaces no input
     csv_fields: ClassVar[tuple[str, ...]] = ()  # of the CSV output; all fields of flat_rows() where it is empty
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, method in list(vars(cls).items()):
+            if name.startswith("save") and callable(method) and not hasattr(method, "__wrapped__"):
+                setattr(cls, name, _recorded(method))
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict a row of the result, as in the JSON output."""

@@ -23,6 +23,7 @@ from karat.formats.output import write_beside
 from karat.models.generators.memory import memory_here
 from karat.models.generators.settings import GENERATORS, Learning, Settings, checked, torch_or_error
 from karat.models.generators.words import Words
+from karat.record import note_input
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -217,6 +218,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
     if not path.is_file():
         raise InputError(f"{path}: there is no such file; the training has not come so far, or it was removed")
+    note_input(path)
     try:
         with safe_open(str(path), framework="pt") as file:
             told = (file.metadata() or {}).get("karat", "{}")

@@ -41,6 +41,7 @@ from karat.models.generators.words import (
     split_references,
     targets_of,
 )
+from karat.record import note_input
 
 Ints = NDArray[np.int32]
 
@@ -186,6 +187,7 @@ class Examples:
         self.words = np.iinfo(np.int32).max if words is None else words  # of the table
         if not path.is_file():
             raise InputError(f"{path}: there is no such file, which a training learns from; train without --resume")
+        note_input(path)
         size = path.stat().st_size
         whole = size >= 32 and size % 4 == 0
         self._numbers: Ints = np.memmap(path, dtype=np.int32, mode="r") if whole else np.zeros(4, np.int32)
