@@ -1,0 +1,102 @@
+"""Checksums in the files that karat writes for itself: unfinished runs, answers, trained models, caches.
+
+CRC-32 detects damage (a flipped bit, a torn write, a bad sector), not people who change a file on purpose: these can
+compute the checksum as well. A line begins with the checksum of the rest of it. A JSON object has its checksum as its
+first member: that of the bytes of the file with zeros in its place. A row of a database has one of all its values.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from karat.errors import InputError
+
+ZEROS = "00000000"  # in place of a checksum while it is computed
+REMEDY = "restore it from a copy, or train again"
+_BLOCK = 1 << 20
+_MEMBER = re.compile(rb'\{\s*"checksum":\s*"(.{8})"', re.DOTALL)
+
+
+def checksum(content: bytes) -> str:
+    """Compute the CRC-32 of some bytes, as eight hexadecimal digits.
+
+    >>> checksum(b"neural networks")
+    '7ba12b2e'
+    """
+    return f"{zlib.crc32(content):08x}"
+
+
+def file_checksum(path: str | Path) -> str:
+    """Compute the CRC-32 of a file."""
+    value = 0
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            value = zlib.crc32(block, value)
+    return f"{value:08x}"
+
+
+def row_checksum(*values: Any) -> int:
+    """Compute the CRC-32 of the values of a row."""
+    return zlib.crc32(msgspec.msgpack.encode(values))
+
+
+def damage(path: str | Path, remedy: str = REMEDY) -> InputError:
+    """Build the error for a file whose content does not match its checksum."""
+    return InputError(f"{path}: is damaged: its content does not match its checksum; {remedy}")
+
+
+def no_checksum(path: str | Path) -> str:
+    """Build the note on a file that an earlier version of karat wrote."""
+    return f"{path}: has no checksum, as an earlier version of karat wrote it: damage to it is not detected"
+
+
+# ---------------------------------------------------------------------------------------------- lines
+
+
+def seal_line(line: bytes) -> bytes:
+    """Put the checksum of a line before it.
+
+    >>> seal_line(b"bees"), open_line(seal_line(b"bees")), open_line(b"0" + seal_line(b"bees")[1:])
+    (b'2ff1563b bees', b'bees', None)
+    """
+    return b"%08x %b" % (zlib.crc32(line), line)
+
+
+def open_line(sealed: bytes) -> bytes | None:
+    """Return a line without its checksum; None if the line is damaged or incomplete."""
+    line = sealed[9:]
+    return line if sealed[:9] == b"%08x " % zlib.crc32(line) else None
+
+
+# ---------------------------------------------------------------------------------------------- JSON objects
+
+
+def seal_json(content: bytes) -> bytes:
+    """Fill in the checksum of a JSON object whose first member is `"checksum": "00000000"`."""
+    place = _MEMBER.match(content)
+    assert place is not None
+    assert place[1] == ZEROS.encode()
+    return content[: place.start(1)] + checksum(content).encode() + content[place.end(1) :]
+
+
+def check_json(content: bytes, path: str | Path, remedy: str = REMEDY) -> None:
+    """Compare a JSON object with its checksum; one without a checksum passes.
+
+    Raises:
+        InputError: The content does not match the checksum.
+    """
+    place = _MEMBER.match(content)
+    if place is not None:
+        plain = content[: place.start(1)] + ZEROS.encode() + content[place.end(1) :]
+        if checksum(plain).encode() != place[1]:
+            raise damage(path, remedy)
+
+
+def has_checksum(content: bytes) -> bool:
+    """Tell whether a JSON object, or its first bytes, begins with a checksum."""
+    return _MEMBER.match(content) is not None
