@@ -1,8 +1,8 @@
 """Checksums in the files that karat writes for itself: unfinished runs, answers, trained models, caches.
 
 CRC-32 detects damage (a flipped bit, a torn write, a bad sector), not people who change a file on purpose: these can
-compute the checksum as well. A line begins with the checksum of the rest of it. A JSON object has its checksum as its
-first member: that of the bytes of the file with zeros in its place. A row of a database has one of all its values.
+compute the checksum as well. A line begins with the checksum of the rest of it. A JSON object has the checksum of
+its other members, byte for byte, as its first member. A row of a database has one of all its values.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ import msgspec
 
 from karat.errors import InputError
 
-ZEROS = "00000000"  # in place of a checksum while it is computed
 REMEDY = "restore it from a copy, or train again"
 _BLOCK = 1 << 20
-_MEMBER = re.compile(rb'\{\s*"checksum":\s*"(.{8})"', re.DOTALL)
+_MEMBER = re.compile(rb'\{\s*"checksum": "(.{8})",', re.DOTALL)
 
 
 def checksum(content: bytes) -> str:
@@ -77,26 +76,30 @@ def open_line(sealed: bytes) -> bytes | None:
 
 
 def seal_json(content: bytes) -> bytes:
-    """Fill in the checksum of a JSON object whose first member is `"checksum": "00000000"`."""
-    place = _MEMBER.match(content)
-    assert place is not None
-    assert place[1] == ZEROS.encode()
-    return content[: place.start(1)] + checksum(content).encode() + content[place.end(1) :]
+    """Insert the checksum of a JSON object that has members as its first member.
+
+    >>> seal_json(b'{"format": 1}'), open_json(seal_json(b'{"format": 1}'), "a.json")
+    (b'{"checksum": "e234bd89","format": 1}', (b'{"format": 1}', True))
+    """
+    blank = content[1 : len(content) - len(content[1:].lstrip())]
+    return b'{%b"checksum": "%08x",%b' % (blank, zlib.crc32(content), content[1:])
 
 
-def check_json(content: bytes, path: str | Path, remedy: str = REMEDY) -> None:
-    """Compare a JSON object with its checksum; one without a checksum passes.
+def open_json(content: bytes, path: str | Path, remedy: str = REMEDY) -> tuple[bytes, bool]:
+    """Return a JSON object without its checksum, and whether it had one.
 
     Raises:
         InputError: The content does not match the checksum.
     """
-    place = _MEMBER.match(content)
-    if place is not None:
-        plain = content[: place.start(1)] + ZEROS.encode() + content[place.end(1) :]
-        if checksum(plain).encode() != place[1]:
-            raise damage(path, remedy)
+    member = _MEMBER.match(content)
+    if member is None:
+        return content, False
+    plain = b"{" + content[member.end() :]
+    if checksum(plain).encode() != member[1]:
+        raise damage(path, remedy)
+    return plain, True
 
 
-def has_checksum(content: bytes) -> bool:
-    """Tell whether a JSON object, or its first bytes, begins with a checksum."""
-    return _MEMBER.match(content) is not None
+def has_checksum(beginning: bytes) -> bool:
+    """Tell whether a JSON object that begins like this has a checksum."""
+    return _MEMBER.match(beginning) is not None

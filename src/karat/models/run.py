@@ -21,10 +21,11 @@ from karat.errors import InputError, counted
 from karat.formats import FORMATS, catalogue
 from karat.formats.base import brief, quoted
 from karat.formats.containers import whole_json
-from karat.formats.files import check_compression, first_line
+from karat.formats.files import check_compression, first_line, open_bytes
 from karat.formats.jsonld import uris_of
 from karat.formats.load import DECODING_ERRORS, MOST_COUNT, json_value
 from karat.formats.output import write_beside
+from karat.formats.seals import has_checksum, no_checksum
 from karat.formats.unfinished import Unfinished, unfinished
 from karat.formats.vocabulary import as_vocabulary
 from karat.llm.ask import Forecast
@@ -40,8 +41,10 @@ from karat.models.extractors.frequencies import (
     frequencies_of,
     read_frequencies,
 )
-from karat.models.find import DEFAULT, ENDPOINT, ModelSpec, PlugIn, parse_model
+from karat.models.find import DEFAULT, ENDPOINT, KEA, ModelSpec, PlugIn, parse_model
 from karat.models.fingerprint import fingerprint
+from karat.models.generators.checkpoint import is_checkpoint, read_card
+from karat.models.generators.settings import GENERATORS
 from karat.models.predictor import Done, Entry, Predictor, add
 from karat.models.prompt import Asking, as_text, ask
 from karat.models.prompt import forecast as count_requests
@@ -287,7 +290,7 @@ def predicted(
         found = _by_endpoint(corpus, model, options, output, finish)
         return replace(found, notes=(*said, *found.notes))
     common, notes = _common_options(corpus, model, options, bool(said))
-    notes = [*said, *notes]
+    notes = [*said, *_checksum_notes(model), *notes]
     if output is not None and output.endswith(PARQUET) and (there := _written(corpus, model, common, options, output)):
         return replace(there, notes=(*notes, *there.notes))
     if output is None:
@@ -304,6 +307,17 @@ def predicted(
             return found
     kept = f"; what is predicted so far is in {work.part}; the same command goes on from there" if work.begun else ""
     return replace(found, failure=f"{found.failure}{kept}")
+
+
+def _checksum_notes(model: ModelSpec) -> Iterator[str]:
+    """Yield a note if an earlier version of karat trained the model, without checksums."""
+    path = str(model.options.get("model", ""))
+    if model.name in GENERATORS and is_checkpoint(path) and not read_card(path).files:
+        yield no_checksum(path)
+    elif model.name == KEA and os.path.isfile(path):
+        with open_bytes(path) as file:
+            if not has_checksum(file.read(64)):
+                yield no_checksum(path)
 
 
 # ---------------------------------------------------------------------------------------------- concepts

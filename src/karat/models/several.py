@@ -24,7 +24,7 @@ from karat.formats import read_run
 from karat.formats.content import file_hash
 from karat.formats.load import DECODING_ERRORS
 from karat.formats.output import claimed, write_beside, writing_errors
-from karat.formats.seals import ZEROS, check_json, has_checksum, seal_json
+from karat.formats.seals import open_json, seal_json
 from karat.models.find import COMMA, ModelSpec, PlugIn, parse_model
 from karat.models.run import PredictOptions, predicted, run_fingerprint
 
@@ -210,13 +210,6 @@ class _Of(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] | None = None  # on the run; None where a kill came before they were written
 
 
-class _Runs(msgspec.Struct, frozen=True):
-    """The content of a record."""
-
-    checksum: str
-    runs: dict[str, _Of]
-
-
 @dataclass(frozen=True, slots=True)
 class _Record:
     """Which run is of which work, by the name of its file."""
@@ -229,11 +222,8 @@ class _Record:
         """The record of a folder; none of its runs is known where it is missing or damaged."""
         path = place / RECORD
         try:
-            content = path.read_bytes()
-            check_json(content, path)
-            if has_checksum(content):
-                return cls(path, msgspec.json.decode(content, type=_Runs).runs)
-            return cls(path, msgspec.json.decode(content, type=dict[str, _Of]))  # of an earlier version
+            content, _ = open_json(path.read_bytes(), path)
+            return cls(path, msgspec.json.decode(content, type=dict[str, _Of]))
         except (FileNotFoundError, InputError, *DECODING_ERRORS):
             return cls(path, {})
 
@@ -266,5 +256,5 @@ class _Record:
 
     def _note(self, path: Path, what: _Of) -> None:
         self.runs[path.name] = what
-        content = msgspec.json.format(msgspec.json.encode(_Runs(ZEROS, self.runs)), indent=1) + b"\n"
+        content = msgspec.json.format(msgspec.json.encode(self.runs), indent=1) + b"\n"
         write_beside(self.path, seal_json(content))

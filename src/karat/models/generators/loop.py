@@ -24,7 +24,7 @@ from torch import Tensor
 
 from karat.errors import InputError
 from karat.formats.load import Count, converted
-from karat.formats.output import claimed, write_beside
+from karat.formats.output import claimed, working_folder, write_beside
 from karat.metrics.base import METRICS, parse_request
 from karat.models.generators import checkpoint
 from karat.models.generators.base import Batch
@@ -146,6 +146,8 @@ class Training:
         self.settings = checked(Settings, self.card.settings)
         _, self.learning = checkpoint.parted(self.card.model, self.card.options)
         self.material = material_of(self.card.model)
+        if not world.rank:
+            self._check_files()
         self.words = self.material.read_words(folder)
         self.device = _device(self.settings.device, world.rank)
         self.examples = self.material.examples(folder / EXAMPLES, self.words, self.card)
@@ -161,6 +163,13 @@ class Training:
         self.many = len(self.examples.batches(self.size, 0, 0))  # batches of an epoch
         self._epoch: tuple[int, list[NDArray[np.int64]]] = (-1, [])
         self._begin()
+
+    def _check_files(self) -> None:
+        """Compare the files with their checksums; those of an earlier version of karat get some."""
+        checkpoint.check_files(self.folder, self.card, training=True)
+        if not self.card.files:
+            names = self.material.files | {*checkpoint.OF_TRAINING}
+            self.card = checkpoint.with_checksums(self.card, self.folder, names)
 
     def _begin(self) -> None:
         """The model and its optimiser as they are before the first step."""
@@ -348,15 +357,16 @@ class Training:
         if self.world.rank:
             return
         if not self.place.bad:
-            self.material.save(self.folder, self.model)
-            self.card = msgspec.structs.replace(
+            card = msgspec.structs.replace(
                 self.card,
                 step=self.place.step,
                 documents=self.place.documents,
                 loss=self.place.log[-1]["valid"],
                 parameters=sum(each.numel() for each in self.model.parameters()),
             )
-            checkpoint.write_card(self.folder, self.card)
+            with working_folder(self.folder / "new") as new:
+                self.material.save(new, self.model)
+                self.card = checkpoint.replace_files(self.folder, card, new)
         self._save()
         write_beside(self.folder / LOG, b"".join(msgspec.json.encode(each) + b"\n" for each in self.place.log))
 
