@@ -199,10 +199,12 @@ def main(folder: str, *arguments: str) -> None:
     from tests.forked import load
 
     load()
+    from karat.formats import unfinished
     from karat.models import run as running
     from tests.pairs.server import serving
 
     running.CHUNK = 2  # five documents are three chunks
+    unfinished.SYNC_SECONDS = 0.0  # each of them is synced
     with serving() as endpoint:
         words = [argument.replace("{url}", endpoint.url) for argument in arguments]
         print(json.dumps(stop_everywhere(Path(folder), words, lambda: len(endpoint.asked))))

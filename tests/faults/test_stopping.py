@@ -16,6 +16,7 @@ import pytest
 
 import karat
 from karat.formats.output import LOCK, NEW, claimed
+from tests.checksums import seal_lines
 from tests.faults import stopping
 from tests.forked import command
 from tests.pairs.server import serving
@@ -32,6 +33,7 @@ COMMANDS = {
     "convert to a file": "corpus convert corpus.jsonl -o out.csv",
     "convert to two files": "corpus convert corpus.jsonl --to chan --lossy -o out.src.txt+out.trg.txt",
     "convert to a folder": "corpus convert corpus.jsonl --to inspec --lossy -o folder",
+    "report": "report corpus.jsonl --models firstphrases,yake -o page.html",
     "annotate": "annotate sheets corpus.jsonl run.jsonl --task set --annotators 2 -o study",
     "train": "train kea corpus.jsonl -o out.json.gz",
 }
@@ -193,10 +195,10 @@ def test_a_model_that_was_trained_again_begins_anew(folder: Path) -> None:
     assert command(folder, *predict).returncode == 0
     finished = (folder / "run2.jsonl").read_bytes()
     head = _part_of(folder, "kea,model=kea.json")
-    (folder / "run2.jsonl.part").write_bytes(head + finished.splitlines(keepends=True)[0])
+    (folder / "run2.jsonl.part").write_bytes(head + seal_lines(finished.splitlines()[0]))
     os.utime(folder / "kea.json", (1, 1))
     assert "went on after 1 document" in command(folder, *predict).stderr
-    (folder / "run2.jsonl.part").write_bytes(head + finished.splitlines(keepends=True)[0])
+    (folder / "run2.jsonl.part").write_bytes(head + seal_lines(finished.splitlines()[0]))
     model = json.loads((folder / "kea.json").read_text())
     assert command(folder, "train", "kea,longest=2", "corpus.jsonl", "-o", "kea.json").returncode == 0
     assert json.loads((folder / "kea.json").read_text()) != model
@@ -211,7 +213,7 @@ def _part_of(folder: Path, model: str) -> bytes:
 
     name = model.replace("kea.json", str(folder / "kea.json"))
     found = fingerprint(parse_model(name), CommonOptions(), karat.read(folder / "corpus.jsonl"))
-    return msgspec.json.encode({"karat": karat.__version__, "fingerprint": found}) + b"\n"
+    return seal_lines(msgspec.json.encode({"karat": karat.__version__, "fingerprint": found}))
 
 
 @pytest.mark.parametrize("documents", [DOCUMENTS, 0])
@@ -229,9 +231,9 @@ def test_a_part_that_is_complete_is_finished(folder: Path, documents: int) -> No
     from karat.models.fingerprint import fingerprint
 
     whose = fingerprint(parse_model("firstphrases"), CommonOptions(), karat.read(folder / corpus, format=form))
-    head = msgspec.json.encode({"karat": karat.__version__, "fingerprint": whose}) + b"\n"
+    head = seal_lines(msgspec.json.encode({"karat": karat.__version__, "fingerprint": whose}))
     (folder / "run2.jsonl").unlink()
-    (folder / "run2.jsonl.part").write_bytes(head + finished)
+    (folder / "run2.jsonl.part").write_bytes(head + seal_lines(finished))
     done = command(folder, *words)
     assert done.returncode == 0, done.stderr
     assert (folder / "run2.jsonl").read_bytes() == finished

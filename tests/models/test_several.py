@@ -53,7 +53,8 @@ def test_a_run_that_is_there_is_not_predicted_again(tmp_path: Path) -> None:
     again = predicted(tmp_path / "runs")
     assert SEEN == ["d0", "d1", "d2"]
     assert phrases(first) == phrases(again) == [["Bees"]] * 3
-    assert again.notes == ("counting: what was predicted before is taken as it is",)
+    assert again.provenance == ("counting: what was predicted before is taken as it is",)
+    assert again.notes == first.notes
     assert sorted(path.name for path in (tmp_path / "runs" / "bees").iterdir()) == [RECORD, "counting.jsonl"]
 
 
@@ -86,7 +87,7 @@ def test_what_failed_goes_on_where_it_was(tmp_path: Path) -> None:
     assert "d0" not in SEEN
     assert "d70" in SEEN
     assert len(phrases(found)) == 80
-    assert any("went on after" in note for note in found.notes)
+    assert any("went on after" in note for note in found.provenance)
 
 
 def test_a_run_that_is_whole_but_was_not_yet_noted_is_taken(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ class Store:
 
     def _undamaged(self, run: Callable[..., sqlite3.Cursor], key: bytes) -> tuple[Any, ...] | None:
         """Return the row of an answer with its tokens; None if there is none, or if it is damaged."""
-        row = run(f"{_ANSWERS} WHERE answers.key = ?", (key,)).fetchone()
+        row: tuple[Any, ...] | None = run(f"{_ANSWERS} WHERE answers.key = ?", (key,)).fetchone()
         if row is None or (row[0] == key and _answer_checksum(row) == row[-2]):
             return row
         self._damaged.add(key)

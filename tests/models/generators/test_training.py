@@ -25,6 +25,7 @@ from karat.corpus import Document  # noqa: E402
 from karat.models.generators import checkpoint, loop  # noqa: E402
 from karat.models.generators.copyrnn import CopyRNN  # noqa: E402
 from karat.models.generators.settings import Settings  # noqa: E402
+from tests.checksums import remove_checksums  # noqa: E402
 from tests.models.generators.made import DOCUMENTS  # noqa: E402
 
 TINY = "copyrnn,attention=general,embedding=8,hidden=8,read=60,written=30"
@@ -297,7 +298,7 @@ def test_documents_without_text_have_no_phrases(trained: Path) -> None:
 )
 def test_a_damaged_directory_is_refused(change: Any, said: str, trained: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
-    shutil.copytree(trained, folder)
+    remove_checksums(Path(shutil.copytree(trained, folder)))
     change(folder)
     with pytest.raises(InputError, match=said):
         karat.predict(VALID, str(folder))
@@ -384,5 +385,5 @@ def test_a_broken_off_prediction_goes_on(trained: Path, tmp_path: Path) -> None:
     with unfinished(str(part), fingerprint(parse_model(str(trained)), CommonOptions(), CORPUS)) as work:
         work.add(line.rstrip(b"\n") for line in lines[:10])
     found = predicted(CORPUS, parse_model(str(trained)), PredictOptions(), output=str(part))
-    assert "went on after 10 documents that were there already" in found.notes
+    assert "went on after 10 documents that were there already" in found.provenance
     assert part.read_bytes() == whole.read_bytes()
