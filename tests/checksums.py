@@ -6,13 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from karat.formats.seals import open_json, seal_line
+from karat.formats.checksums import checksum_line, verify_json
 
 
 def remove_checksums(model: Path) -> Path:
     """Make a trained model one of an earlier version of karat; return its path."""
     path = model / "model.json" if model.is_dir() else model
-    content, _ = open_json(path.read_bytes(), path)
+    content, _ = verify_json(path.read_bytes(), path)
     if model.is_dir():
         card = msgspec.json.decode(content)
         content = msgspec.json.encode({name: card[name] for name in card if name not in ("files", "previous")})
@@ -20,6 +20,6 @@ def remove_checksums(model: Path) -> Path:
     return model
 
 
-def seal_lines(content: bytes) -> bytes:
+def checksum_lines(content: bytes) -> bytes:
     """Put checksums before lines, as `FILE.part` has them."""
-    return b"".join(seal_line(line) + b"\n" for line in content.splitlines())
+    return b"".join(checksum_line(line) + b"\n" for line in content.splitlines())

@@ -18,7 +18,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import karat
@@ -43,7 +43,7 @@ TINY = "copyrnn,attention=general,embedding=8,hidden=8,read=60,written=30"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file to damage, and the output that depends on it; `folder` is that of the file and all that is read with it."""
+    """A file to damage, the folder of all that is read with it, and the output that depends on it."""
 
     folder: Path
     file: str
@@ -52,7 +52,14 @@ class Target:
 
 Prepare = Callable[[Path, ExitStack], Target]
 TARGETS: dict[str, Prepare] = {}
-NEURAL = ("weights", "model.json", "words list", "encoder shape", "tokenizer vocabulary")  # need torch
+NEURAL = (
+    "weights",
+    "model.json",
+    "words list",
+    "encoder shape",
+    "tokenizer vocabulary",
+    "training state",
+)  # need torch
 
 
 def target(name: str) -> Callable[[Prepare], Prepare]:
@@ -81,8 +88,7 @@ def count_outcomes(name: str, flips: int, seed: int = 0, *, checksums: bool = Tr
             (folder / found.file).write_bytes(damaged)
             try:
                 outcomes["same" if found.output(folder) == expected else "changed"] += 1
-            except InputError as error:
-                assert "\n" not in str(error)
+            except InputError:
                 outcomes["refused"] += 1
             shutil.rmtree(folder)
     return outcomes
@@ -142,7 +148,9 @@ def _answers(place: Path, stack: ExitStack) -> Target:
         found = predicted(SOME, parse_model("llm:small"), PredictOptions(asking=asking))
         if found.failure is not None:
             raise InputError(found.failure)
-        return json.dumps([(each.prediction.keyphrases, each.prediction.token_logprobs) for each in found.entries]).encode()
+        return json.dumps(
+            [(each.prediction.keyphrases, each.prediction.token_logprobs) for each in found.entries]
+        ).encode()
 
     output(place / "store")
     return Target(place / "store", "answers.sqlite", output)
@@ -188,6 +196,20 @@ TARGETS["encoder shape"] = _generator("encoder.json", "tagger,model=random,size=
 TARGETS["tokenizer vocabulary"] = _generator("tokenizer.json", "tagger,model=random,size=16,layers=1,heads=2,inner=16")
 
 
+@target("training state")
+def _state(place: Path, stack: ExitStack) -> Target:
+    def output(folder: Path) -> bytes:
+        from karat.models.generators.checkpoint import read_tensors
+
+        tensors, told = read_tensors(folder / "state.safetensors")
+        return (
+            repr(sorted((name, str(each.dtype), each.tolist()) for name, each in tensors.items())).encode()
+            + repr(told).encode()
+        )
+
+    return replace(_generator("state.safetensors", TINY)(place, stack), output=output)
+
+
 # ---------------------------------------------------------------------------------------------- caches
 
 
@@ -231,7 +253,9 @@ def main() -> None:
         for name in options.names or TARGETS:
             found = count_outcomes(name, options.flips, options.seed, checksums=not options.without_checksums)
             total += found
-            print(f"{name:22} {options.flips:5} {found['same']:5} {found['refused']:7} {found['changed']:7}", flush=True)
+            print(
+                f"{name:22} {options.flips:5} {found['same']:5} {found['refused']:7} {found['changed']:7}", flush=True
+            )
 
 
 if __name__ == "__main__":

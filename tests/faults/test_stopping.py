@@ -16,7 +16,7 @@ import pytest
 
 import karat
 from karat.formats.output import LOCK, NEW, claimed
-from tests.checksums import seal_lines
+from tests.checksums import checksum_lines
 from tests.faults import stopping
 from tests.forked import command
 from tests.pairs.server import serving
@@ -195,10 +195,10 @@ def test_a_model_that_was_trained_again_begins_anew(folder: Path) -> None:
     assert command(folder, *predict).returncode == 0
     finished = (folder / "run2.jsonl").read_bytes()
     head = _part_of(folder, "kea,model=kea.json")
-    (folder / "run2.jsonl.part").write_bytes(head + seal_lines(finished.splitlines()[0]))
+    (folder / "run2.jsonl.part").write_bytes(head + checksum_lines(finished.splitlines()[0]))
     os.utime(folder / "kea.json", (1, 1))
     assert "went on after 1 document" in command(folder, *predict).stderr
-    (folder / "run2.jsonl.part").write_bytes(head + seal_lines(finished.splitlines()[0]))
+    (folder / "run2.jsonl.part").write_bytes(head + checksum_lines(finished.splitlines()[0]))
     model = json.loads((folder / "kea.json").read_text())
     assert command(folder, "train", "kea,longest=2", "corpus.jsonl", "-o", "kea.json").returncode == 0
     assert json.loads((folder / "kea.json").read_text()) != model
@@ -213,7 +213,7 @@ def _part_of(folder: Path, model: str) -> bytes:
 
     name = model.replace("kea.json", str(folder / "kea.json"))
     found = fingerprint(parse_model(name), CommonOptions(), karat.read(folder / "corpus.jsonl"))
-    return seal_lines(msgspec.json.encode({"karat": karat.__version__, "fingerprint": found}))
+    return checksum_lines(msgspec.json.encode({"karat": karat.__version__, "fingerprint": found}))
 
 
 @pytest.mark.parametrize("documents", [DOCUMENTS, 0])
@@ -231,9 +231,9 @@ def test_a_part_that_is_complete_is_finished(folder: Path, documents: int) -> No
     from karat.models.fingerprint import fingerprint
 
     whose = fingerprint(parse_model("firstphrases"), CommonOptions(), karat.read(folder / corpus, format=form))
-    head = seal_lines(msgspec.json.encode({"karat": karat.__version__, "fingerprint": whose}))
+    head = checksum_lines(msgspec.json.encode({"karat": karat.__version__, "fingerprint": whose}))
     (folder / "run2.jsonl").unlink()
-    (folder / "run2.jsonl.part").write_bytes(head + seal_lines(finished))
+    (folder / "run2.jsonl.part").write_bytes(head + checksum_lines(finished))
     done = command(folder, *words)
     assert done.returncode == 0, done.stderr
     assert (folder / "run2.jsonl").read_bytes() == finished

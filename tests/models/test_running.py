@@ -16,7 +16,7 @@ import pytest
 import karat
 from karat.corpus import Corpus, Document
 from karat.errors import InputError
-from karat.formats.seals import open_line
+from karat.formats.checksums import verify_line
 from karat.models.extractors.frequencies import Frequencies
 from karat.models.find import parse_model
 from karat.models.run import CHUNK, Predicted, PredictOptions, predicted
@@ -151,7 +151,7 @@ def test_a_plug_in_that_fails_names_the_document_and_keeps_what_came_before(tmp_
         assert found.failure.endswith("run.jsonl.part; the same command goes on from there")
         assert not target.exists()
         lines = (tmp_path / "run.jsonl.part").read_bytes().splitlines()[1:]
-        assert [json.loads(open_line(line) or b"")["id"] for line in lines] == [f"d{n}" for n in range(40)]
+        assert [json.loads(verify_line(line) or b"")["id"] for line in lines] == [f"d{n}" for n in range(40)]
     with pytest.raises(InputError, match="picky fails on document 'd40'"):
         karat.predict(CORPUS, picky)
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from karat.formats.checksums import row_checksum
 from karat.formats.content import file_hash
-from karat.formats.seals import row_checksum
 
 FORMAT = 2  # in the file's name: another version is another file
 WAIT_SECONDS = 30.0  # for another process that writes

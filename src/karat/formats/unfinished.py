@@ -1,7 +1,7 @@
 """Unfinished files: lines that are done are kept beside the file, so that a command resumes after a kill.
 
 `FILE.part` has a first line that identifies the work, then the lines of the file. When all lines are written it becomes
-the file. Each line has a checksum (see `seals`): from the first line on that is damaged or incomplete, lines are
+the file. Each line has a checksum (see `checksums`): from the first line on that is damaged or incomplete, lines are
 computed again. The lines are synced every few seconds, so that a power cut costs little. Only one process at a time
 writes to it. A part of other work is replaced when there is a line to keep, not before: a command that fails at its
 beginning destroys nothing. A part belongs to a command if the fingerprints of the content that the outcome depends on
@@ -24,9 +24,9 @@ import msgspec
 
 from karat import __version__
 from karat.errors import InputError
+from karat.formats.checksums import checksum_line, verify_line
 from karat.formats.load import DECODING_ERRORS
 from karat.formats.output import claimed, writing, writing_errors
-from karat.formats.seals import open_line, seal_line
 
 PART = ".part"
 SYNC_SECONDS = 5.0  # between two syncs
@@ -46,7 +46,7 @@ class Unfinished:
 
     path: str
     lines: tuple[bytes, ...]  # complete ones, without their ends and checksums
-    damaged: int | None  # the number of the first line that is damaged or incomplete
+    damaged: int | None  # the number of the first line of the part that is damaged or incomplete
     of_another: bool  # the part is of other work, and is replaced
     _file: IO[bytes]
     _head: bytes  # the first line, if it is still to be written
@@ -64,12 +64,12 @@ class Unfinished:
 
     def keep(self, count: int) -> None:
         """Drop all lines but the first ones."""
-        length = sum(len(seal_line(line)) + 1 for line in self.lines[count:])
+        length = sum(len(checksum_line(line)) + 1 for line in self.lines[count:])
         self._file.truncate(self._file.seek(-length, os.SEEK_END))
 
     def add(self, lines: Iterable[bytes]) -> None:
         """Append lines: a kill does not lose them, a power cut those of the last seconds at most."""
-        if content := b"".join(seal_line(line) + b"\n" for line in lines):
+        if content := b"".join(checksum_line(line) + b"\n" for line in lines):
             self._begin()
             self._file.write(content)
             self._file.flush()
@@ -101,8 +101,8 @@ class Unfinished:
 
     def _read(self) -> Iterator[bytes]:
         """Read the lines of the part, with their ends."""
-        for number, sealed in enumerate(iter(self._file.readline, b""), 1):
-            line = open_line(sealed[:-1])
+        for number, content in enumerate(iter(self._file.readline, b""), 2):
+            line = verify_line(content[:-1])
             if line is None:
                 raise InputError(
                     f"{self.part}: line {number:,} is damaged; run the same command again to predict it again"
@@ -134,30 +134,33 @@ def unfinished(path: str, fingerprint: str) -> Iterator[Unfinished]:
         with os.fdopen(opened, "r+b") as file:
             content = file.read()
             head, end, rest = content.partition(b"\n")
-            same = bool(end) and _is(whose, open_line(head) or b"")
-            lines, complete = _lines(rest) if same else ([], True)
+            found = verify_line(head) if end else None
+            same = found is not None and _is(whose, found)
+            lines, damaged = _lines(rest) if same else ([], None)
+            if content and found is None and not content.startswith(b"{"):  # as in an earlier version of karat
+                damaged = 1
             if same:
                 with writing_errors(path, part.parent):
-                    file.truncate(file.seek(len(head) + 1 + sum(len(seal_line(line)) + 1 for line in lines)))
-            first = b"" if same else seal_line(msgspec.json.encode(whose)) + b"\n"
-            damaged = None if complete else len(lines) + 1
+                    file.truncate(file.seek(len(head) + 1 + sum(len(checksum_line(line)) + 1 for line in lines)))
+            first = b"" if same else checksum_line(msgspec.json.encode(whose)) + b"\n"
+            of_another = bool(content) and not same and damaged is None
             try:
-                yield Unfinished(path, tuple(lines), damaged, bool(content) and not same, file, first)
+                yield Unfinished(path, tuple(lines), damaged, of_another, file, first)
             finally:
                 if not os.fstat(opened).st_size:
                     part.unlink(missing_ok=True)
 
 
-def _lines(content: bytes) -> tuple[list[bytes], bool]:
-    """Return the lines before the first one that is damaged or incomplete, and whether these are all."""
+def _lines(content: bytes) -> tuple[list[bytes], int | None]:
+    """Return the lines after the first, and the number of the one that is damaged or incomplete and ends them."""
     lines: list[bytes] = []
-    *sealed, incomplete = content.split(b"\n")
-    for each in sealed:
-        line = open_line(each)
+    *complete, rest = content.split(b"\n")
+    for number, each in enumerate(complete, 2):
+        line = verify_line(each)
         if line is None:
-            return lines, False
+            return lines, number
         lines.append(line)
-    return lines, not incomplete
+    return lines, len(lines) + 2 if rest else None
 
 
 def _is(whose: _Whose, head: bytes) -> bool:

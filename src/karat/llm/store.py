@@ -1,7 +1,7 @@
 """Answers of models on disk, each one before the next request is sent, and an account of every request.
 
 One SQLite file. What has been answered has been paid for: nothing is ever deleted from it, and a file that SQLite
-cannot read is left as it is. Each row has a checksum (see `formats.seals`); a damaged answer is asked for again, and
+cannot read is left as it is. Each row has a checksum (see `formats.checksums`); a damaged answer is asked for again, and
 the new one replaces it. While one process writes to the file, no other can.
 """
 
@@ -19,12 +19,12 @@ from typing import Any
 import msgspec
 
 from karat.errors import InputError, counted
+from karat.formats.checksums import no_checksum, row_checksum
 from karat.formats.load import decoded_msgpack
-from karat.formats.seals import no_checksum, row_checksum
 from karat.llm.client import Answer, StoppedError, Usage
 
 FORMAT = 2
-UNSEALED = 1  # the format of earlier versions, without checksums
+NO_CHECKSUMS = 1  # the format of earlier versions, without checksums
 MEMORY = ":memory:"
 _TABLES = """
 CREATE TABLE IF NOT EXISTS requests (
@@ -89,7 +89,7 @@ class Store:
     def __init__(self, path: str | Path, limits: Limits = NO_LIMITS) -> None:
         self.path = str(path)
         self.limits = limits
-        self.sealed = True  # False where an earlier version wrote the file
+        self.has_checksums = True  # False where an earlier version wrote the file
         self._damaged: set[bytes] = set()  # keys of answers
         self._damaged_requests = 0
         self._lock = Lock()
@@ -106,18 +106,18 @@ class Store:
     def _prepare(self) -> None:
         run = self._connection.execute
         version = run("PRAGMA user_version").fetchone()[0]
-        if version not in (0, UNSEALED, FORMAT) or (version == 0 and run("SELECT 1 FROM sqlite_master").fetchone()):
+        if version not in (0, NO_CHECKSUMS, FORMAT) or (version == 0 and run("SELECT 1 FROM sqlite_master").fetchone()):
             raise InputError(f"{self.path}: is not a store of answers that this karat can read; name another output")
         run("PRAGMA locking_mode = EXCLUSIVE")
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = FULL")  # an answer that is kept is on the disk
-        self.sealed = version != UNSEALED
-        tables = _TABLES if self.sealed else _ADD_CHECKSUMS
+        self.has_checksums = version != NO_CHECKSUMS
+        tables = _TABLES if self.has_checksums else _ADD_CHECKSUMS
         self._connection.executescript(f"BEGIN IMMEDIATE; {tables} PRAGMA user_version = {FORMAT};")
-        if self.sealed:
+        if self.has_checksums:
             self._damaged_requests = sum(_request_checksum(row) != row[-1] for row in run(_REQUESTS))
         else:
-            _seal_rows(run)
+            _checksum_rows(run)
         run("COMMIT")
 
     def __enter__(self) -> Store:
@@ -143,7 +143,7 @@ class Store:
 
     def notes(self) -> list[str]:
         """Return sentences on damage, and on a file without checksums."""
-        notes = [] if self.sealed else [no_checksum(self.path)]
+        notes = [] if self.has_checksums else [no_checksum(self.path)]
         if self._damaged:
             is_, it = ("is", "it is") if len(self._damaged) == 1 else ("are", "they are")
             notes.append(f"{self.path}: {counted(len(self._damaged), 'answer')} {is_} damaged; {it} asked for again")
@@ -176,7 +176,7 @@ class Store:
             values = (key, expected.tokens_in, expected.tokens_out)
             noted = run("INSERT INTO requests (key, tokens_in, tokens_out, estimated) VALUES (?, ?, ?, 1)", values)
             number = int(noted.lastrowid or 0)
-            _seal_request(run, number)
+            _checksum_request(run, number)
             return number
 
     def _refuse_beyond_limits(self, spent: Spent, expected: Usage) -> None:
@@ -212,8 +212,8 @@ class Store:
             if self._undamaged(run, question.key) is not None:
                 return
             tokens = msgspec.msgpack.encode(answer.tokens) if answer.tokens else None
-            sealed = (*values, row_checksum(*values, tokens))
-            run(f"INSERT OR REPLACE INTO answers VALUES ({','.join('?' * len(sealed))})", sealed)
+            row = (*values, row_checksum(*values, tokens))
+            run(f"INSERT OR REPLACE INTO answers VALUES ({','.join('?' * len(row))})", row)
             if tokens is None:
                 run("DELETE FROM tokens WHERE key = ?", (question.key,))
             else:
@@ -243,12 +243,12 @@ def _request_checksum(row: tuple[Any, ...]) -> int:
     return row_checksum(*row[:-1])
 
 
-def _seal_request(run: Callable[..., sqlite3.Cursor], number: int) -> None:
+def _checksum_request(run: Callable[..., sqlite3.Cursor], number: int) -> None:
     row = run(f"{_REQUESTS} WHERE number = ?", (number,)).fetchone()
     run("UPDATE requests SET checksum = ? WHERE number = ?", (_request_checksum(row), number))
 
 
-def _seal_rows(run: Callable[..., sqlite3.Cursor]) -> None:
+def _checksum_rows(run: Callable[..., sqlite3.Cursor]) -> None:
     """Write the checksums of all rows of an earlier version."""
     for row in run(_REQUESTS).fetchall():
         run("UPDATE requests SET checksum = ? WHERE number = ?", (_request_checksum(row), row[0]))
@@ -267,7 +267,7 @@ def _note(run: Callable[..., sqlite3.Cursor], request: int, usage: Usage) -> Non
     values = (usage.tokens_in, usage.tokens_out, usage.estimated, request)
     run("UPDATE requests SET tokens_in = ?, tokens_out = ?, estimated = ? WHERE number = ?", values)
     if request:
-        _seal_request(run, request)
+        _checksum_request(run, request)
 
 
 @contextmanager

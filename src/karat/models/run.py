@@ -20,12 +20,12 @@ from karat.engines import engine
 from karat.errors import InputError, counted
 from karat.formats import FORMATS, catalogue
 from karat.formats.base import brief, quoted
+from karat.formats.checksums import has_checksum, no_checksum
 from karat.formats.containers import whole_json
 from karat.formats.files import check_compression, first_line, open_bytes
 from karat.formats.jsonld import uris_of
 from karat.formats.load import DECODING_ERRORS, MOST_COUNT, json_value
 from karat.formats.output import write_beside
-from karat.formats.seals import has_checksum, no_checksum
 from karat.formats.unfinished import Unfinished, unfinished
 from karat.formats.vocabulary import as_vocabulary
 from karat.llm.ask import Forecast

@@ -21,10 +21,10 @@ from karat import __version__
 from karat.corpus import Corpus, Run
 from karat.errors import InputError
 from karat.formats import read_run
+from karat.formats.checksums import checksum_json, verify_json
 from karat.formats.content import file_hash
 from karat.formats.load import DECODING_ERRORS
 from karat.formats.output import claimed, write_beside, writing_errors
-from karat.formats.seals import open_json, seal_json
 from karat.models.find import COMMA, ModelSpec, PlugIn, parse_model
 from karat.models.run import PredictOptions, predicted, run_fingerprint
 
@@ -222,7 +222,7 @@ class _Record:
         """The record of a folder; none of its runs is known where it is missing or damaged."""
         path = place / RECORD
         try:
-            content, _ = open_json(path.read_bytes(), path)
+            content, _ = verify_json(path.read_bytes(), path)
             return cls(path, msgspec.json.decode(content, type=dict[str, _Of]))
         except (FileNotFoundError, InputError, *DECODING_ERRORS):
             return cls(path, {})
@@ -257,4 +257,4 @@ class _Record:
     def _note(self, path: Path, what: _Of) -> None:
         self.runs[path.name] = what
         content = msgspec.json.format(msgspec.json.encode(self.runs), indent=1) + b"\n"
-        write_beside(self.path, seal_json(content))
+        write_beside(self.path, checksum_json(content))

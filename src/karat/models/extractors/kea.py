@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from karat.corpus import Document, Prediction, Reference
 from karat.errors import InputError, counted
 from karat.formats.base import brief
+from karat.formats.checksums import checksum_json, verify_json
 from karat.formats.files import read_whole
 from karat.formats.load import Count, decoded_json
-from karat.formats.seals import open_json, seal_json
 from karat.models.base import CommonOptions, Predict, model
 from karat.models.extractors.candidates import Candidates, Text, gathered, text_of
 from karat.models.extractors.choose import chosen
@@ -124,7 +124,7 @@ def kea(common: CommonOptions, *, model: str = "") -> Predict:
 
 def read_kea(path: str) -> Kea:
     """The trained model in a file."""
-    content, _ = open_json(read_whole(path), path)
+    content, _ = verify_json(read_whole(path), path)
     found: Kea = decoded_json(
         content, Kea, path, "no trained model of kea", "karat train kea CORPUS -o FILE writes one"
     )
@@ -198,7 +198,7 @@ def learn(documents: Iterable[Document], language: str, *, longest: int = 3) -> 
     if left:
         notes.append(f"left out: {counted(left, 'document')} without references")
     known = fitted(held, [set().union(*each) for each in references], language, longest)
-    return Learned(seal_json(msgspec.json.encode(known) + b"\n"), len(held), tuple(_rows(known)), tuple(notes))
+    return Learned(checksum_json(msgspec.json.encode(known) + b"\n"), len(held), tuple(_rows(known)), tuple(notes))
 
 
 def fitted(held: Sequence[Candidates], keyphrases: Sequence[set[str]], language: str, longest: int) -> Kea:

@@ -4,14 +4,15 @@
 go on with the training is in `state.safetensors`, complete in one file so that a kill leaves the old state or the new
 one; `state.json` says in words what it is. Each file is written beside its place and renamed.
 
-`model.json` has a checksum, and those of the files that are read with it (see `formats.seals`). It is written before
-new weights take their place, with the checksums of the old ones as `previous`: whenever the process is killed, the
-files match one of the two.
+`model.json` has its own checksum and those of the other files that a prediction or a training reads (see
+`formats.checksums`). It is written before new weights replace the old ones, with the checksums of the old ones as
+`previous`: whenever the process is killed, the files match one of the two. `state.safetensors` has its checksum within.
 """
 
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
@@ -22,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from karat.errors import InputError, unknown
+from karat.formats.checksums import REMEDY, checksum_json, damage, file_checksum, verify_json
 from karat.formats.files import read_whole
 from karat.formats.load import Count, converted, decoded_json
 from karat.formats.output import put_in_place, write_beside
-from karat.formats.seals import REMEDY, damage, file_checksum, open_json, seal_json
 from karat.models.generators.memory import memory_here
 from karat.models.generators.settings import GENERATORS, Learning, Settings, checked, torch_or_error
 from karat.models.generators.words import Words
@@ -81,7 +82,7 @@ def read_card(folder: str | Path) -> Card:
         instead = f"write seq2seq,model={folder}" if pretrained else "karat train copyrnn CORPUS -o DIR makes one"
         raise InputError(f"{folder}: has no {MODEL}, so that it is no model that karat trained; {instead}")
     complaint = "does not say what the model is"
-    content, _ = open_json(read_whole(path), path)
+    content, _ = verify_json(read_whole(path), path)
     head = decoded_json(content, Any, str(path), complaint)
     if isinstance(head, dict) and head.get("format", FORMAT) != FORMAT:
         raise InputError(
@@ -113,7 +114,7 @@ def _check(card: Card) -> None:
 
 def write_card(folder: Path, card: Card) -> None:
     """Write `model.json`."""
-    write_beside(folder / MODEL, seal_json(msgspec.json.format(msgspec.json.encode(card), indent=1) + b"\n"))
+    write_beside(folder / MODEL, checksum_json(msgspec.json.format(msgspec.json.encode(card), indent=1) + b"\n"))
 
 
 def with_checksums(card: Card, folder: Path, names: Iterable[str]) -> Card:
@@ -271,21 +272,38 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise InputError(f"{path}: there is no such file; the training has not come so far, or it was removed")
     try:
         with safe_open(str(path), framework="pt") as file:
-            told = (file.metadata() or {}).get("karat", "{}")
+            metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
         raise InputError(f"{path}: is no file of weights, or is damaged ({str(error)[:120]})") from None
+    told = metadata.get("karat", "{}")
+    if "checksum" in metadata and metadata["checksum"] != _tensors_checksum(tensors, told):
+        raise damage(path)
     complaint = "is no file of weights, or is damaged"
     return tensors, decoded_json(told.encode("utf-8", "replace"), dict[str, Any], str(path), complaint)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], told: Mapping[str, Any] | None = None) -> None:
-    """Writes tensors to a file; the same ones give the same bytes."""
+    """Write tensors to a file: the same ones give the same bytes. With `told`, the file has a checksum."""
     from safetensors.torch import save
 
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    metadata = None if told is None else {"karat": msgspec.json.encode(dict(told)).decode()}
+    metadata = None
+    if told is not None:
+        text = msgspec.json.encode(dict(told)).decode()
+        metadata = {"karat": text, "checksum": _tensors_checksum(plain, text)}
     write_beside(path, save(plain, metadata))
+
+
+def _tensors_checksum(tensors: Mapping[str, Tensor], told: str) -> str:
+    """Compute the CRC-32 of tensors, with their names, types and shapes, and of a text."""
+    import torch
+
+    value = zlib.crc32(told.encode("utf-8", "replace"))
+    for name, tensor in sorted(tensors.items()):
+        value = zlib.crc32(f"{name} {tensor.dtype} {list(tensor.shape)}".encode("utf-8", "replace"), value)
+        value = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy(), value)
+    return f"{value:08x}"
 
 
 # ---------------------------------------------------------------------------------------------- the state of a training

@@ -57,35 +57,35 @@ def no_checksum(path: str | Path) -> str:
 # ---------------------------------------------------------------------------------------------- lines
 
 
-def seal_line(line: bytes) -> bytes:
+def checksum_line(line: bytes) -> bytes:
     """Put the checksum of a line before it.
 
-    >>> seal_line(b"bees"), open_line(seal_line(b"bees")), open_line(b"0" + seal_line(b"bees")[1:])
+    >>> checksum_line(b"bees"), verify_line(checksum_line(b"bees")), verify_line(b"0" + checksum_line(b"bees")[1:])
     (b'2ff1563b bees', b'bees', None)
     """
     return b"%08x %b" % (zlib.crc32(line), line)
 
 
-def open_line(sealed: bytes) -> bytes | None:
+def verify_line(content: bytes) -> bytes | None:
     """Return a line without its checksum; None if the line is damaged or incomplete."""
-    line = sealed[9:]
-    return line if sealed[:9] == b"%08x " % zlib.crc32(line) else None
+    line = content[9:]
+    return line if content[:9] == b"%08x " % zlib.crc32(line) else None
 
 
 # ---------------------------------------------------------------------------------------------- JSON objects
 
 
-def seal_json(content: bytes) -> bytes:
+def checksum_json(content: bytes) -> bytes:
     """Insert the checksum of a JSON object that has members as its first member.
 
-    >>> seal_json(b'{"format": 1}'), open_json(seal_json(b'{"format": 1}'), "a.json")
+    >>> checksum_json(b'{"format": 1}'), verify_json(checksum_json(b'{"format": 1}'), "a.json")
     (b'{"checksum": "e234bd89","format": 1}', (b'{"format": 1}', True))
     """
     blank = content[1 : len(content) - len(content[1:].lstrip())]
     return b'{%b"checksum": "%08x",%b' % (blank, zlib.crc32(content), content[1:])
 
 
-def open_json(content: bytes, path: str | Path, remedy: str = REMEDY) -> tuple[bytes, bool]:
+def verify_json(content: bytes, path: str | Path, remedy: str = REMEDY) -> tuple[bytes, bool]:
     """Return a JSON object without its checksum, and whether it had one.
 
     Raises:
