@@ -15,7 +15,8 @@ def remove_checksums(model: Path) -> Path:
     content, _ = verify_json(path.read_bytes(), path)
     if model.is_dir():
         card = msgspec.json.decode(content)
-        content = msgspec.json.encode({name: card[name] for name in card if name not in ("files", "previous")})
+        kept = {name: card[name] for name in card if name not in ("files", "previous")}
+        content = msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n"
     path.write_bytes(content)
     return model
 

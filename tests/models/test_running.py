@@ -183,7 +183,7 @@ def test_another_model_or_corpus_does_not_go_on_with_what_was_begun(tmp_path: Pa
     for options, corpus in ((PredictOptions(n=5), CORPUS), (PredictOptions(), others)):
         predicted(CORPUS, parse_model(picky), PredictOptions(), output=target)
         found = predicted(corpus, parse_model(picky), options, output=target)
-        assert any("begun anew" in note for note in found.notes)
+        assert any("begun anew" in note for note in found.provenance)
 
 
 COMMAND = "from karat.cli import main; main()"
@@ -221,7 +221,7 @@ def test_a_command_that_is_killed_goes_on_where_it_was(tmp_path: Path, monkeypat
     assert found.notes == ()
     assert found.provenance == (
         "went on after 64 documents that were there already",
-        "run.jsonl.gz.part: line 65 was damaged or incomplete; documents from there on were predicted again",
+        "run.jsonl.gz.part: line 66 was damaged or incomplete; documents from there on were predicted again",
     )
     assert [entry.title for entry in found.entries] == [f"Bee {n}" for n in range(100)]
     assert predicted("corpus.jsonl", model, PredictOptions(), output="whole.jsonl.gz").notes == ()

@@ -1,8 +1,8 @@
 """Answers of models on disk, each one before the next request is sent, and an account of every request.
 
 One SQLite file. What has been answered has been paid for: nothing is ever deleted from it, and a file that SQLite
-cannot read is left as it is. Each row has a checksum (see `formats.checksums`); a damaged answer is asked for again, and
-the new one replaces it. While one process writes to the file, no other can.
+cannot read is left as it is. Each row has a checksum (see `formats.checksums`); a damaged answer is asked for again,
+and the new one replaces it. While one process writes to the file, no other can.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from karat.formats.checksums import checksum_json, verify_json
 from karat.formats.content import file_hash
 from karat.formats.load import DECODING_ERRORS
 from karat.formats.output import claimed, write_beside, writing_errors
+from karat.formats.unfinished import PART
 from karat.models.find import COMMA, ModelSpec, PlugIn, parse_model
 from karat.models.run import PredictOptions, predicted, run_fingerprint
 
@@ -178,7 +179,8 @@ def _run(corpus: Corpus, model: _Named, options: PredictOptions, place: Path | N
         record.end(path, wanted, found.notes)
         return read_run(path, name=model.system), found.notes, found.provenance
     run, remarks = read_run(path, name=model.system), record.notes(path)
-    if remarks is None:
+    if remarks is None:  # an earlier command was killed between writing the run and recording it
+        Path(f"{path}{PART}").unlink(missing_ok=True)
         remarks = predicted(corpus, model.spec, options, shown=False, earlier=list(run)).notes
         record.end(path, wanted, remarks)
     elif options.work.progress is not None:
@@ -197,7 +199,7 @@ def _kept_in(place: Path) -> Iterator[None]:
             raise InputError(f"{each}: is a file, and runs are kept in a folder; name another one")
     with writing_errors(place, place.parent.parent):
         place.mkdir(parents=True, exist_ok=True)
-    with claimed(place):
+    with claimed(place), claimed(place / RECORD):
         yield
 
 
