@@ -122,7 +122,16 @@ def test_a_file_that_somebody_else_wrote_or_changed_is_not_overwritten(tmp_path:
 def test_a_damaged_record_loses_nothing(damage: str, tmp_path: Path) -> None:
     predicted(tmp_path / "runs")
     (tmp_path / "runs" / "bees" / RECORD).write_text(damage)
-    with pytest.raises(InputError, match="is not overwritten"):
+    with pytest.raises(InputError, match="the record of the runs here, is damaged, and is not overwritten"):
+        predicted(tmp_path / "runs")
+
+
+def test_a_flipped_bit_in_a_fingerprint_of_the_record_is_damage(tmp_path: Path) -> None:
+    predicted(tmp_path / "runs")
+    path = tmp_path / "runs" / "bees" / RECORD
+    whole = json.loads(path.read_text())["counting.jsonl"]["fingerprint"]
+    path.write_text(path.read_text().replace(whole, whole[:-1] + chr(ord(whole[-1]) ^ 1)))
+    with pytest.raises(InputError, match="the record of the runs here, is damaged, and is not overwritten"):
         predicted(tmp_path / "runs")
 
 

@@ -218,6 +218,7 @@ class _Record:
 
     path: Path
     runs: dict[str, _Of]
+    damaged: bool = False
 
     @classmethod
     def at(cls, place: Path) -> _Record:
@@ -226,8 +227,10 @@ class _Record:
         try:
             content, _ = verify_json(path.read_bytes(), path)
             return cls(path, msgspec.json.decode(content, type=dict[str, _Of]))
-        except (FileNotFoundError, InputError, *DECODING_ERRORS):
+        except FileNotFoundError:
             return cls(path, {})
+        except (InputError, *DECODING_ERRORS):
+            return cls(path, {}, damaged=True)
 
     def holds(self, path: Path, fingerprint: str) -> bool:
         """Whether a run is there that is of some work. Raises InputError if a file is there that is not karat's."""
@@ -237,10 +240,10 @@ class _Record:
         if file_hash(path).hex() == known.content:
             return known.fingerprint == fingerprint
         if not known.begun:
-            raise InputError(
-                f"{path}: is not as it was written by this command, and is not overwritten; move it, or name another "
-                "folder for the runs"
-            )
+            why = "is not as it was written by this command"
+            if self.damaged:
+                why = f"may be a file of yours, since {self.path.name}, the record of the runs here, is damaged"
+            raise InputError(f"{path}: {why}, and is not overwritten; move it, or name another folder for the runs")
         return known.begun == fingerprint  # the work was ended when the run was whole, before that was noted
 
     def begin(self, path: Path, fingerprint: str) -> None:
