@@ -50,20 +50,38 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+TRAINING = (
+    "train copyrnn,attention=general,embedding=4,hidden=4,read=20,written=10 corpus.jsonl --valid corpus.jsonl "
+    "--steps 2 --batch 2 --device cpu --resume -o model"
+)
+
+
+def stop_everywhere(folder: Path, words: str, every: int = 1) -> dict[str, int]:
+    """Kill a command at each of its changes of files; return how many times at what."""
+    command_line = [sys.executable, stopping.__file__, "--every", str(every), str(folder), *words.split()]
+    done = subprocess.run(command_line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["faults"] == []
+    kills: dict[str, int] = found["kills"]
+    return kills
+
+
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
 def test_a_command_that_is_killed_at_any_change_of_a_file_ends_the_same_when_it_is_run_again(
     folder: Path, words: str
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, stopping.__file__, str(folder), *words.split()], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["faults"] == []
-    assert found["kills"]["write"] >= 1
-    assert found["kills"]["half a write"] >= 1
-    assert found["kills"]["fsync"] >= 2  # the file, and the folder that has its name
-    assert found["kills"]["replace"] >= 1
+    kills = stop_everywhere(folder, words)
+    assert kills["write"] >= 1
+    assert kills["half a write"] >= 1
+    assert kills["fsync"] >= 2  # the file, and the folder that has its name
+    assert kills["replace"] >= 1
+
+
+@pytest.mark.neural
+def test_a_training_that_is_killed_ends_the_same_and_its_files_always_match_their_checksums(folder: Path) -> None:
+    """Kills at each seventh change; `python tests/faults/stopping.py FOLDER train ...` kills at all 177."""
+    assert sum(stop_everywhere(folder, TRAINING, every=7).values()) > 20
 
 
 # ---------------------------------------------------------------------------------------------- two at once

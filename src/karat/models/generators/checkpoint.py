@@ -42,6 +42,7 @@ MODEL, WORDS, WEIGHTS, LOG = "model.json", "words.txt", "weights.safetensors", "
 STATE, PLACE, EXAMPLES, VALID_EXAMPLES = "state.safetensors", "state.json", "examples.i32", "valid.i32"
 FILES = frozenset((MODEL, LOG, STATE, PLACE, EXAMPLES, VALID_EXAMPLES))  # of every training
 OF_TRAINING = (EXAMPLES, VALID_EXAMPLES)  # have checksums, and are not read to predict
+NO_FILE = ""  # in place of the checksum of a file that a training had not written before
 
 
 class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -129,7 +130,8 @@ def replace_files(folder: Path, card: Card, new: Path) -> Card:
     names = sorted(path.name for path in new.iterdir())
     for name in names:
         files[name] = file_checksum(new / name)
-        if (folder / name).is_file() and (old := file_checksum(folder / name)) != files[name]:
+        old = file_checksum(folder / name) if (folder / name).is_file() else NO_FILE
+        if old != files[name]:
             previous[name] = old
     card = msgspec.structs.replace(card, files=files, previous=previous)
     write_card(folder, card)
@@ -151,6 +153,8 @@ def check_files(folder: Path, card: Card, *, training: bool = False) -> None:
             continue
         path = folder / name
         if not path.is_file():
+            if card.previous.get(name) == NO_FILE:
+                continue
             raise InputError(f"{path}: there is no such file, which {MODEL} lists; {REMEDY}")
         if file_checksum(path) not in (expected, card.previous.get(name)):
             raise damage(path)
@@ -272,13 +276,14 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise InputError(f"{path}: there is no such file; the training has not come so far, or it was removed")
     try:
         with safe_open(str(path), framework="pt") as file:
-            metadata = file.metadata() or {}
+            told = (file.metadata() or {}).get("karat", "{}")
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
         raise InputError(f"{path}: is no file of weights, or is damaged ({str(error)[:120]})") from None
-    told = metadata.get("karat", "{}")
-    if "checksum" in metadata and metadata["checksum"] != _tensors_checksum(tensors, told):
-        raise damage(path)
+    if not told.startswith("{"):  # an earlier version of karat wrote no checksum before it
+        expected, _, told = told.partition(" ")
+        if expected != _tensors_checksum(tensors, told):
+            raise damage(path)
     complaint = "is no file of weights, or is damaged"
     return tensors, decoded_json(told.encode("utf-8", "replace"), dict[str, Any], str(path), complaint)
 
@@ -291,7 +296,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], told: Mapping[str, 
     metadata = None
     if told is not None:
         text = msgspec.json.encode(dict(told)).decode()
-        metadata = {"karat": text, "checksum": _tensors_checksum(plain, text)}
+        metadata = {"karat": f"{_tensors_checksum(plain, text)} {text}"}  # one member: the order of several varies
     write_beside(path, save(plain, metadata))
 
 

@@ -185,6 +185,8 @@ class Training:
         """Trains to the end, from the last state on; gives what came of it."""
         if (self.folder / STATE).is_file():
             self.place = self._place(checkpoint.read_state(self.folder, self.model, self.optimiser))
+            if not self.world.rank:
+                self._write_progress()  # a kill may have come before it was written
         steps, place = self.card.steps, self.place
         every = min(math.ceil(steps / VALIDATIONS), MOST_BETWEEN)
         begun = saved = time.monotonic()
@@ -368,19 +370,24 @@ class Training:
                 self.material.save(new, self.model)
                 self.card = checkpoint.replace_files(self.folder, card, new)
         self._save()
-        write_beside(self.folder / LOG, b"".join(msgspec.json.encode(each) + b"\n" for each in self.place.log))
 
     def _save(self) -> None:
-        """Writes all that is needed to go on."""
+        """Write all that is needed to resume."""
         if self.world.rank:
             return
+        checkpoint.write_state(self.folder, self.model, self.optimiser, asdict(self.place))
+        self._write_progress()
+
+    def _write_progress(self) -> None:
+        """Write the progress of the training and the log of its validations as text."""
         told = asdict(self.place)
-        checkpoint.write_state(self.folder, self.model, self.optimiser, told)
         epoch, at = divmod(self.place.step * self.settings.accumulate, self.many)
         random = "drawn anew in each step from the seed and the number of the step"
         said = {**{key: value for key, value in told.items() if key != "log"}, "epoch": epoch, "batch": at}
         place = msgspec.json.encode({**said, "random": random})
         write_beside(self.folder / PLACE, msgspec.json.format(place, indent=1) + b"\n")
+        if self.place.log:
+            write_beside(self.folder / LOG, b"".join(msgspec.json.encode(each) + b"\n" for each in self.place.log))
 
     def _say(self, loss: float, valid: float | None, done: int, seconds: float) -> None:
         if self.tell is not None and self.world.rank == 0:
