@@ -38,7 +38,7 @@ DOCUMENTS = [
     Document(id=each.id, title=each.title, text=each.text, keyphrases=each.keyphrases) for each in karat.read(DEMO)
 ]
 SOME = Corpus.of(DOCUMENTS[:6], name="some")
-TINY = "copyrnn,attention=general,embedding=8,hidden=8,read=60,written=30"
+TINY = "copyrnn,attention=general,embedding=8,hidden=8,read=60,written=30,rate=0.05"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +125,35 @@ def _part(place: Path, stack: ExitStack) -> Target:
     return Target(folder, "run.jsonl.part", output)
 
 
+@target("vocabulary")
+def _vocabulary(place: Path, stack: ExitStack) -> Target:
+    """A file of the user: an unfinished run with other terms is not resumed, nor is a kept vocabulary used."""
+    folder = place / "run"
+    folder.mkdir()
+    (folder / "terms.txt").write_text("".join(f"{phrase}\n" for each in DOCUMENTS for phrase in each.keyphrases or ()))
+    failing = True
+
+    def references(documents: list[Document]) -> list[list[str]]:
+        if failing and any(document.id == DOCUMENTS[-1].id for document in documents):
+            raise ValueError("no more")
+        return [[str(phrase) for phrase in document.keyphrases or ()] for document in documents]
+
+    def run(folder: Path, name: str) -> Path:
+        options = PredictOptions(vocabulary=str(folder / "terms.txt"))
+        found = predicted(Corpus.of(DOCUMENTS), parse_model(references), options, output=str(folder / name))
+        if found.failure is not None and not failing:
+            raise InputError(found.failure)
+        return folder / name
+
+    def output(folder: Path) -> bytes:
+        """Tell whether the run is that of the terms as they are now."""
+        return str(run(folder, "run.jsonl").read_bytes() == run(folder, "new.jsonl").read_bytes()).encode()
+
+    run(folder, "run.jsonl")
+    failing = False
+    return Target(folder, "terms.txt", output)
+
+
 @target("record of runs")
 def _record(place: Path, stack: ExitStack) -> Target:
     def output(folder: Path) -> bytes:
@@ -177,13 +206,14 @@ def _phrases(model: str) -> bytes:
 @target("kea.json")
 def _kea(place: Path, stack: ExitStack) -> Target:
     (place / "kea").mkdir()
-    karat.train(Corpus.of(DOCUMENTS), "kea", output=place / "kea" / "kea.json")
+    karat.train(SOME, "kea", output=place / "kea" / "kea.json")
     return Target(place / "kea", "kea.json", lambda folder: _phrases(f"kea,model={folder / 'kea.json'}"))
 
 
 def _generator(file: str, model: str) -> Prepare:
     def prepare(place: Path, stack: ExitStack) -> Target:
-        karat.train(Corpus.of(DOCUMENTS, name="demo"), model, output=place / "model", steps=4, batch=8, valid=SOME)
+        karat.train(Corpus.of(DOCUMENTS, name="demo"), model, output=place / "model", steps=150, batch=8, valid=SOME)
+        assert any(each.keyphrases for each in karat.predict(SOME, str(place / "model")))
         return Target(place / "model", file, lambda folder: _phrases(str(folder)))
 
     return prepare

@@ -3,8 +3,9 @@
     python tests/faults/stopping.py [--every N] FOLDER ARGUMENT...
 
 Runs `karat ARGUMENT...` in copies of the folder: once unbroken, then for every write, sync, rename and other change of
-a file (with `--every`, for each N-th) once killed there (a write also after half of its bytes) and run again. `{url}` in an argument is a chat
-endpoint on loopback. Prints one JSON object: how many times it was killed at what, and a list of faults.
+a file (with `--every`, for each N-th) once killed there (a write also after half of its bytes) and run again. `{url}`
+in an argument is a chat endpoint on loopback. Prints one JSON object: how many times it was killed at what, and a list
+of faults.
 
 The commands are forked from this process, which has everything loaded, so that hundreds of them take seconds.
 """

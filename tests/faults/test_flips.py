@@ -1,4 +1,4 @@
-"""A flipped bit in a file that karat wrote for itself never changes an output; `python -m tests.flips` flips 500 each."""
+"""A flipped bit in a file that karat wrote for itself changes no output; `python -m tests.flips` flips 500 in each."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ def test_no_flipped_bit_changes_an_output(name: str) -> None:
 @pytest.mark.parametrize("name", named(["kea.json", "weights", "words list"]))
 def test_flipped_bits_change_outputs_where_there_are_no_checksums(name: str) -> None:
     """The control of the test above: the same flips in the files of an earlier version."""
-    assert count_outcomes(name, 40, checksums=False)["changed"] > 0
+    assert count_outcomes(name, 60, checksums=False)["changed"] > 0

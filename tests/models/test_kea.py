@@ -20,6 +20,8 @@ from karat.errors import InputError
 from karat.models.base import CommonOptions
 from karat.models.extractors.candidates import text_of
 from karat.models.extractors.kea import Ranges, candidates, cut_points, kea, read_kea
+from karat.models.find import parse_model
+from karat.models.run import PredictOptions, predicted
 from tests.checksums import remove_checksums
 from tests.forked import program
 
@@ -156,6 +158,17 @@ def test_a_file_that_is_no_model_is_told(tiny: str, tmp_path: Path) -> None:
             read_kea(str(tmp_path / name))
     assert msgspec.json.encode(read_kea(tiny)) + b"\n" == old.read_bytes()
     assert read_kea(str(old)) == read_kea(tiny)
+
+
+def test_a_damaged_model_is_refused_and_one_without_a_checksum_noted(tiny: str, tmp_path: Path) -> None:
+    changed = tmp_path / "changed.json"
+    changed.write_bytes(Path(tiny).read_bytes().replace(b'"others":[8,0]', b'"others":[9,0]'))
+    corpus = karat.Corpus.of([karat.Document(id="a", text="Bees dance.")])
+    with pytest.raises(InputError, match=r"changed\.json: is damaged: its content does not match its checksum;"):
+        karat.predict(corpus, f"kea,model={changed}")
+    old = remove_checksums(Path(shutil.copy(tiny, tmp_path / "old.json")))
+    notes = predicted(corpus, parse_model(f"kea,model={old}"), PredictOptions()).notes
+    assert f"{old}: has no checksum, as an earlier version of karat wrote it: damage to it is not detected" in notes
 
 
 def test_what_cannot_be_learned_is_told(tiny: str, tmp_path: Path) -> None:

@@ -186,6 +186,29 @@ def test_another_model_or_corpus_does_not_go_on_with_what_was_begun(tmp_path: Pa
         assert any("begun anew" in note for note in found.provenance)
 
 
+@pytest.mark.parametrize("line", [1, 2, 20])
+def test_documents_are_predicted_again_from_a_damaged_line_on(line: int, tmp_path: Path) -> None:
+    target, whole = tmp_path / "run.jsonl", tmp_path / "whole.jsonl"
+    failing = True
+
+    def numbers(documents: list[Document]) -> list[list[str]]:
+        if failing and any(document.id == "d40" for document in documents):
+            raise ValueError("no more")
+        return [[str(document.id)] for document in documents]
+
+    predicted(CORPUS, parse_model(numbers), PredictOptions(), output=str(target))
+    failing = False
+    part = tmp_path / "run.jsonl.part"
+    lines = part.read_bytes().splitlines(keepends=True)
+    lines[line - 1] = lines[line - 1].replace(b'"', b"'", 1)
+    part.write_bytes(b"".join(lines))
+    found = predicted(CORPUS, parse_model(numbers), PredictOptions(), output=str(target))
+    damage = f"{part}: line {line} was damaged or incomplete; documents from there on were predicted again"
+    assert found.provenance[-1] == damage
+    assert found.notes == predicted(CORPUS, parse_model(numbers), PredictOptions(), output=str(whole)).notes
+    assert target.read_bytes() == whole.read_bytes()
+
+
 COMMAND = "from karat.cli import main; main()"
 SLOW = """
 import os, time
