@@ -43,8 +43,6 @@ from karat.models.extractors.frequencies import (
 )
 from karat.models.find import DEFAULT, ENDPOINT, KEA, ModelSpec, PlugIn, parse_model
 from karat.models.fingerprint import fingerprint
-from karat.models.generators.checkpoint import is_checkpoint, read_card
-from karat.models.generators.settings import GENERATORS
 from karat.models.predictor import Done, Entry, Predictor, add
 from karat.models.prompt import Asking, as_text, ask
 from karat.models.prompt import forecast as count_requests
@@ -312,12 +310,16 @@ def predicted(
 def _checksum_notes(model: ModelSpec) -> Iterator[str]:
     """Yield a note if an earlier version of karat trained the model, without checksums."""
     path = str(model.options.get("model", ""))
-    if model.name in GENERATORS and is_checkpoint(path) and not read_card(path).files:
-        yield no_checksum(path)
-    elif model.name == KEA and os.path.isfile(path):
+    if model.name == KEA and os.path.isfile(path):
         with open_bytes(path) as file:
             if not has_checksum(file.read(64)):
                 yield no_checksum(path)
+    elif path:
+        from karat.models.generators.checkpoint import is_checkpoint, read_card
+        from karat.models.generators.settings import GENERATORS
+
+        if model.name in GENERATORS and is_checkpoint(path) and not read_card(path).files:
+            yield no_checksum(path)
 
 
 # ---------------------------------------------------------------------------------------------- concepts
