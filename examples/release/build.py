@@ -22,7 +22,14 @@ from karat.formats.files import read_whole
 from karat.formats.output import write_beside, writing_errors
 from karat.models.find import KEA, own_models
 from karat.models.generators import checkpoint
-from karat.models.generators.checkpoint import Card, read_card, read_tensors, write_card, write_tensors
+from karat.models.generators.checkpoint import (
+    Card,
+    read_card,
+    read_tensors,
+    with_checksums,
+    write_card,
+    write_tensors,
+)
 from karat.models.generators.settings import GENERATORS, torch_or_error
 
 ADDRESSES = {  # where the text of a licence is, which may then be named in place of the text
@@ -143,12 +150,13 @@ def _copy_generator(folder: Path, target: Path, precision: str) -> Trained:
     if pickled:
         raise InputError(f"{folder}: {pickled[0]} may be a pickle, which runs code when it is read; remove it first")
     checkpoint.load(folder)  # says what is wrong with its files
-    write_card(target, _without_folders(card))
-    for name in sorted(material_of(card.model).files):
+    names = material_of(card.model).files
+    for name in sorted(names):
         if (folder / name).is_file():
             (target / name).write_bytes((folder / name).read_bytes())
     if precision == "bf16":
         _halve(target / GENERATORS[card.model].weights, card.model)
+    write_card(target, with_checksums(_without_folders(card), target, names))
     return Trained(card.model, card.language, card.documents)
 
 

@@ -1,16 +1,18 @@
 """A command that is killed at each of its writes in turn, and run again.
 
-    python tests/faults/stopping.py FOLDER ARGUMENT...
+    python tests/faults/stopping.py [--every N] FOLDER ARGUMENT...
 
 Runs `karat ARGUMENT...` in copies of the folder: once unbroken, then for every write, sync, rename and other change of
-a file once killed there (a write also after half of its bytes) and run again. `{url}` in an argument is a chat
-endpoint on loopback. Prints one JSON object: how many times it was killed at what, and a list of faults.
+a file (with `--every`, for each N-th) once killed there (a write also after half of its bytes) and run again. `{url}`
+in an argument is a chat endpoint on loopback. Prints one JSON object: how many times it was killed at what, and a list
+of faults.
 
 The commands are forked from this process, which has everything loaded, so that hundreds of them take seconds.
 """
 
 from __future__ import annotations
 
+import argparse
 import builtins
 import io
 import json
@@ -28,6 +30,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 CHANGES = ("fsync", "replace", "rename", "unlink", "mkdir", "rmdir", "truncate", "ftruncate", "write")
 DATABASE = (".sqlite", ".sqlite-wal", ".sqlite-shm")  # holds times, so that two are not equal byte for byte
+MODEL = "model"  # the directory of a training
 MOST = 400  # kills of one command: more would mean that it never ends
 
 
@@ -145,7 +148,7 @@ def content(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
-def stop_everywhere(folder: Path, arguments: list[str], asked: Callable[[], int]) -> dict[str, Any]:
+def stop_everywhere(folder: Path, arguments: list[str], asked: Callable[[], int], every: int = 1) -> dict[str, Any]:
     """What came of killing a command at each of its changes; `asked` tells how many requests there were so far."""
     faults: list[str] = []
     kills: Counter[str] = Counter()
@@ -157,7 +160,7 @@ def stop_everywhere(folder: Path, arguments: list[str], asked: Callable[[], int]
         requests, expected = asked() - already, content(whole)
         if code:
             return {"kills": {}, "faults": [f"unbroken: code {code}: {said}"]}
-        for at in range(MOST):
+        for at in range(0, MOST, every):
             broken = _copy(folder, Path(place, str(at)))
             already = asked()
             code, where, _ = run(broken, arguments, at)
@@ -166,6 +169,7 @@ def stop_everywhere(folder: Path, arguments: list[str], asked: Callable[[], int]
                 break
             kills[where] += 1
             faults += [f"{where} ({at}): {fault}" for fault in _half(content(broken), before, expected)]
+            faults += [f"{where} ({at}): {fault}" for fault in _damaged(broken / MODEL)]
             code, _, said = run(broken, arguments)
             if code and content(broken) != expected:  # a folder that is whole already is refused
                 faults.append(f"{where} ({at}): the same command again: code {code}: {said}")
@@ -183,9 +187,22 @@ def stop_everywhere(folder: Path, arguments: list[str], asked: Callable[[], int]
 def _half(now: dict[str, bytes], before: dict[str, bytes], expected: dict[str, bytes]) -> Iterator[str]:
     """Files under a final name that are neither as they were nor as they are to be."""
     for name, found in now.items():
-        final = not name.endswith(".part") and not any(part.startswith(".") for part in name.split("/"))
+        parts = name.split("/")
+        final = not name.endswith(".part") and not any(part.startswith(".") for part in parts) and parts[0] != MODEL
         if final and found not in (before.get(name), expected.get(name)):
             yield f"{name} is half a file"
+
+
+def _damaged(folder: Path) -> Iterator[str]:
+    """Files of a trained model that do not match their checksums; it is replaced several times in a training."""
+    from karat.errors import InputError
+    from karat.models.generators import checkpoint
+
+    if checkpoint.is_checkpoint(folder):
+        try:
+            checkpoint.check_files(folder, checkpoint.read_card(folder), training=True)
+        except InputError as error:
+            yield str(error)
 
 
 def _copy(folder: Path, to: Path) -> Path:
@@ -193,20 +210,34 @@ def _copy(folder: Path, to: Path) -> Path:
     return to
 
 
-def main(folder: str, *arguments: str) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
     sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     from tests.forked import load
 
     load()
+    if MODEL in options.arguments:
+        import torch
+
+        from karat.models.generators import copyrnn, loop, table  # noqa: F401
+
+        torch.set_num_threads(1)
+    from karat.formats import unfinished
     from karat.models import run as running
     from tests.pairs.server import serving
 
     running.CHUNK = 2  # five documents are three chunks
+    unfinished.SYNC_SECONDS = 0.0  # each of them is synced
     with serving() as endpoint:
-        words = [argument.replace("{url}", endpoint.url) for argument in arguments]
-        print(json.dumps(stop_everywhere(Path(folder), words, lambda: len(endpoint.asked))))
+        words = [argument.replace("{url}", endpoint.url) for argument in options.arguments]
+        found = stop_everywhere(options.folder, words, lambda: len(endpoint.asked), options.every)
+        print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -16,6 +16,7 @@ import pytest
 
 import karat
 from karat.formats.output import LOCK, NEW, claimed
+from tests.checksums import checksum_lines
 from tests.faults import stopping
 from tests.forked import command
 from tests.pairs.server import serving
@@ -32,6 +33,7 @@ COMMANDS = {
     "convert to a file": "corpus convert corpus.jsonl -o out.csv",
     "convert to two files": "corpus convert corpus.jsonl --to chan --lossy -o out.src.txt+out.trg.txt",
     "convert to a folder": "corpus convert corpus.jsonl --to inspec --lossy -o folder",
+    "report": "report corpus.jsonl --models firstphrases,yake -o page.html",
     "annotate": "annotate sheets corpus.jsonl run.jsonl --task set --annotators 2 -o study",
     "train": "train kea corpus.jsonl -o out.json.gz",
 }
@@ -48,20 +50,38 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+TRAINING = (
+    "train copyrnn,attention=general,embedding=4,hidden=4,read=20,written=10 corpus.jsonl --valid corpus.jsonl "
+    "--steps 2 --batch 2 --device cpu --resume -o model"
+)
+
+
+def stop_everywhere(folder: Path, words: str, every: int = 1) -> dict[str, int]:
+    """Kill a command at each of its changes of files; return how many times at what."""
+    command_line = [sys.executable, stopping.__file__, "--every", str(every), str(folder), *words.split()]
+    done = subprocess.run(command_line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["faults"] == []
+    kills: dict[str, int] = found["kills"]
+    return kills
+
+
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
 def test_a_command_that_is_killed_at_any_change_of_a_file_ends_the_same_when_it_is_run_again(
     folder: Path, words: str
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, stopping.__file__, str(folder), *words.split()], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["faults"] == []
-    assert found["kills"]["write"] >= 1
-    assert found["kills"]["half a write"] >= 1
-    assert found["kills"]["fsync"] >= 2  # the file, and the folder that has its name
-    assert found["kills"]["replace"] >= 1
+    kills = stop_everywhere(folder, words)
+    assert kills["write"] >= 1
+    assert kills["half a write"] >= 1
+    assert kills["fsync"] >= 2  # the file, and the folder that has its name
+    assert kills["replace"] >= 1
+
+
+@pytest.mark.neural
+def test_a_training_that_is_killed_ends_the_same_and_its_files_always_match_their_checksums(folder: Path) -> None:
+    """Kills at each seventh change; `python tests/faults/stopping.py FOLDER train ...` kills at all 177."""
+    assert sum(stop_everywhere(folder, TRAINING, every=7).values()) > 20
 
 
 # ---------------------------------------------------------------------------------------------- two at once
@@ -193,10 +213,10 @@ def test_a_model_that_was_trained_again_begins_anew(folder: Path) -> None:
     assert command(folder, *predict).returncode == 0
     finished = (folder / "run2.jsonl").read_bytes()
     head = _part_of(folder, "kea,model=kea.json")
-    (folder / "run2.jsonl.part").write_bytes(head + finished.splitlines(keepends=True)[0])
+    (folder / "run2.jsonl.part").write_bytes(head + checksum_lines(finished.splitlines()[0]))
     os.utime(folder / "kea.json", (1, 1))
     assert "went on after 1 document" in command(folder, *predict).stderr
-    (folder / "run2.jsonl.part").write_bytes(head + finished.splitlines(keepends=True)[0])
+    (folder / "run2.jsonl.part").write_bytes(head + checksum_lines(finished.splitlines()[0]))
     model = json.loads((folder / "kea.json").read_text())
     assert command(folder, "train", "kea,longest=2", "corpus.jsonl", "-o", "kea.json").returncode == 0
     assert json.loads((folder / "kea.json").read_text()) != model
@@ -211,7 +231,7 @@ def _part_of(folder: Path, model: str) -> bytes:
 
     name = model.replace("kea.json", str(folder / "kea.json"))
     found = fingerprint(parse_model(name), CommonOptions(), karat.read(folder / "corpus.jsonl"))
-    return msgspec.json.encode({"karat": karat.__version__, "fingerprint": found}) + b"\n"
+    return checksum_lines(msgspec.json.encode({"karat": karat.__version__, "fingerprint": found}))
 
 
 @pytest.mark.parametrize("documents", [DOCUMENTS, 0])
@@ -229,9 +249,9 @@ def test_a_part_that_is_complete_is_finished(folder: Path, documents: int) -> No
     from karat.models.fingerprint import fingerprint
 
     whose = fingerprint(parse_model("firstphrases"), CommonOptions(), karat.read(folder / corpus, format=form))
-    head = msgspec.json.encode({"karat": karat.__version__, "fingerprint": whose}) + b"\n"
+    head = checksum_lines(msgspec.json.encode({"karat": karat.__version__, "fingerprint": whose}))
     (folder / "run2.jsonl").unlink()
-    (folder / "run2.jsonl.part").write_bytes(head + finished)
+    (folder / "run2.jsonl.part").write_bytes(head + checksum_lines(finished))
     done = command(folder, *words)
     assert done.returncode == 0, done.stderr
     assert (folder / "run2.jsonl").read_bytes() == finished

@@ -103,3 +103,74 @@ def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="answers cannot be kept there"):
         Store(tmp_path / "nowhere" / "kept.sqlite")
+
+
+# ---------------------------------------------------------------------------------------------- damage
+
+
+def keep(path: Path, text: str, tokens: list[tuple[str, float]] | None = None) -> list[str]:
+    """Keep an answer; return the notes of the store."""
+    with Store(path) as store:
+        store.answer(b"k")
+        request = store.begin(b"k", Usage(5, 5, estimated=True))
+        store.keep(question(b"k"), Answer(text, Usage(3, 4), request, tokens=tokens or []))
+        return store.notes()
+
+
+def change(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as other, other:
+        other.executescript(statement)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE answers SET answer = 'Sand.'",
+        "UPDATE answers SET answer = CAST(x'53ff' AS TEXT)",
+        "UPDATE answers SET checksum = NULL",
+        "UPDATE answers SET seed = 8",
+        "UPDATE tokens SET tokens = x'90'",
+        "DELETE FROM tokens",
+    ],
+)
+def test_a_damaged_answer_is_asked_for_again_and_replaced(statement: str, tmp_path: Path) -> None:
+    path = tmp_path / "kept.sqlite"
+    assert keep(path, "Said.", [("Said.", -0.5)]) == []
+    change(path, statement)
+    with Store(path) as store:
+        assert store.answer(b"k") is None
+        assert store.tokens(b"k") == []
+        assert store.notes() == [f"{path}: 1 answer is damaged; it is asked for again"]
+    keep(path, "Said again.")
+    with Store(path) as store:
+        assert store.answer(b"k") == "Said again."
+        assert store.tokens(b"k") == []
+        assert store.notes() == []
+
+
+def test_a_damaged_account_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "kept.sqlite"
+    keep(path, "Said.")
+    change(path, "UPDATE requests SET tokens_in = 2003")
+    with Store(path) as store:
+        assert store.answer(b"k") == "Said."
+        assert store.notes() == [f"{path}: the account of 1 request is damaged; tokens and costs in all are not exact"]
+
+
+def test_answers_of_an_earlier_version_are_kept_and_get_checksums(tmp_path: Path) -> None:
+    path = tmp_path / "kept.sqlite"
+    keep(path, "Said.", [("Said.", -0.5)])
+    change(
+        path,
+        "ALTER TABLE answers DROP COLUMN checksum; ALTER TABLE requests DROP COLUMN checksum; PRAGMA user_version = 1;",
+    )
+    with Store(path) as store:
+        assert store.answer(b"k") == "Said."
+        assert store.tokens(b"k") == [("Said.", -0.5)]
+        assert store.spent().usage == Usage(3, 4)
+        assert store.notes() == [
+            f"{path}: has no checksum, as an earlier version of karat wrote it: damage to it is not detected"
+        ]
+    with Store(path) as store:
+        assert store.answer(b"k") == "Said."
+        assert store.notes() == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from math import log2
 from pathlib import Path
@@ -19,6 +20,9 @@ from karat.errors import InputError
 from karat.models.base import CommonOptions
 from karat.models.extractors.candidates import text_of
 from karat.models.extractors.kea import Ranges, candidates, cut_points, kea, read_kea
+from karat.models.find import parse_model
+from karat.models.run import PredictOptions, predicted
+from tests.checksums import remove_checksums
 from tests.forked import program
 
 DEMO = "src/karat/demo/corpus.jsonl"
@@ -138,20 +142,33 @@ def test_training_beats_frequency_alone_on_documents_it_has_not_seen(tmp_path: P
 
 
 def test_a_file_that_is_no_model_is_told(tiny: str, tmp_path: Path) -> None:
-    good = json.loads(Path(tiny).read_text())
+    old = remove_checksums(Path(shutil.copy(tiny, tmp_path / "old")))
+    good = json.loads(old.read_text())
     wrong = {
         "empty": b"",
         "other": b'{"a": 1}',
         "version": json.dumps(good | {"format": "karat kea 9"}).encode(),
         "cuts": json.dumps(good | {"ranges": {"tfidf": good["ranges"]["tfidf"]}}).encode(),
-        "counts": Path(tiny).read_bytes().replace(b'"others":[8,0]', b'"others":[8]'),
+        "counts": old.read_bytes().replace(b'"others":[8,0]', b'"others":[8]'),
         "pickle": b"\x80\x04\x95",
     }
     for name, content in wrong.items():
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=rf"{name}: no trained model of kea .*karat train kea CORPUS -o FILE"):
             read_kea(str(tmp_path / name))
-    assert msgspec.json.encode(read_kea(tiny)) + b"\n" == Path(tiny).read_bytes()
+    assert msgspec.json.encode(read_kea(tiny)) + b"\n" == old.read_bytes()
+    assert read_kea(str(old)) == read_kea(tiny)
+
+
+def test_a_damaged_model_is_refused_and_one_without_a_checksum_noted(tiny: str, tmp_path: Path) -> None:
+    changed = tmp_path / "changed.json"
+    changed.write_bytes(Path(tiny).read_bytes().replace(b'"others":[8,0]', b'"others":[9,0]'))
+    corpus = karat.Corpus.of([karat.Document(id="a", text="Bees dance.")])
+    with pytest.raises(InputError, match=r"changed\.json: is damaged: its content does not match its checksum;"):
+        karat.predict(corpus, f"kea,model={changed}")
+    old = remove_checksums(Path(shutil.copy(tiny, tmp_path / "old.json")))
+    notes = predicted(corpus, parse_model(f"kea,model={old}"), PredictOptions()).notes
+    assert f"{old}: has no checksum, as an earlier version of karat wrote it: damage to it is not detected" in notes
 
 
 def test_what_cannot_be_learned_is_told(tiny: str, tmp_path: Path) -> None:

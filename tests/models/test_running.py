@@ -16,6 +16,7 @@ import pytest
 import karat
 from karat.corpus import Corpus, Document
 from karat.errors import InputError
+from karat.formats.checksums import verify_line
 from karat.models.extractors.frequencies import Frequencies
 from karat.models.find import parse_model
 from karat.models.run import CHUNK, Predicted, PredictOptions, predicted
@@ -149,8 +150,8 @@ def test_a_plug_in_that_fails_names_the_document_and_keeps_what_came_before(tmp_
         )
         assert found.failure.endswith("run.jsonl.part; the same command goes on from there")
         assert not target.exists()
-        lines = (tmp_path / "run.jsonl.part").read_text().splitlines()[1:]
-        assert [json.loads(line)["id"] for line in lines] == [f"d{n}" for n in range(40)]
+        lines = (tmp_path / "run.jsonl.part").read_bytes().splitlines()[1:]
+        assert [json.loads(verify_line(line) or b"")["id"] for line in lines] == [f"d{n}" for n in range(40)]
     with pytest.raises(InputError, match="picky fails on document 'd40'"):
         karat.predict(CORPUS, picky)
 
@@ -175,14 +176,37 @@ def test_another_model_or_corpus_does_not_go_on_with_what_was_begun(tmp_path: Pa
     target = str(tmp_path / "run.jsonl")
     predicted(CORPUS, parse_model(picky), PredictOptions(), output=target)
     found = predicted(CORPUS, parse_model(third_word), PredictOptions(), output=target)
-    assert found.notes == (f"{target}.part was of another model, other options or other documents: begun anew",)
+    assert found.provenance == (f"{target}.part was of another model, other options or other documents: begun anew",)
     assert [json.loads(line)["keyphrases"] for line in Path(target).read_text().splitlines()][:2] == [["0"], ["1"]]
     assert not Path(f"{target}.part").exists()
     others = Corpus.of([{"id": "d0", "text": "other bees"}])
     for options, corpus in ((PredictOptions(n=5), CORPUS), (PredictOptions(), others)):
         predicted(CORPUS, parse_model(picky), PredictOptions(), output=target)
         found = predicted(corpus, parse_model(picky), options, output=target)
-        assert any("begun anew" in note for note in found.notes)
+        assert any("begun anew" in note for note in found.provenance)
+
+
+@pytest.mark.parametrize("line", [1, 2, 20])
+def test_documents_are_predicted_again_from_a_damaged_line_on(line: int, tmp_path: Path) -> None:
+    target, whole = tmp_path / "run.jsonl", tmp_path / "whole.jsonl"
+    failing = True
+
+    def numbers(documents: list[Document]) -> list[list[str]]:
+        if failing and any(document.id == "d40" for document in documents):
+            raise ValueError("no more")
+        return [[str(document.id)] for document in documents]
+
+    predicted(CORPUS, parse_model(numbers), PredictOptions(), output=str(target))
+    failing = False
+    part = tmp_path / "run.jsonl.part"
+    lines = part.read_bytes().splitlines(keepends=True)
+    lines[line - 1] = lines[line - 1].replace(b'"', b"'", 1)
+    part.write_bytes(b"".join(lines))
+    found = predicted(CORPUS, parse_model(numbers), PredictOptions(), output=str(target))
+    damage = f"{part}: line {line} was damaged or incomplete; documents from there on were predicted again"
+    assert found.provenance[-1] == damage
+    assert found.notes == predicted(CORPUS, parse_model(numbers), PredictOptions(), output=str(whole)).notes
+    assert target.read_bytes() == whole.read_bytes()
 
 
 COMMAND = "from karat.cli import main; main()"
@@ -217,7 +241,11 @@ def test_a_command_that_is_killed_goes_on_where_it_was(tmp_path: Path, monkeypat
     monkeypatch.syspath_prepend(str(tmp_path))
     model = parse_model("slow_models:slowly")
     found = predicted("corpus.jsonl", model, PredictOptions(), output="run.jsonl.gz")
-    assert found.notes == ("went on after 64 documents that were there already",)
+    assert found.notes == ()
+    assert found.provenance == (
+        "went on after 64 documents that were there already",
+        "run.jsonl.gz.part: line 66 was damaged or incomplete; documents from there on were predicted again",
+    )
     assert [entry.title for entry in found.entries] == [f"Bee {n}" for n in range(100)]
     assert predicted("corpus.jsonl", model, PredictOptions(), output="whole.jsonl.gz").notes == ()
     assert (tmp_path / "run.jsonl.gz").read_bytes() == (tmp_path / "whole.jsonl.gz").read_bytes()

@@ -53,7 +53,8 @@ def test_a_run_that_is_there_is_not_predicted_again(tmp_path: Path) -> None:
     again = predicted(tmp_path / "runs")
     assert SEEN == ["d0", "d1", "d2"]
     assert phrases(first) == phrases(again) == [["Bees"]] * 3
-    assert again.notes == ("counting: what was predicted before is taken as it is",)
+    assert again.provenance == ("counting: what was predicted before is taken as it is",)
+    assert again.notes == first.notes
     assert sorted(path.name for path in (tmp_path / "runs" / "bees").iterdir()) == [RECORD, "counting.jsonl"]
 
 
@@ -86,7 +87,7 @@ def test_what_failed_goes_on_where_it_was(tmp_path: Path) -> None:
     assert "d0" not in SEEN
     assert "d70" in SEEN
     assert len(phrases(found)) == 80
-    assert any("went on after" in note for note in found.notes)
+    assert any("went on after" in note for note in found.provenance)
 
 
 def test_a_run_that_is_whole_but_was_not_yet_noted_is_taken(tmp_path: Path) -> None:
@@ -121,7 +122,16 @@ def test_a_file_that_somebody_else_wrote_or_changed_is_not_overwritten(tmp_path:
 def test_a_damaged_record_loses_nothing(damage: str, tmp_path: Path) -> None:
     predicted(tmp_path / "runs")
     (tmp_path / "runs" / "bees" / RECORD).write_text(damage)
-    with pytest.raises(InputError, match="is not overwritten"):
+    with pytest.raises(InputError, match="the record of the runs here, is damaged, and is not overwritten"):
+        predicted(tmp_path / "runs")
+
+
+def test_a_flipped_bit_in_a_fingerprint_of_the_record_is_damage(tmp_path: Path) -> None:
+    predicted(tmp_path / "runs")
+    path = tmp_path / "runs" / "bees" / RECORD
+    whole = json.loads(path.read_text())["counting.jsonl"]["fingerprint"]
+    path.write_text(path.read_text().replace(whole, whole[:-1] + chr(ord(whole[-1]) ^ 1)))
+    with pytest.raises(InputError, match="the record of the runs here, is damaged, and is not overwritten"):
         predicted(tmp_path / "runs")
 
 

@@ -308,7 +308,7 @@ def _deliver_notes(found: Predicted, writer: _Writer | None, output: str | None,
     """What formats do not hold goes to standard error."""
     held = writer is not None and writer.view in ("table", "json") and output is None
     if not quiet and not held:
-        echo_notes([*found.notes, *(writer.notes if writer is not None else ())])
+        echo_notes([*found.provenance, *found.notes, *(writer.notes if writer is not None else ())])
 
 
 Showing = tuple["Callable[[int], None] | None", "Callable[[AskProgress], None] | None"]

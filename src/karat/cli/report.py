@@ -93,7 +93,7 @@ def report(
     page.save(output)
     written = [] if figures is None else page.figures(figures)
     if not quiet:
-        echo_notes(page.notes)
+        echo_notes([*page.provenance, *page.notes])
         say(_summary(output, figures, len(written)))
         if predicts:
             say(f"{options['keep_runs']}: the runs of each model, for --runs {options['keep_runs']}")

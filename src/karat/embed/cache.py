@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from karat.formats.checksums import row_checksum
 from karat.formats.content import file_hash
 from karat.record import note_input
 
-FORMAT = 1  # in the file's name: another version is another file
+FORMAT = 2  # in the file's name: another version is another file
 WAIT_SECONDS = 30.0  # for another process that writes
 OFF = ("", "off", "0")
 _ROWS = 500  # SQLite's limit of variables in one statement was 999 once
@@ -41,7 +41,7 @@ class Cache:
     path: Path
 
     def read(self, kind: str, texts: Sequence[str]) -> dict[str, bytes]:
-        """The values that are kept for these texts and whole."""
+        """Return the values of these texts that the file has undamaged."""
         keys = {_key(kind, text): text for text in texts}
         found: dict[str, bytes] = {}
 
@@ -49,7 +49,7 @@ class Cache:
             for some in _parts(list(keys)):
                 query = f"SELECT key, checksum, value FROM vectors WHERE key IN ({','.join('?' * len(some))})"
                 for key, checksum, value in connection.execute(query, some):
-                    if isinstance(value, bytes) and zlib.crc32(value) == checksum:
+                    if key in keys and isinstance(value, bytes) and row_checksum(key, value) == checksum:
                         found[keys[key]] = value
 
         if self.path.exists():
@@ -58,7 +58,7 @@ class Cache:
 
     def write(self, kind: str, values: Mapping[str, bytes]) -> None:
         """Keeps the values, in one transaction."""
-        rows = [(_key(kind, text), zlib.crc32(value), value) for text, value in values.items()]
+        rows = [(key, row_checksum(key, value), value) for text, value in values.items() for key in [_key(kind, text)]]
 
         def insert(connection: sqlite3.Connection) -> None:
             with connection:

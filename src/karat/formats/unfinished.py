@@ -1,9 +1,11 @@
-"""Work on its way to its file: what is done so far stands beside it, so that a command can go on after a kill.
+"""Unfinished files: lines that are done are kept beside the file, so that a command resumes after a kill.
 
-`FILE.part` has a first line that says whose it is, then the lines of the file. When all is there it becomes the file.
-Only one process at a time works on it. A part of other work is written over once there is a line to be kept, not
-before: a command that fails at its beginning costs nobody's work. Whether a part belongs to a command is judged by a
-fingerprint of the content that the outcome depends on, never by paths, sizes or times.
+`FILE.part` has a first line that identifies the work, then the lines of the file. When all lines are written it becomes
+the file. Each line has a checksum (see `checksums`): from the first line on that is damaged or incomplete, lines are
+computed again. The lines are synced every few seconds, so that a power cut costs little. Only one process at a time
+writes to it. A part of other work is replaced when there is a line to keep, not before: a command that fails at its
+beginning destroys nothing. A part belongs to a command if the fingerprints of the content that the outcome depends on
+are equal; paths, sizes and times do not count.
 """
 
 from __future__ import annotations
@@ -11,18 +13,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
+from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import IO
 
 import msgspec
 
 from karat import __version__
 from karat.errors import InputError
+from karat.formats.checksums import checksum_line, verify_line
 from karat.formats.load import DECODING_ERRORS
 from karat.formats.output import claimed, mode_of, writing, writing_errors
 
 PART = ".part"
+SYNC_SECONDS = 5.0  # between two syncs
+_LINES = 4096  # that are copied at a time
 
 
 class _Whose(msgspec.Struct, frozen=True):
@@ -34,56 +42,75 @@ class _Whose(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Unfinished:
-    """A file of lines that is being written: the lines that are there already, and where the others go."""
+    """A file of lines that is being written: the lines of an earlier attempt, and where the others go."""
 
     path: str
-    lines: tuple[bytes, ...]  # whole ones, without their ends, from an earlier attempt
-    of_another: bool  # a part of other work stands there, and is begun anew
+    lines: tuple[bytes, ...]  # complete ones, without their ends and checksums
+    damaged: int | None  # the number of the first line of the part that is damaged or incomplete
+    of_another: bool  # the part is of other work, and is replaced
     _file: IO[bytes]
-    _head: bytes  # the first line that is still to be written, if any
+    _head: bytes  # the first line, if it is still to be written
+    _synced: float = field(default=-inf)  # when
 
     @property
     def part(self) -> str:
-        """The path of what is there so far."""
+        """The path of the unfinished file."""
         return self.path + PART
 
     @property
     def begun(self) -> bool:
-        """Whether there is anything of this work to go on from."""
+        """Whether the part holds lines of this work."""
         return not self._head
 
     def keep(self, count: int) -> None:
-        """Drops all lines but the first ones."""
-        length = sum(len(line) + 1 for line in self.lines[count:])
+        """Drop all lines but the first ones."""
+        length = sum(len(checksum_line(line)) + 1 for line in self.lines[count:])
         self._file.truncate(self._file.seek(-length, os.SEEK_END))
 
     def add(self, lines: Iterable[bytes]) -> None:
-        """Adds lines; when this returns a kill does not lose them."""
-        if content := b"".join(line + b"\n" for line in lines):
+        """Append lines: a kill does not lose them, a power cut those of the last seconds at most."""
+        if content := b"".join(checksum_line(line) + b"\n" for line in lines):
             self._begin()
             self._file.write(content)
             self._file.flush()
+            if monotonic() - self._synced >= SYNC_SECONDS:
+                os.fsync(self._file.fileno())
+                self._synced = monotonic()
 
     def discard(self) -> None:
-        """Forgets what was done."""
+        """Remove the part."""
         os.unlink(self.part)
 
     def finish(self, save: Callable[[str, Iterator[bytes]], None] | None = None) -> None:
-        """Makes the part the file, compressed if its name says so; with `save`, by that, which gets path and lines."""
+        """Write the file from the part, compressed if its name says so; `save` writes it from path and lines.
+
+        Raises:
+            InputError: A line was damaged on the disk meanwhile.
+        """
         self._begin()
         self._file.seek(0)
         self._file.readline()
         if save is not None:
-            save(self.path, iter(self._file.readline, b""))
-            os.unlink(self.part)
-            return
-        with writing(self.path) as file:
-            while block := self._file.read(1 << 20):
-                file.write(block)
+            save(self.path, self._read())
+        else:
+            lines = self._read()
+            with writing(self.path) as file:
+                while block := b"".join(islice(lines, _LINES)):
+                    file.write(block)
         os.unlink(self.part)
 
+    def _read(self) -> Iterator[bytes]:
+        """Read the lines of the part, with their ends."""
+        for number, content in enumerate(iter(self._file.readline, b""), 2):
+            line = verify_line(content[:-1])
+            if line is None:
+                raise InputError(
+                    f"{self.part}: line {number:,} is damaged; run the same command again to predict it again"
+                )
+            yield line + b"\n"
+
     def _begin(self) -> None:
-        """Writes the first line, over whatever other work stood there."""
+        """Write the first line, in place of other work."""
         if self._head:
             self._file.truncate(self._file.seek(0))
             self._file.write(self._head)
@@ -92,9 +119,10 @@ class Unfinished:
 
 @contextmanager
 def unfinished(path: str, fingerprint: str) -> Iterator[Unfinished]:
-    """The work on a file that was begun before with this fingerprint, or new work; held for this process.
+    """Resume the work on a file with this fingerprint, or begin it, and hold the file for this process.
 
-    Raises InputError if another process works on the file, or if its part is a link.
+    Raises:
+        InputError: Another process works on the file, or its part is a link.
     """
     part = Path(path + PART)
     whose = _Whose(__version__, fingerprint)
@@ -106,17 +134,33 @@ def unfinished(path: str, fingerprint: str) -> Iterator[Unfinished]:
         with os.fdopen(opened, "r+b") as file:
             content = file.read()
             head, end, rest = content.partition(b"\n")
-            same = bool(end) and _is(whose, head)
-            lines = rest.split(b"\n")[:-1] if same else []
+            found = verify_line(head) if end else None
+            same = found is not None and _is(whose, found)
+            lines, damaged = _lines(rest) if same else ([], None)
+            if content and found is None and not content.startswith(b"{"):  # as in an earlier version of karat
+                damaged = 1
             if same:
                 with writing_errors(path, part.parent):
-                    file.truncate(file.seek(len(head) + 1 + sum(len(line) + 1 for line in lines)))
-            first = b"" if same else msgspec.json.encode(whose) + b"\n"
+                    file.truncate(file.seek(len(head) + 1 + sum(len(checksum_line(line)) + 1 for line in lines)))
+            first = b"" if same else checksum_line(msgspec.json.encode(whose)) + b"\n"
+            of_another = bool(content) and not same and damaged is None
             try:
-                yield Unfinished(path, tuple(lines), bool(content) and not same, file, first)
+                yield Unfinished(path, tuple(lines), damaged, of_another, file, first)
             finally:
                 if not os.fstat(opened).st_size:
                     part.unlink(missing_ok=True)
+
+
+def _lines(content: bytes) -> tuple[list[bytes], int | None]:
+    """Return the lines after the first, and the number of the one that is damaged or incomplete and ends them."""
+    lines: list[bytes] = []
+    *complete, rest = content.split(b"\n")
+    for number, each in enumerate(complete, 2):
+        line = verify_line(each)
+        if line is None:
+            return lines, number
+        lines.append(line)
+    return lines, len(lines) + 2 if rest else None
 
 
 def _is(whose: _Whose, head: bytes) -> bool:

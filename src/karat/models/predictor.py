@@ -92,15 +92,21 @@ class Predictor:
 
     def __call__(self, batch: Batch[Document]) -> Done:
         """What the model predicts for the documents of a batch."""
-        model, documents = self._made(), batch.records()
+        self._made()
         assert self._predict is not None
+        documents = batch.records()
         if self.spec.foreign:
             predictions, failure = _carefully(self._predict, documents, batch.places, self.spec.name)
         else:
             predictions, failure = list(self._predict(documents)), None
+        return replace(self.outcome(batch, predictions), failure=failure)
+
+    def outcome(self, batch: Batch[Document], predictions: Sequence[Prediction]) -> Done:
+        """Return predictions with the titles of their documents, and what there is to tell of these."""
+        model, documents = self._made(), batch.records()
         done = _entries(batch, documents, predictions)
         counts = Counter[str](self._predict.counts(documents) if isinstance(self._predict, Counting) else {})
-        return replace(done, failure=failure, of_model=model.notes(self.common, documents), counts=counts)
+        return replace(done, of_model=model.notes(self.common, documents), counts=counts)
 
 
 def _carefully(

@@ -96,7 +96,7 @@ def ask(texts: Mapping[str, str], asking: Asking, common: CommonOptions) -> Said
         before = store.spent()
         found = ask_all(texts, todo, asking.endpoint, store, asking.concurrency, asking.tell)
         predictions = dict(_predictions(found, todo, asking.endpoint, store, common.n))
-        notes += spent_notes(before, store.spent(), asking.limits)
+        notes += [*store.notes(), *spent_notes(before, store.spent(), asking.limits)]
     if asking.endpoint.key is not None and not asking.endpoint.private:
         notes.append("the key went through the network unencrypted: the base URL is http, not https")
     if asking.store is None:
@@ -124,6 +124,7 @@ def forecast(corpus: Corpus, name: str, texts: Mapping[str, str], asking: Asking
     with Store(asking.store, limits) if there and asking.store else nullcontext() as store:
         known = (lambda key: None) if store is None else store.answer
         requests, answered, usage = count(texts, todo, asking.endpoint, known)
+        notes += [] if store is None else store.notes()
     usage = Usage(usage.tokens_in, (requests - answered) * common.n * PHRASE_TOKENS, estimated=True)
     cost = limits.price(usage) if limits.price_in or limits.price_out else None
     notes.append(f"tokens are an estimate: 4 characters each, and {PHRASE_TOKENS} for each phrase of an answer")

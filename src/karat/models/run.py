@@ -20,8 +20,9 @@ from karat.engines import engine
 from karat.errors import InputError, counted
 from karat.formats import FORMATS, catalogue
 from karat.formats.base import brief, quoted
+from karat.formats.checksums import has_checksum, no_checksum
 from karat.formats.containers import whole_json
-from karat.formats.files import check_compression, first_line
+from karat.formats.files import check_compression, first_line, open_bytes
 from karat.formats.jsonld import uris_of
 from karat.formats.load import DECODING_ERRORS, MOST_COUNT, json_value
 from karat.formats.output import write_beside
@@ -40,7 +41,7 @@ from karat.models.extractors.frequencies import (
     frequencies_of,
     read_frequencies,
 )
-from karat.models.find import DEFAULT, ENDPOINT, ModelSpec, PlugIn, parse_model
+from karat.models.find import DEFAULT, ENDPOINT, KEA, ModelSpec, PlugIn, parse_model
 from karat.models.fingerprint import fingerprint
 from karat.models.predictor import Done, Entry, Predictor, add
 from karat.models.prompt import Asking, as_text, ask
@@ -123,6 +124,7 @@ class Predicted(Displayed):
     entries: tuple[Entry, ...] = field(repr=False)  # none where they are in a file and nobody wants to see them
     notes: tuple[str, ...] = ()
     failure: str | None = None  # why the rest is missing
+    provenance: tuple[str, ...] = ()  # notes on the documents that an earlier command predicted
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict a document."""
@@ -269,8 +271,11 @@ def predicted(
     output: str | None = None,
     shown: bool = True,
     finish: Finish | None = None,
+    earlier: Sequence[Prediction] = (),
 ) -> Predicted:
     """What a model predicts; with `output`, the run is written there as it comes, and goes on where it was.
+
+    Without `output`, `earlier` are predictions for the first documents, which are not predicted again.
 
     Unless `shown`, what is written is not held in memory. `finish` makes the content of the file of what is predicted,
     where that is to be no run; what is done so far is kept beside it all the same.
@@ -283,11 +288,11 @@ def predicted(
         found = _by_endpoint(corpus, model, options, output, finish)
         return replace(found, notes=(*said, *found.notes))
     common, notes = _common_options(corpus, model, options, bool(said))
-    notes = [*said, *notes]
+    notes = [*said, *_checksum_notes(model), *notes]
     if output is not None and output.endswith(PARQUET) and (there := _written(corpus, model, common, options, output)):
         return replace(there, notes=(*notes, *there.notes))
     if output is None:
-        return _gathered(corpus, model, common, options, notes)
+        return _gathered(corpus, model, common, options, notes, shown=shown, earlier=earlier)
     check_compression(output)
     with unfinished(output, fingerprint(model, common, corpus, _signature(options))) as work:
         found = _gathered(corpus, model, common, options, notes, work, shown)
@@ -300,6 +305,21 @@ def predicted(
             return found
     kept = f"; what is predicted so far is in {work.part}; the same command goes on from there" if work.begun else ""
     return replace(found, failure=f"{found.failure}{kept}")
+
+
+def _checksum_notes(model: ModelSpec) -> Iterator[str]:
+    """Yield a note if an earlier version of karat trained the model, without checksums."""
+    path = str(model.options.get("model", ""))
+    if model.name == KEA and os.path.isfile(path):
+        with open_bytes(path) as file:
+            if not has_checksum(file.read(64)):
+                yield no_checksum(path)
+    elif path:
+        from karat.models.generators.checkpoint import is_checkpoint, read_card
+        from karat.models.generators.settings import GENERATORS
+
+        if model.name in GENERATORS and is_checkpoint(path) and not read_card(path).files:
+            yield no_checksum(path)
 
 
 # ---------------------------------------------------------------------------------------------- concepts
@@ -484,9 +504,8 @@ def _written(
         for done in remarks:
             add(total, done, shown=False)
         _advance(options, written)
-    earlier = [f"went on after {counted(kept, 'document')} that were there already"] if kept else []
-    notes = [*corpus.notes, *earlier, *_notes(total, 0, None if model.foreign else common.language)]
-    return Predicted(corpus.name, model.name, count, (), tuple(notes))
+    notes = (*corpus.notes, *_notes(total, None if model.foreign else common.language))
+    return Predicted(corpus.name, model.name, count, (), notes, provenance=tuple(_provenance(kept)))
 
 
 # ---------------------------------------------------------------------------------------------- gathering
@@ -500,20 +519,19 @@ def _gathered(
     notes: list[str],
     work: Unfinished | None = None,
     shown: bool = True,
+    earlier: Sequence[Prediction] = (),
 ) -> Predicted:
     """Everything that is predicted, each chunk kept before the next is waited for."""
-    kept = [] if work is None else _kept(work, corpus)
-    total = Done(_entries_of(corpus, kept) if shown else [])
+    kept = earlier if work is None else _kept(work, corpus)
+    total = Done([])
     documents = len(kept)
     failure: str | None = None
-    if kept:
-        notes = [*notes, f"went on after {counted(len(kept), 'document')} that were there already"]
-        _advance(options, len(kept))
-    if work is not None and work.of_another:
-        notes = [*notes, f"{work.part} was of another model, other options or other documents: begun anew"]
     found = model.find()
-    pieces = _pieces(corpus, len(kept), found.window)
     predictor = Predictor(model, common)
+    for done in _again(predictor, corpus, kept):
+        add(total, done, shown)
+        _advance(options, len(done.entries))
+    pieces = _pieces(corpus, len(kept), found.window)
     jobs = 1 if found.threads else options.work.jobs
     for done in ordered_map(predictor, pieces, jobs, predictor.needed() if engine() is not None else ()):
         done = replace(done, entries=_mapped(done.entries, options))
@@ -525,13 +543,26 @@ def _gathered(
         if done.failure is not None:
             failure = done.failure
             break
-    empty = [each for each in kept if not each.keyphrases]
-    notes = [*corpus.notes, *notes, *_notes(total, len(empty), None if model.foreign else common.language)]
-    return Predicted(corpus.name, model.name, documents, tuple(total.entries), tuple(notes), failure)
+    notes = [*corpus.notes, *notes, *_notes(total, None if model.foreign else common.language)]
+    provenance = tuple(_provenance(len(kept), work))
+    return Predicted(corpus.name, model.name, documents, tuple(total.entries), tuple(notes), failure, provenance)
+
+
+def _provenance(kept: int, work: Unfinished | None = None) -> Iterator[str]:
+    """Yield notes on the work of an earlier command."""
+    if kept:
+        yield f"went on after {counted(kept, 'document')} that were there already"
+    if work is not None and work.of_another:
+        yield f"{work.part} was of another model, other options or other documents: begun anew"
+    if work is not None and work.damaged is not None:
+        yield (
+            f"{work.part}: line {work.damaged:,} was damaged or incomplete; "
+            "documents from there on were predicted again"
+        )
 
 
 def _kept(work: Unfinished, corpus: Corpus) -> list[Prediction]:
-    """The predictions that are there already; from a line on that is damaged or of another document, none."""
+    """Decode the predictions of an earlier command, up to the first one that is of another document."""
     found: list[Prediction] = []
     for line, identifier in zip(work.lines, _ids(corpus) if work.lines else (), strict=False):
         try:
@@ -546,9 +577,17 @@ def _kept(work: Unfinished, corpus: Corpus) -> list[Prediction]:
     return found
 
 
-def _entries_of(corpus: Corpus, kept: Sequence[Prediction]) -> list[Entry]:
-    documents = islice(corpus, len(kept)) if kept else ()
-    return [Entry(prediction, document.title) for prediction, document in zip(kept, documents, strict=True)]
+def _again(predictor: Predictor, corpus: Corpus, kept: Sequence[Prediction]) -> Iterator[Done]:
+    """Tell of documents that were predicted before what is told of new ones."""
+    at = 0
+    for batch in corpus.batches() if kept else ():
+        count = min(len(batch), len(kept) - at)
+        for start in range(0, count, predictor.window):
+            some = range(start, min(start + predictor.window, count))
+            yield predictor.outcome(batch.pick(some), kept[at + some.start : at + some.stop])
+        at += count
+        if at == len(kept):
+            return
 
 
 def _advance(options: PredictOptions, documents: int) -> None:
@@ -556,7 +595,7 @@ def _advance(options: PredictOptions, documents: int) -> None:
         options.work.progress(documents)
 
 
-def _notes(total: Done, empty: int, language: str | None) -> Iterator[str]:
+def _notes(total: Done, language: str | None) -> Iterator[str]:
     """What there is to say of the documents."""
     yield from total.of_model
     for said, count in total.counts.items():
@@ -569,8 +608,6 @@ def _notes(total: Done, empty: int, language: str | None) -> Iterator[str]:
         if found:
             many = f"{len(found):,} documents have" if len(found) > 1 else "1 document has"
             yield f"{many} {what}, so that nothing is predicted (first {found[0]})"
-    if empty:
-        yield f"of those that were there already, {empty:,} have no phrases"
     other = None if language is None else other_language(total.samples, named(language))
     if other is not None and language is not None:
         yield f"the texts look {other[0].capitalize()}, not {named(language).capitalize()}: see --language"
@@ -636,7 +673,7 @@ def _by_endpoint(
         if text in said.predictions and not said.predictions[text].keyphrases
     ]
     remarks = Done([], without_text=texts.empty, without_phrases=without)
-    notes = [*corpus.notes, *said.notes, *_notes(remarks, 0, None)]
+    notes = [*corpus.notes, *said.notes, *_notes(remarks, None)]
     failure = said.complaint()
     if output is not None and finish is None and said.predictions:
         _save(output, entries)

@@ -21,9 +21,11 @@ from karat import __version__
 from karat.corpus import Corpus, Run
 from karat.errors import InputError
 from karat.formats import read_run
+from karat.formats.checksums import checksum_json, verify_json
 from karat.formats.content import file_hash
 from karat.formats.load import DECODING_ERRORS
 from karat.formats.output import claimed, write_beside, writing_errors
+from karat.formats.unfinished import PART
 from karat.models.find import COMMA, ModelSpec, PlugIn, parse_model
 from karat.models.run import PredictOptions, predicted, run_fingerprint
 
@@ -42,6 +44,7 @@ class Several:
 
     runs: tuple[Run, ...]
     notes: tuple[str, ...]
+    provenance: tuple[str, ...] = ()  # notes on what earlier commands predicted
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,17 +131,20 @@ def predict_each(
     chosen = _usual(corpus) if models is None else parse_models(models)
     place = None if folder is None else Path(folder, plain_name(corpus.name))
     notes: dict[str, list[str]] = {}
+    provenance: dict[str, list[str]] = {}
     runs = []
     with nullcontext() if place is None else _kept_in(place):
         documents = len(corpus)
         for each in chosen:
             if stage is not None:
                 stage(f"Predicting with {each.system}", documents)
-            run, remarks = _run(corpus, each, options, place)
+            run, remarks, earlier = _run(corpus, each, options, place)
             runs.append(run)
             for remark in (each.removesuffix(OTHERS) for each in remarks):
                 notes.setdefault(remark, []).append(each.system)
-    return Several(tuple(runs), tuple(_joined(notes, len(chosen))))
+            for remark in earlier:
+                provenance.setdefault(remark, []).append(each.system)
+    return Several(tuple(runs), tuple(_joined(notes, len(chosen))), tuple(_joined(provenance, len(chosen))))
 
 
 def _usual(corpus: Corpus) -> list[_Named]:
@@ -153,13 +159,16 @@ def _joined(notes: dict[str, list[str]], count: int) -> Iterator[str]:
         yield note if len(systems) == count > 1 else f"{', '.join(systems)}: {note}"
 
 
-def _run(corpus: Corpus, model: _Named, options: PredictOptions, place: Path | None) -> tuple[Run, tuple[str, ...]]:
-    """(a model's run, notes)."""
+Notes = tuple[str, ...]
+
+
+def _run(corpus: Corpus, model: _Named, options: PredictOptions, place: Path | None) -> tuple[Run, Notes, Notes]:
+    """Return a model's run, the notes on it, and those on what earlier commands predicted."""
     if place is None:
         found = predicted(corpus, model.spec, options)
         if found.failure is not None:
             raise InputError(found.failure)
-        return replace(found.as_run(), name=model.system), found.notes
+        return replace(found.as_run(), name=model.system), found.notes, found.provenance
     path, record = place / model.file, _Record.at(place)
     wanted = f"{__version__} {run_fingerprint(corpus, model.spec, options)}"
     if not record.holds(path, wanted):
@@ -167,11 +176,16 @@ def _run(corpus: Corpus, model: _Named, options: PredictOptions, place: Path | N
         found = predicted(corpus, model.spec, options, output=str(path), shown=False)
         if found.failure is not None:
             raise InputError(found.failure)
-        record.end(path, wanted)
-        return read_run(path, name=model.system), found.notes
-    if options.work.progress is not None:
+        record.end(path, wanted, found.notes)
+        return read_run(path, name=model.system), found.notes, found.provenance
+    run, remarks = read_run(path, name=model.system), record.notes(path)
+    if remarks is None:  # an earlier command was killed between writing the run and recording it
+        Path(f"{path}{PART}").unlink(missing_ok=True)
+        remarks = predicted(corpus, model.spec, options, shown=False, earlier=list(run)).notes
+        record.end(path, wanted, remarks)
+    elif options.work.progress is not None:
         options.work.progress(len(corpus))
-    return read_run(path, name=model.system), ("what was predicted before is taken as it is",)
+    return run, remarks, ("what was predicted before is taken as it is",)
 
 
 # ---------------------------------------------------------------------------------------------- what is kept
@@ -185,7 +199,7 @@ def _kept_in(place: Path) -> Iterator[None]:
             raise InputError(f"{each}: is a file, and runs are kept in a folder; name another one")
     with writing_errors(place, place.parent.parent):
         place.mkdir(parents=True, exist_ok=True)
-    with claimed(place):
+    with claimed(place), claimed(place / RECORD):
         yield
 
 
@@ -195,6 +209,7 @@ class _Of(msgspec.Struct, frozen=True):
     fingerprint: str = ""
     content: str = ""
     begun: str = ""
+    notes: tuple[str, ...] | None = None  # on the run; None where a kill came before they were written
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,15 +218,19 @@ class _Record:
 
     path: Path
     runs: dict[str, _Of]
+    damaged: bool = False
 
     @classmethod
     def at(cls, place: Path) -> _Record:
         """The record of a folder; none of its runs is known where it is missing or damaged."""
         path = place / RECORD
         try:
-            return cls(path, msgspec.json.decode(path.read_bytes(), type=dict[str, _Of]))
-        except (FileNotFoundError, *DECODING_ERRORS):
+            content, _ = verify_json(path.read_bytes(), path)
+            return cls(path, msgspec.json.decode(content, type=dict[str, _Of]))
+        except FileNotFoundError:
             return cls(path, {})
+        except (InputError, *DECODING_ERRORS):
+            return cls(path, {}, damaged=True)
 
     def holds(self, path: Path, fingerprint: str) -> bool:
         """Whether a run is there that is of some work. Raises InputError if a file is there that is not karat's."""
@@ -221,10 +240,10 @@ class _Record:
         if file_hash(path).hex() == known.content:
             return known.fingerprint == fingerprint
         if not known.begun:
-            raise InputError(
-                f"{path}: is not as it was written by this command, and is not overwritten; move it, or name another "
-                "folder for the runs"
-            )
+            why = "is not as it was written by this command"
+            if self.damaged:
+                why = f"may be a file of yours, since {self.path.name}, the record of the runs here, is damaged"
+            raise InputError(f"{path}: {why}, and is not overwritten; move it, or name another folder for the runs")
         return known.begun == fingerprint  # the work was ended when the run was whole, before that was noted
 
     def begin(self, path: Path, fingerprint: str) -> None:
@@ -232,10 +251,15 @@ class _Record:
         known = self.runs.get(path.name, _Of())
         self._note(path, _Of(known.fingerprint, known.content, fingerprint))
 
-    def end(self, path: Path, fingerprint: str) -> None:
+    def end(self, path: Path, fingerprint: str, notes: tuple[str, ...]) -> None:
         """Notes that a run is whole."""
-        self._note(path, _Of(fingerprint, file_hash(path).hex()))
+        self._note(path, _Of(fingerprint, file_hash(path).hex(), notes=notes))
+
+    def notes(self, path: Path) -> tuple[str, ...] | None:
+        """Return the notes on a run as they were when it was predicted, None if nobody wrote them."""
+        return self.runs.get(path.name, _Of()).notes
 
     def _note(self, path: Path, what: _Of) -> None:
         self.runs[path.name] = what
-        write_beside(self.path, msgspec.json.format(msgspec.json.encode(self.runs), indent=1) + b"\n")
+        content = msgspec.json.format(msgspec.json.encode(self.runs), indent=1) + b"\n"
+        write_beside(self.path, checksum_json(content))

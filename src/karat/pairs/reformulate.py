@@ -374,7 +374,8 @@ def _by_marian(work: _Work, options: ReformulateOptions) -> Reformulated:
             records.append(work.record(name, *from_text(text, document)))
             if options.progress is not None:
                 options.progress(1)
-    return Reformulated("", work.method, tuple(records))
+        notes = tuple(store.notes())
+    return Reformulated("", work.method, tuple(records), notes=notes)
 
 
 def _by_chat(work: _Work, options: ReformulateOptions) -> Reformulated:
@@ -387,7 +388,9 @@ def _by_chat(work: _Work, options: ReformulateOptions) -> Reformulated:
     with Store(options.store or MEMORY, limits) as store:
         before = store.spent()
         outcome = ask_all(texts, todo, endpoint, store, options.concurrency, options.tell)
-        notes = spent_notes(before, store.spent(), limits) if work.version == options.repeat or outcome.stopped else []
+        notes = store.notes()
+        if work.version == options.repeat or outcome.stopped:
+            notes += spent_notes(before, store.spent(), limits)
     if endpoint.key is not None and not endpoint.private:
         notes.append("the key went through the network unencrypted: the base URL is http, not https")
     if options.repeat > 1 and endpoint.temperature == 0:
@@ -460,6 +463,7 @@ def forecast(corpus: CorpusLike, chosen: ReformulateOptions) -> Forecast:
         known = (lambda key: None) if store is None else store.answer
         seeds = [replace(endpoint, seed=endpoint.seed + version) for version in range(chosen.repeat)]
         counts = [count(texts, todo, each, known) for each in seeds]
+        notes += [] if store is None else store.notes()
     requests, answered = sum(each[0] for each in counts), sum(each[1] for each in counts)
     tokens_in, tokens_out = (sum(getattr(each[2], name) for each in counts) for name in ("tokens_in", "tokens_out"))
     usage = Usage(tokens_in, tokens_out, estimated=True)

@@ -28,6 +28,7 @@ from karat.models.generators.copyrnn import CopyRNN  # noqa: E402
 from karat.models.generators.curves import read_courses  # noqa: E402
 from karat.models.generators.decoding import Decoding  # noqa: E402
 from karat.models.generators.words import SPECIAL, Words  # noqa: E402
+from tests.checksums import remove_checksums  # noqa: E402
 from tests.models.generators.made import DOCUMENTS  # noqa: E402
 
 TINY = "copyrnn,attention=general,embedding=8,hidden=8,read=60,written=30"
@@ -43,7 +44,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copy(trained: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(trained, tmp_path / "copy"))
+    return remove_checksums(Path(shutil.copytree(trained, tmp_path / "copy")))
 
 
 # ---------------------------------------------------------------------------------------------- options and settings

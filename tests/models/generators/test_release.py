@@ -17,6 +17,7 @@ from examples.release.build import Release, build  # noqa: E402
 from karat.corpus import Corpus  # noqa: E402
 from karat.errors import InputError  # noqa: E402
 from karat.models.generators.checkpoint import read_tensors  # noqa: E402
+from tests.checksums import remove_checksums  # noqa: E402
 from tests.models.generators.made import DOCUMENTS  # noqa: E402
 from tests.models.generators.seq2seq.made import directory_of  # noqa: E402
 from tests.models.test_release import installed, run_karat  # noqa: E402
@@ -75,6 +76,7 @@ def test_pickles_and_damaged_weights_are_refused(trained: Path, tmp_path: Path) 
     folder.mkdir()
     for name in ("model.json", "words.txt"):
         (folder / name).write_bytes((trained / name).read_bytes())
+    remove_checksums(folder)
     with pytest.raises(InputError, match=r"weights.safetensors: there is no such file"):
         build(folder, Release(**GIVEN), tmp_path / "dist")
     (folder / "weights.safetensors").write_bytes(b"\x80\x04\x95\x00.")

@@ -22,9 +22,12 @@ import torch  # noqa: E402
 import karat  # noqa: E402
 from karat import Corpus, InputError  # noqa: E402
 from karat.corpus import Document  # noqa: E402
+from karat.models.find import parse_model  # noqa: E402
 from karat.models.generators import checkpoint, loop  # noqa: E402
 from karat.models.generators.copyrnn import CopyRNN  # noqa: E402
 from karat.models.generators.settings import Settings  # noqa: E402
+from karat.models.run import PredictOptions, predicted  # noqa: E402
+from tests.checksums import remove_checksums  # noqa: E402
 from tests.models.generators.made import DOCUMENTS  # noqa: E402
 
 TINY = "copyrnn,attention=general,embedding=8,hidden=8,read=60,written=30"
@@ -297,10 +300,38 @@ def test_documents_without_text_have_no_phrases(trained: Path) -> None:
 )
 def test_a_damaged_directory_is_refused(change: Any, said: str, trained: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
-    shutil.copytree(trained, folder)
+    remove_checksums(Path(shutil.copytree(trained, folder)))
     change(folder)
     with pytest.raises(InputError, match=said):
         karat.predict(VALID, str(folder))
+
+
+@pytest.mark.parametrize("name", ["model.json", "words.txt", "weights.safetensors"])
+def test_a_file_that_does_not_match_its_checksum_is_refused(name: str, trained: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(trained, tmp_path / "model"))
+    content = bytearray((folder / name).read_bytes())
+    content[-3] ^= 1
+    (folder / name).write_bytes(content)
+    with pytest.raises(InputError, match=rf"{name}: is damaged: its content does not match its checksum; restore it"):
+        karat.predict(VALID, str(folder))
+
+
+@pytest.mark.parametrize("name", ["examples.i32", "state.safetensors"])
+def test_a_training_is_not_resumed_with_damaged_files(name: str, trained: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(trained, tmp_path / "model"))
+    content = bytearray((folder / name).read_bytes())
+    content[-3] ^= 1
+    (folder / name).write_bytes(content)
+    with pytest.raises(InputError, match=rf"{name}: is damaged: its content does not match its checksum; restore it"):
+        karat.train(CORPUS, TINY, output=folder, steps=12, batch=8, valid=VALID, resume=True)
+
+
+def test_a_model_without_checksums_is_noted(trained: Path, tmp_path: Path) -> None:
+    folder = remove_checksums(Path(shutil.copytree(trained, tmp_path / "model")))
+    found = predicted(VALID, parse_model(str(folder)), PredictOptions())
+    assert f"{folder}: has no checksum, as an earlier version of karat wrote it: damage to it is not detected" in (
+        found.notes
+    )
 
 
 def _replace(folder: Path, old: str, new: str) -> None:
@@ -369,8 +400,6 @@ def test_kea_is_told_that_a_setting_is_not_its_own(tmp_path: Path) -> None:
 
 def test_a_broken_off_prediction_goes_on(trained: Path, tmp_path: Path) -> None:
     """What is there of an earlier attempt is kept, and the rest is predicted as it would have been."""
-    from karat.models.find import parse_model
-    from karat.models.run import PredictOptions, predicted
 
     whole = tmp_path / "whole.jsonl"
     predicted(CORPUS, parse_model(str(trained)), PredictOptions(), output=str(whole))
@@ -384,5 +413,5 @@ def test_a_broken_off_prediction_goes_on(trained: Path, tmp_path: Path) -> None:
     with unfinished(str(part), fingerprint(parse_model(str(trained)), CommonOptions(), CORPUS)) as work:
         work.add(line.rstrip(b"\n") for line in lines[:10])
     found = predicted(CORPUS, parse_model(str(trained)), PredictOptions(), output=str(part))
-    assert "went on after 10 documents that were there already" in found.notes
+    assert "went on after 10 documents that were there already" in found.provenance
     assert part.read_bytes() == whole.read_bytes()

@@ -18,6 +18,7 @@ import karat  # noqa: E402
 from karat import Corpus, InputError  # noqa: E402
 from karat.corpus import Document  # noqa: E402
 from karat.models.generators import checkpoint  # noqa: E402
+from tests.checksums import remove_checksums  # noqa: E402
 from tests.forked import program  # noqa: E402
 from tests.models.generators.made import DOCUMENTS  # noqa: E402
 from tests.models.generators.test_unikp import CORPUS, RANDOM, VALID, made_encoder  # noqa: E402
@@ -200,7 +201,7 @@ def rewritten(name: str, change: dict[str, Any]) -> Callable[[Path], None]:
     ],
 )
 def test_a_damaged_directory_is_told_in_a_sentence(change: Any, said: str, trained: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(trained, tmp_path / "copy"))
+    folder = remove_checksums(Path(shutil.copytree(trained, tmp_path / "copy")))
     change(folder)
     with pytest.raises(InputError, match=said) as error:
         karat.predict(VALID, str(folder))

@@ -308,6 +308,7 @@ def _part(given: Given, options: ReportOptions) -> Part:
         len(known),
         corpus.unread,
         (*corpus.notes, *given.notes),
+        given.provenance,
     )
 
 

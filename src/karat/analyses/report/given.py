@@ -25,6 +25,7 @@ class Given:
     corpus: Corpus
     runs: tuple[Run, ...]
     notes: tuple[str, ...] = ()
+    provenance: tuple[str, ...] = ()  # notes on what earlier commands predicted
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,4 +80,4 @@ def _predicted(corpus: Corpus, systems: Sequence[Run], how: Predicting) -> Given
             raise InputError(f"a run and a model are named {run.name!r}; name the run: NAME={run.origin}")
     who = ", ".join(run.name for run in found.runs)
     what = f"{who}: predicted for this page, at most {counted(how.n, 'phrase')} for a document"
-    return Given(corpus, (*systems, *found.runs), (what, *found.notes))
+    return Given(corpus, (*systems, *found.runs), (what, *found.notes), found.provenance)

@@ -155,6 +155,7 @@ class Part:
     judged: int = 0  # documents that have references
     unread: tuple[str, ...] = ()  # the files that cannot be read
     notes: tuple[str, ...] = ()  # of how it was read and predicted
+    provenance: tuple[str, ...] = ()  # notes on what earlier commands predicted, which do not stand on the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +177,11 @@ class Page:
 
     def __str__(self) -> str:
         return rendered(self, "md").removesuffix("\n")
+
+    @property
+    def provenance(self) -> tuple[str, ...]:
+        """Notes on what earlier commands predicted: the page is the same without them."""
+        return tuple(dict.fromkeys(note for part in self.parts for note in part.provenance))
 
     def html(self) -> str:
         """The page: the same text for the same inputs."""

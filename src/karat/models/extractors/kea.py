@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 from karat.corpus import Document, Prediction, Reference
 from karat.errors import InputError, counted
 from karat.formats.base import brief
-from karat.formats.load import Count, load_json
+from karat.formats.checksums import checksum_json, verify_json
+from karat.formats.files import read_whole
+from karat.formats.load import Count, decoded_json
 from karat.models.base import CommonOptions, Predict, model
 from karat.models.extractors.candidates import Candidates, Text, gathered, text_of
 from karat.models.extractors.choose import chosen
@@ -122,7 +124,10 @@ def kea(common: CommonOptions, *, model: str = "") -> Predict:
 
 def read_kea(path: str) -> Kea:
     """The trained model in a file."""
-    found: Kea = load_json(path, Kea, "no trained model of kea", "karat train kea CORPUS -o FILE writes one")
+    content, _ = verify_json(read_whole(path), path)
+    found: Kea = decoded_json(
+        content, Kea, path, "no trained model of kea", "karat train kea CORPUS -o FILE writes one"
+    )
     return found
 
 
@@ -193,7 +198,7 @@ def learn(documents: Iterable[Document], language: str, *, longest: int = 3) -> 
     if left:
         notes.append(f"left out: {counted(left, 'document')} without references")
     known = fitted(held, [set().union(*each) for each in references], language, longest)
-    return Learned(msgspec.json.encode(known) + b"\n", len(held), tuple(_rows(known)), tuple(notes))
+    return Learned(checksum_json(msgspec.json.encode(known) + b"\n"), len(held), tuple(_rows(known)), tuple(notes))
 
 
 def fitted(held: Sequence[Candidates], keyphrases: Sequence[set[str]], language: str, longest: int) -> Kea:

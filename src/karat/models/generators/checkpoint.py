@@ -3,11 +3,17 @@
 `model.json` says what it is, `words.txt` is its table of words, `weights.safetensors` its weights. What is needed to
 go on with the training is in `state.safetensors`, complete in one file so that a kill leaves the old state or the new
 one; `state.json` says in words what it is. Each file is written beside its place and renamed.
+
+`model.json` has its own checksum and those of the other files that a prediction or a training reads (see
+`formats.checksums`). It is written before new weights replace the old ones, with the checksums of the old ones as
+`previous`: whenever the process is killed, the files match one of the two. `state.safetensors` has its checksum within.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+import zlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from importlib import import_module
@@ -17,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from karat.errors import InputError, unknown
+from karat.formats.checksums import REMEDY, checksum_json, damage, file_checksum, verify_json
 from karat.formats.files import read_whole
-from karat.formats.load import Count, converted, decoded_json, load_json
-from karat.formats.output import write_beside
+from karat.formats.load import Count, converted, decoded_json
+from karat.formats.output import put_in_place, write_beside
 from karat.models.generators.memory import memory_here
 from karat.models.generators.settings import GENERATORS, Learning, Settings, checked, torch_or_error
 from karat.models.generators.words import Words
@@ -35,6 +42,8 @@ FORMAT = "karat generator 1"
 MODEL, WORDS, WEIGHTS, LOG = "model.json", "words.txt", "weights.safetensors", "log.jsonl"
 STATE, PLACE, EXAMPLES, VALID_EXAMPLES = "state.safetensors", "state.json", "examples.i32", "valid.i32"
 FILES = frozenset((MODEL, LOG, STATE, PLACE, EXAMPLES, VALID_EXAMPLES))  # of every training
+OF_TRAINING = (EXAMPLES, VALID_EXAMPLES)  # have checksums, and are not read to predict
+NO_FILE = ""  # in place of the checksum of a file that a training had not written before
 
 
 class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -53,6 +62,8 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     documents: Count = 0  # seen until then
     parameters: Count = 0
     loss: float | None = None  # on the validation documents
+    files: dict[str, str] = {}  # checksums by name; none where an earlier version of karat wrote the directory
+    previous: dict[str, str] = {}  # checksums of the files that these replace
 
 
 def is_checkpoint(path: str | Path) -> bool:
@@ -73,7 +84,8 @@ def read_card(folder: str | Path) -> Card:
         instead = f"write seq2seq,model={folder}" if pretrained else "karat train copyrnn CORPUS -o DIR makes one"
         raise InputError(f"{folder}: has no {MODEL}, so that it is no model that karat trained; {instead}")
     complaint = "does not say what the model is"
-    head = load_json(path, Any, complaint)
+    content, _ = verify_json(read_whole(path), path)
+    head = decoded_json(content, Any, str(path), complaint)
     if isinstance(head, dict) and head.get("format", FORMAT) != FORMAT:
         raise InputError(
             f"{path}: is of another version ({str(head['format'])[:40]!r}, and this karat reads {FORMAT!r})"
@@ -95,14 +107,58 @@ def _check(card: Card) -> None:
     parted(card.model, card.options)
     checked(Settings, card.settings)
     named(card.language)
+    if strange := next((name for name in card.files if Path(name).name != name), None):
+        raise InputError(f"{strange[:80]!r} is no file of the directory")
     for key in ("name", "hash"):
         if not isinstance(card.corpus.get(key), str):
             raise InputError(f"the {key} of the corpus is missing")
 
 
 def write_card(folder: Path, card: Card) -> None:
-    """Writes `model.json`."""
-    write_beside(folder / MODEL, msgspec.json.format(msgspec.json.encode(card), indent=1) + b"\n")
+    """Write `model.json`."""
+    write_beside(folder / MODEL, checksum_json(msgspec.json.format(msgspec.json.encode(card), indent=1) + b"\n"))
+
+
+def with_checksums(card: Card, folder: Path, names: Iterable[str]) -> Card:
+    """Record the checksums of those files in a card that are in the directory."""
+    files = {name: file_checksum(folder / name) for name in sorted(names) if (folder / name).is_file()}
+    return msgspec.structs.replace(card, files=files, previous={})
+
+
+def replace_files(folder: Path, card: Card, new: Path) -> Card:
+    """Move the files of another folder into the directory, recorded in its card, and return the card."""
+    files, previous = dict(card.files), dict(card.previous)
+    names = sorted(path.name for path in new.iterdir())
+    for name in names:
+        files[name] = file_checksum(new / name)
+        old = file_checksum(folder / name) if (folder / name).is_file() else NO_FILE
+        if old != files[name]:
+            previous[name] = old
+    card = msgspec.structs.replace(card, files=files, previous=previous)
+    write_card(folder, card)
+    for name in names:
+        with (new / name).open("rb") as file:
+            os.fsync(file.fileno())
+        put_in_place(new / name, folder / name)
+    return card
+
+
+def check_files(folder: Path, card: Card, *, training: bool = False) -> None:
+    """Compare the files of a directory with their checksums; those of a training alone only for one.
+
+    Raises:
+        InputError: A file is missing, or is damaged.
+    """
+    for name, expected in card.files.items():
+        if name in OF_TRAINING and not training:
+            continue
+        path = folder / name
+        if not path.is_file():
+            if card.previous.get(name) == NO_FILE:
+                continue
+            raise InputError(f"{path}: there is no such file, which {MODEL} lists; {REMEDY}")
+        if file_checksum(path) not in (expected, card.previous.get(name)):
+            raise damage(path)
 
 
 def read_words(folder: str | Path) -> Words:
@@ -184,6 +240,7 @@ def load(folder: str | Path, device: str = "cpu") -> Loaded:
     torch_or_error(f"{folder}: a {card.model}")
     from karat.models.generators.material import material_of
 
+    check_files(Path(folder), card)
     loaded = material_of(card.model).load(Path(folder), card)
     return Loaded(card, loaded.words, loaded.model.to(device).eval())
 
@@ -225,17 +282,35 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
         raise InputError(f"{path}: is no file of weights, or is damaged ({str(error)[:120]})") from None
+    if not told.startswith("{"):  # an earlier version of karat wrote no checksum before it
+        expected, _, told = told.partition(" ")
+        if expected != _tensors_checksum(tensors, told):
+            raise damage(path)
     complaint = "is no file of weights, or is damaged"
     return tensors, decoded_json(told.encode("utf-8", "replace"), dict[str, Any], str(path), complaint)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], told: Mapping[str, Any] | None = None) -> None:
-    """Writes tensors to a file; the same ones give the same bytes."""
+    """Write tensors to a file: the same ones give the same bytes. With `told`, the file has a checksum."""
     from safetensors.torch import save
 
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    metadata = None if told is None else {"karat": msgspec.json.encode(dict(told)).decode()}
+    metadata = None
+    if told is not None:
+        text = msgspec.json.encode(dict(told)).decode()
+        metadata = {"karat": f"{_tensors_checksum(plain, text)} {text}"}  # one member: the order of several varies
     write_beside(path, save(plain, metadata))
+
+
+def _tensors_checksum(tensors: Mapping[str, Tensor], told: str) -> str:
+    """Compute the CRC-32 of tensors, with their names, types and shapes, and of a text."""
+    import torch
+
+    value = zlib.crc32(told.encode("utf-8", "replace"))
+    for name, tensor in sorted(tensors.items()):
+        value = zlib.crc32(f"{name} {tensor.dtype} {list(tensor.shape)}".encode("utf-8", "replace"), value)
+        value = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy(), value)
+    return f"{value:08x}"
 
 
 # ---------------------------------------------------------------------------------------------- the state of a training

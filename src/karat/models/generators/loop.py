@@ -24,7 +24,7 @@ from torch import Tensor
 
 from karat.errors import InputError
 from karat.formats.load import Count, converted
-from karat.formats.output import claimed, write_beside
+from karat.formats.output import claimed, working_folder, write_beside
 from karat.metrics.base import METRICS, parse_request
 from karat.models.generators import checkpoint
 from karat.models.generators.base import Batch
@@ -146,6 +146,8 @@ class Training:
         self.settings = checked(Settings, self.card.settings)
         _, self.learning = checkpoint.parted(self.card.model, self.card.options)
         self.material = material_of(self.card.model)
+        if not world.rank:
+            self._check_files()
         self.words = self.material.read_words(folder)
         self.device = _device(self.settings.device, world.rank)
         self.examples = self.material.examples(folder / EXAMPLES, self.words, self.card)
@@ -162,6 +164,13 @@ class Training:
         self._epoch: tuple[int, list[NDArray[np.int64]]] = (-1, [])
         self._begin()
 
+    def _check_files(self) -> None:
+        """Compare the files with their checksums; those of an earlier version of karat get some."""
+        checkpoint.check_files(self.folder, self.card, training=True)
+        if not self.card.files:
+            names = self.material.files | {*checkpoint.OF_TRAINING}
+            self.card = checkpoint.with_checksums(self.card, self.folder, names)
+
     def _begin(self) -> None:
         """The model and its optimiser as they are before the first step."""
         torch.manual_seed(self.settings.seed)
@@ -176,6 +185,8 @@ class Training:
         """Trains to the end, from the last state on; gives what came of it."""
         if (self.folder / STATE).is_file():
             self.place = self._place(checkpoint.read_state(self.folder, self.model, self.optimiser))
+            if not self.world.rank:
+                self._write_progress()  # a kill may have come before it was written
         steps, place = self.card.steps, self.place
         every = min(math.ceil(steps / VALIDATIONS), MOST_BETWEEN)
         begun = saved = time.monotonic()
@@ -348,29 +359,35 @@ class Training:
         if self.world.rank:
             return
         if not self.place.bad:
-            self.material.save(self.folder, self.model)
-            self.card = msgspec.structs.replace(
+            card = msgspec.structs.replace(
                 self.card,
                 step=self.place.step,
                 documents=self.place.documents,
                 loss=self.place.log[-1]["valid"],
                 parameters=sum(each.numel() for each in self.model.parameters()),
             )
-            checkpoint.write_card(self.folder, self.card)
+            with working_folder(self.folder / "new") as new:
+                self.material.save(new, self.model)
+                self.card = checkpoint.replace_files(self.folder, card, new)
         self._save()
-        write_beside(self.folder / LOG, b"".join(msgspec.json.encode(each) + b"\n" for each in self.place.log))
 
     def _save(self) -> None:
-        """Writes all that is needed to go on."""
+        """Write all that is needed to resume."""
         if self.world.rank:
             return
+        checkpoint.write_state(self.folder, self.model, self.optimiser, asdict(self.place))
+        self._write_progress()
+
+    def _write_progress(self) -> None:
+        """Write the progress of the training and the log of its validations as text."""
         told = asdict(self.place)
-        checkpoint.write_state(self.folder, self.model, self.optimiser, told)
         epoch, at = divmod(self.place.step * self.settings.accumulate, self.many)
         random = "drawn anew in each step from the seed and the number of the step"
         said = {**{key: value for key, value in told.items() if key != "log"}, "epoch": epoch, "batch": at}
         place = msgspec.json.encode({**said, "random": random})
         write_beside(self.folder / PLACE, msgspec.json.format(place, indent=1) + b"\n")
+        if self.place.log:
+            write_beside(self.folder / LOG, b"".join(msgspec.json.encode(each) + b"\n" for each in self.place.log))
 
     def _say(self, loss: float, valid: float | None, done: int, seconds: float) -> None:
         if self.tell is not None and self.world.rank == 0:

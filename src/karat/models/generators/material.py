@@ -74,7 +74,7 @@ class Material(Protocol):
         """The network before the first step."""
 
     def save(self, folder: Path, model: Generator) -> None:
-        """Writes the weights."""
+        """Write the weights into an empty folder."""
 
     def load(self, folder: Path, card: Card) -> Loaded:
         """The trained model in a directory."""

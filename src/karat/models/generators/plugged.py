@@ -81,6 +81,7 @@ def described(folder: str | Path) -> dict[str, Any]:
     size = f"{weights.stat().st_size / 1e6:,.1f} MB" if weights.is_file() else "no weights yet"
     loss = "none" if card.loss is None else f"{card.loss:.3f}"
     seen = f"{card.documents:,} documents of {card.corpus['name']} seen (step {card.step:,} of {card.steps:,})"
+    size += "" if card.files else "; no checksums, as an earlier version of karat wrote it: damage is not detected"
     return {
         "summary": f"{card.model}, trained: {seen}; validation loss {loss}; {card.parameters:,} weights, {size}",
         "model": card.model,
@@ -92,4 +93,5 @@ def described(folder: str | Path) -> dict[str, Any]:
         "parameters": card.parameters,
         "language": card.language,
         "options": dict(card.options),
+        "checksums": dict(card.files),
     }

@@ -115,7 +115,8 @@ def _begin(task: Task, folder: Path, progress: Callable[[int], object] | None) -
         corpus["composed"] = made.count
     told: dict[str, Any] = {"language": task.language, "options": task.options, "settings": task.kept()}
     card = Card(format=FORMAT, model=task.model, karat=__version__, corpus=corpus, valid=valid, steps=0, **told)
-    checkpoint.write_card(folder, card)
+    names = material.files | {*checkpoint.OF_TRAINING}
+    checkpoint.write_card(folder, checkpoint.with_checksums(card, folder, names))
     return [*_notes_on(counts), *([made.note] if task.settings.augment else [])]
 
 
@@ -157,6 +158,7 @@ def started(name: str, options: Mapping[str, Any], start: str | None) -> dict[st
         raise InputError(
             f"{start}: was trained without <peos>, where rewards arrive: train it as {card.model},peos=always"
         )
+    checkpoint.check_files(Path(start), card)
     checkpoint.read_tensors(Path(start) / WEIGHTS)
     return {**card.options, **options, "of": card.model}
 

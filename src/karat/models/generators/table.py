@@ -106,7 +106,7 @@ class Table:
         return checkpoint.build(card.model, card.options, words)
 
     def save(self, folder: Path, model: Generator) -> None:
-        """Writes the weights."""
+        """Write the weights into an empty folder."""
         checkpoint.write_tensors(folder / WEIGHTS, model.tensors())
 
     def load(self, folder: Path, card: Card) -> Loaded:

@@ -136,10 +136,10 @@ class Material:
         return Seq2Seq(directory.load(root, added=shape.added).network)
 
     def save(self, folder: Path, model: Generator) -> None:
-        """Writes what `save_pretrained` writes of the network."""
+        """Write the network as `save_pretrained` does into an empty folder."""
         assert isinstance(model, Seq2Seq)
-        with _saved(folder) as new:
-            model.network.save_pretrained(new)
+        with _offline_and_quiet(library("transformers", f"{folder}: a pretrained model")):
+            model.network.save_pretrained(folder)
 
     def load(self, folder: Path, card: Card) -> Loaded:
         """The trained model in a directory."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.errors import InputError
 from karat.models.base import CommonOptions, Predict
 from karat.models.base import model as registered
-from karat.models.generators.checkpoint import is_checkpoint, parted, read_card
+from karat.models.generators.checkpoint import check_files, is_checkpoint, parted, read_card
 from karat.models.generators.settings import GENERATORS, torch_or_error, training_options
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def _card(name: str, folder: str) -> Card | None:
         raise InputError(
             f"{folder}: is a {card.model}, not a {name}; write {card.model},model={folder}, or {folder} alone"
         )
+    check_files(Path(folder), card)
     return card
 
 

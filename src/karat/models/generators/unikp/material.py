@@ -157,7 +157,7 @@ class TaggerMaterial:
         return model
 
     def save(self, folder: Path, model: Generator) -> None:
-        """Writes the weights."""
+        """Write the weights into an empty folder."""
         checkpoint.write_tensors(folder / WEIGHTS, model.tensors())
 
     def load(self, folder: Path, card: Card) -> Loaded:
