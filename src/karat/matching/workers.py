@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from karat.engines import engine
 from karat.errors import KaratError
+from karat.isolation import worker_environment
 from karat.limits import Limits, limits, set_limits
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def ordered_map(
     with ProcessPoolExecutor(jobs, _context(), _start, (function, limits())) as pool:
         try:
             for item in items:
-                with _no_interrupt():
+                with start_of_workers():
                     waiting.append(pool.submit(_call, item))
                 if len(waiting) >= _AHEAD * jobs:
                     yield waiting.popleft().result()
@@ -105,16 +106,19 @@ def ordered_map(
 
 
 @contextmanager
-def _no_interrupt() -> Iterator[None]:
-    """Holds signals back while processes are started: a new one would take them as meant for itself, and complain."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKED_TO_END)
+def start_of_workers() -> Iterator[None]:
+    """Start processes in the context: without secrets, with a safe module path, and with signals held back.
+
+    A new process would take a signal as meant for itself, and complain.
+    """
+    blocks = hasattr(signal, "pthread_sigmask")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKED_TO_END) if blocks else None
     try:
-        yield
+        with worker_environment():
+            yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if before is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _context() -> Any:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import karat
 from karat.errors import KaratError
+from karat.isolation import SAFE_PATH, is_secret, worker_environment
 from karat.libraries import library
+from karat.spark.failures import root_cause
 
 JAVA = 17  # the first version that Spark 4 runs on
 _LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -23,6 +30,7 @@ _QUIET = {
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
     "spark.sql.session.timeZone": "UTC",
+    f"spark.executorEnv.{SAFE_PATH}": "1",  # else `python -m pyspark.daemon` imports from the current folder
     "spark.sql.files.maxPartitionBytes": "32m",  # 128 MB of texts are much for small workers
 }
 _HERE = {
@@ -31,6 +39,10 @@ _HERE = {
     "spark.driver.memory": "4g",  # the driver is all there is of `local[2]`
     "spark.sql.shuffle.partitions": "16",  # 200 small tasks would be most of the work
 }
+_KEPT = ("AWS_", "AZURE_", "GOOGLE_", "PYSPARK_", "SPARK_")  # keys of stores, and of the session under spark-submit
+_CHATTER = ("WARNING: Using incubator modules", "Setting default log level", "To adjust logging level")
+PATIENCE = 10.0  # seconds for the last lines of a process that ended
+FIRST_LINES = 100
 RETRIES = 4  # of a task: what a cluster does by itself, and `local[N]` not unless it is told
 
 
@@ -44,20 +56,92 @@ def session(master: str | None = None) -> Any:
     active = sql.SparkSession.getActiveSession()
     if active is not None:
         return active
-    check_java()
     chosen = master or os.environ.get("MASTER") or "local[*]"
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = sql.SparkSession.builder.master(_with_retries(chosen)).appName("karat")
-    own = _HERE | _memory(chosen) | _environment() if chosen.startswith("local") else {}
-    for name, value in (_QUIET | own).items():
-        builder = builder.config(name, value)
+    with worker_environment(_KEPT), _signal_handler():
+        check_java()
+        local = _HERE | _memory(chosen) | _environment() if chosen.startswith("local") else {}
+        spark = _start(chosen, _QUIET | local)
+    hidden = {name: "" for name in os.environ if is_secret(name)}  # Java has those of stores; Python workers need none
+    spark.sparkContext.environment.update(hidden)
+    return spark
+
+
+def _start(master: str, settings: dict[str, str]) -> Any:
+    """Start Java and a session. Raises KaratError with the reason if that fails."""
+    pyspark, sql = library("pyspark", "the engine spark"), library("pyspark.sql", "the engine spark")
+    conf = pyspark.SparkConf().setMaster(_with_retries(master)).setAppName("karat").setAll(list(settings.items()))
     try:
-        return builder.getOrCreate()
+        if pyspark.SparkContext._gateway is None:
+            pyspark.SparkContext._ensure_initialized(gateway=_launch_java(conf))
+        return sql.SparkSession.builder.config(conf=conf).getOrCreate()
     except Exception as error:  # Py4J and pyspark have no common one
-        reason = str(error).strip().splitlines()
-        raise KaratError(
-            f"Spark cannot be started with the master {chosen}: {reason[0] if reason else error}"
-        ) from None
+        reason = str(error) if isinstance(error, KaratError) else root_cause(error)
+        raise KaratError(f"Spark cannot be started with the master {master}: {reason}") from None
+
+
+def _launch_java(conf: Any) -> Any:
+    """Start Java, whose standard error goes to ours. Raises KaratError with its first error if it ends at once."""
+    launch = library("pyspark.java_gateway", "the engine spark").launch_gateway
+    pyspark_errors = library("pyspark.errors", "the engine spark")
+    reader, writer = os.pipe()
+    lines: list[str] = []
+    thread = threading.Thread(target=_relay, args=(reader, lines), daemon=True)
+    thread.start()
+    try:
+        try:
+            return launch(conf, {"stderr": writer})
+        finally:
+            os.close(writer)
+    except pyspark_errors.PySparkException:
+        thread.join(PATIENCE)
+        raise KaratError(f"Java ended: {_first_error(lines)}") from None
+
+
+def _relay(reader: int, lines: list[str]) -> None:
+    """Copy lines to standard error, but for the chatter of the start; keep the first ones."""
+    with open(reader, encoding="utf-8", errors="replace") as stream:
+        for line in stream:
+            if line.startswith(_CHATTER):
+                continue
+            if len(lines) < FIRST_LINES:
+                lines.append(line.strip())
+            with suppress(OSError):
+                os.write(2, line.encode())
+
+
+def _first_error(lines: Iterable[str]) -> str:
+    errors = [line for line in lines if "rror" in line or "xception" in line]
+    return (errors or [line for line in lines if line] or ["it printed nothing"])[0]
+
+
+@contextmanager
+def _signal_handler() -> Iterator[None]:
+    """Keep the handler of SIGINT, which pyspark replaces by one that prints tracebacks."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if before not in (signal.default_int_handler, None):
+            with suppress(ValueError):  # in another thread than the main one
+                signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Silence the log of Py4J, which holds a traceback for each call that a signal interrupts."""
+    loggers = [logging.getLogger(), logging.getLogger("py4j.java_gateway"), logging.getLogger("py4j.clientserver")]
+    for logger in loggers:
+        logger.addFilter(_not_of_py4j)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(_not_of_py4j)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _memory(master: str) -> dict[str, str]:
