@@ -60,8 +60,10 @@ def cause_in(text: str) -> str:
     exceptions = [(name.rpartition(".")[2], message.strip()) for name, message in _JAVA.findall(text)]
     causes = [(name, message) for name, message in exceptions if message and message not in _EMPTY]
     if causes:
-        name, message = causes[-1]
-        return _STATE.sub("", message if name == "SparkException" else f"{name}: {message}")
+        name, message = causes.pop()
+        while causes and causes[-1][1].endswith(message):  # the same with more words before
+            name, message = causes.pop()
+        return str(_STATE.sub("", message if name == "SparkException" else f"{name}: {message}"))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if exceptions:
         return exceptions[-1][0]

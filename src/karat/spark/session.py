@@ -42,7 +42,6 @@ _HERE = {
 _KEPT = ("AWS_", "AZURE_", "GOOGLE_", "PYSPARK_", "SPARK_")  # keys of stores, and of the session under spark-submit
 _CHATTER = ("WARNING: Using incubator modules", "Setting default log level", "To adjust logging level")
 PATIENCE = 10.0  # seconds for the last lines of a process that ended
-FIRST_LINES = 100
 RETRIES = 4  # of a task: what a cluster does by itself, and `local[N]` not unless it is told
 
 
@@ -64,6 +63,9 @@ def session(master: str | None = None) -> Any:
         spark = _start(chosen, _QUIET | local)
     hidden = {name: "" for name in os.environ if is_secret(name)}  # Java has those of stores; Python workers need none
     spark.sparkContext.environment.update(hidden)
+    updates = getattr(spark.sparkContext, "_accumulatorServer", None)
+    if updates is not None:
+        updates.handle_error = lambda *_: None  # it prints a traceback where Java ends
     return spark
 
 
@@ -81,38 +83,67 @@ def _start(master: str, settings: dict[str, str]) -> Any:
 
 
 def _launch_java(conf: Any) -> Any:
-    """Start Java, whose standard error goes to ours. Raises KaratError with its first error if it ends at once."""
+    """Start Java, whose standard error goes to ours from then on. Raises KaratError if it ends at once."""
     launch = library("pyspark.java_gateway", "the engine spark").launch_gateway
-    pyspark_errors = library("pyspark.errors", "the engine spark")
     reader, writer = os.pipe()
     lines: list[str] = []
-    thread = threading.Thread(target=_relay, args=(reader, lines), daemon=True)
+    running = threading.Event()
+    thread = threading.Thread(target=_relay, args=(reader, lines, running), daemon=True)
     thread.start()
     try:
-        try:
-            return launch(conf, {"stderr": writer})
-        finally:
-            os.close(writer)
-    except pyspark_errors.PySparkException:
+        with _delayed_signals():  # Java that is interrupted before it is connected would not end with this process
+            gateway = launch(conf, {"stderr": writer})
+        running.set()
+        return gateway
+    except Exception:
+        os.close(writer)
+        writer = -1
         thread.join(PATIENCE)
         raise KaratError(f"Java ended: {_first_error(lines)}") from None
+    finally:
+        if writer >= 0:
+            os.close(writer)
 
 
-def _relay(reader: int, lines: list[str]) -> None:
-    """Copy lines to standard error, but for the chatter of the start; keep the first ones."""
+def _relay(reader: int, lines: list[str], running: threading.Event) -> None:
+    """Collect lines until Java is running, and copy later ones to standard error."""
     with open(reader, encoding="utf-8", errors="replace") as stream:
         for line in stream:
-            if line.startswith(_CHATTER):
-                continue
-            if len(lines) < FIRST_LINES:
+            if not running.is_set():
                 lines.append(line.strip())
-            with suppress(OSError):
-                os.write(2, line.encode())
+            elif not line.startswith(_CHATTER):
+                with suppress(OSError):
+                    os.write(2, line.encode())
 
 
 def _first_error(lines: Iterable[str]) -> str:
-    errors = [line for line in lines if "rror" in line or "xception" in line]
-    return (errors or [line for line in lines if line] or ["it printed nothing"])[0]
+    """Return the first line of what Java printed that is an error."""
+    printed = [line for line in lines if line and not line.startswith(_CHATTER)]
+    errors = [line for line in printed if "rror" in line or "xception" in line]
+    return (errors or printed or ["it printed nothing"])[0].removeprefix('Exception in thread "main" ')
+
+
+@contextmanager
+def _delayed_signals() -> Iterator[None]:
+    """Handle the first SIGINT or SIGTERM at the end of the context; a second one interrupts it."""
+    pending: list[int] = []
+
+    def delay(number: int, _frame: Any) -> None:
+        pending.append(number)
+        if len(pending) > 1:
+            raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, delay) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if pending:
+            signal.raise_signal(pending[0])
 
 
 @contextmanager
