@@ -171,7 +171,8 @@ def test_what_the_phrases_depend_on_begins_the_work_anew(begun: Path, change: st
 
 
 @pytest.mark.parametrize(
-    "refused", [("yake,window=0",), ("./mine.py:first_words,colour=red",), ("kea,model=corpus.jsonl",), ("nobody:knows",)]
+    "refused",
+    [("yake,window=0",), ("./mine.py:first_words,colour=red",), ("kea,model=corpus.jsonl",), ("nobody:knows",)],
 )
 def test_a_command_that_is_refused_leaves_the_work_of_others_and_none_of_its_own(
     begun: Path, refused: tuple[str, ...]

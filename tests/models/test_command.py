@@ -116,7 +116,10 @@ def test_frequencies_are_counted_once_and_read_again(folder: Path) -> None:
         ("tfidff corpus.jsonl", "unknown model 'tfidff'; did you mean 'tfidf'?"),
         ("tfidf corpus.jsonl --df none.json", "none.json: there is no such file"),
         ("tfidf none.jsonl", "none.jsonl: there is no such file"),
-        ("./my_models.py:picky corpus.jsonl", "./my_models.py:picky fails on document 'd3': IndexError: list index out of range"),
+        (
+            "./my_models.py:picky corpus.jsonl",
+            "./my_models.py:picky fails on document 'd3': IndexError: list index out of range",
+        ),
         (
             "./my_models.py:picky corpus.jsonl -o corpus.jsonl",
             "corpus.jsonl: is one of the inputs, which are never",

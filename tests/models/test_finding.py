@@ -101,7 +101,13 @@ def bees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    "name", ["./bee_models.py:Bees.all", "./bee_inside.py:Bees.all", "{}/bee_models.py:Bees.all", "../{}/bee_models.py:Bees.all"]
+    "name",
+    [
+        "./bee_models.py:Bees.all",
+        "./bee_inside.py:Bees.all",
+        "{}/bee_models.py:Bees.all",
+        "../{}/bee_models.py:Bees.all",
+    ],
 )
 def test_a_plug_in_is_loaded_from_a_file_that_is_named_by_its_path(name: str, bees: Path) -> None:
     spec = parse_model(name.format(bees.name if name.startswith("..") else bees))
@@ -136,7 +142,10 @@ def test_a_plug_in_without_a_path_is_looked_up_among_installed_packages(
         ("bee_modles:Bees", "bee_modles:Bees: no module 'bee_modles' is installed$"),
         ("bee_models.py:Bees", "to run ./bee_models.py, write ./bee_models.py:FUNCTION"),
         ("./bee_broken.py:f", "the module needs 'nothing_like_this', which is not installed$"),
-        ("./bee_beside.py:f", "'bee_models', which is not installed; to import bee_models.py beside it, write `from . "),
+        (
+            "./bee_beside.py:f",
+            "'bee_models', which is not installed; to import bee_models.py beside it, write `from . ",
+        ),
         ("./bee_wrong.py:f", r"cannot be imported: ZeroDivisionError: division by zero \(bee_wrong.py, line 1\)"),
     ],
 )
