@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import ModuleType
 
@@ -27,19 +27,22 @@ def is_secret(name: str) -> bool:
     return _SECRET.search(name) is not None
 
 
+_secure = sys.flags.safe_path  # whether Python put no folder first on the path, or it was removed
+
+
 def secure_path() -> None:
     """Remove the current folder and the folder of the script from the module path of this process and its workers."""
-    if not _is_safe() and sys.path and _first_folder() in _unsafe_folders():
-        del sys.path[0]
+    global _secure
+    sys.path[:] = installed_path()
+    _secure = True
     os.environ[SAFE_PATH] = "1"
 
 
 def installed_path() -> list[str]:
     """Return the module path without the entry of the current folder or script that Python puts first."""
-    entries = [entry for entry in sys.path if entry]
-    if not _is_safe() and entries[:1] == sys.path[:1] and _first_folder() in _unsafe_folders():
-        del entries[0]
-    return entries
+    first = sys.path[:1]
+    unsafe = not _secure and first and os.path.realpath(first[0]) in _unsafe_folders()
+    return [entry for entry in (sys.path[1:] if unsafe else sys.path) if entry]
 
 
 @contextmanager
@@ -77,27 +80,24 @@ def worker_environment(kept: tuple[str, ...] = ()) -> Iterator[None]:
     Args:
         kept: Prefixes of variables that stay although they hold secrets.
     """
-    before = dict(os.environ)
-    for name in before:
-        if is_secret(name) and not name.startswith(kept):
-            del os.environ[name]
-    os.environ[SAFE_PATH] = "1"
-    if "PYTHONPATH" in before:  # an empty entry stands for the current folder
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, before["PYTHONPATH"].split(os.pathsep)))
+    secrets = [name for name in os.environ if is_secret(name) and not name.startswith(kept)]
+    path = os.pathsep.join(filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
+    changes: dict[str, str | None] = dict.fromkeys(secrets)
+    changes |= {SAFE_PATH: "1", "PYTHONPATH": path or None}  # an empty entry stands for the current folder
+    before = {name: os.environ.get(name) for name in changes}
+    _set_variables(changes)
     try:
         yield
     finally:
-        for name in {SAFE_PATH, "PYTHONPATH"} - set(before):
+        _set_variables(before)
+
+
+def _set_variables(values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
             os.environ.pop(name, None)
-        os.environ.update(before)
-
-
-def _is_safe() -> bool:
-    return sys.flags.safe_path or SAFE_PATH in os.environ
-
-
-def _first_folder() -> str:
-    return os.path.realpath(sys.path[0])
+        else:
+            os.environ[name] = value
 
 
 def _unsafe_folders() -> set[str]:

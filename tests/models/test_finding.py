@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -117,7 +118,7 @@ def test_a_plug_in_is_loaded_from_a_file_that_is_named_by_its_path(name: str, be
 def test_a_plug_in_without_a_path_is_looked_up_among_installed_packages(
     bees: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.path", ["", *__import__("sys").path])
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
     with pytest.raises(InputError) as caught:
         parse_model("bee_models:Bees.all").find()
     assert str(caught.value) == (
@@ -126,10 +127,11 @@ def test_a_plug_in_without_a_path_is_looked_up_among_installed_packages(
     )
     packages = tmp_path_factory.mktemp("packages")
     (packages / "bee_models.py").write_text("def f(documents):\n    return [['installed']] * len(documents)\n")
-    monkeypatch.setattr("sys.path", [*__import__("sys").path, str(packages)])
-    monkeypatch.delitem(__import__("sys").modules, "bee_models", raising=False)
-    assert predictions(parse_model("bee_models:f"))[0].keyphrases == ["installed"]
-    monkeypatch.delitem(__import__("sys").modules, "bee_models")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
+    try:
+        assert predictions(parse_model("bee_models:f"))[0].keyphrases == ["installed"]
+    finally:
+        sys.modules.pop("bee_models", None)
 
 
 @pytest.mark.parametrize(

@@ -57,17 +57,23 @@ def cause_in(text: str) -> str:
     if programs := _PROGRAM.findall(text):
         lines = [line.strip() for line in programs[-1].splitlines() if line.strip()]
         return f"the Python of a worker failed: {lines[-1] if lines else 'it printed nothing'}"
-    exceptions = [(name.rpartition(".")[2], message.strip()) for name, message in _JAVA.findall(text)]
+    exceptions: list[tuple[str, str]] = [
+        (name.rpartition(".")[2], message.strip()) for name, message in _JAVA.findall(text)
+    ]
     causes = [(name, message) for name, message in exceptions if message and message not in _EMPTY]
     if causes:
         name, message = causes.pop()
         while causes and causes[-1][1].endswith(message):  # the same with more words before
             name, message = causes.pop()
-        return str(_STATE.sub("", message if name == "SparkException" else f"{name}: {message}"))
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return _without_state(message if name == "SparkException" else f"{name}: {message}")
     if exceptions:
         return exceptions[-1][0]
-    return _STATE.sub("", lines[0]) if lines else _ENDED
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return _without_state(lines[0]) if lines else _ENDED
+
+
+def _without_state(message: str) -> str:
+    return _STATE.sub("", message)
 
 
 def _sentence(text: str) -> KaratError:
