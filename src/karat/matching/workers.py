@@ -90,7 +90,9 @@ def ordered_map(
     from concurrent.futures.process import BrokenProcessPool
 
     waiting: deque[Future[Result]] = deque()
-    with ProcessPoolExecutor(jobs, _context(), _start, (function, limits())) as pool:
+    with start_of_workers():  # where processes are spawned, its queues start one that watches over semaphores
+        executor = ProcessPoolExecutor(jobs, _context(), _start, (function, limits()))
+    with executor as pool:
         try:
             for item in items:
                 with start_of_workers():

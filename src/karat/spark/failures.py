@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -15,7 +16,18 @@ _TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\):\n(?:\s.*\n|\n
 _PROGRAM = re.compile(r"Error from python worker:\s*\n((?:.*\n)*?)PYTHONPATH was:")  # output of a worker's Python
 _JAVA = re.compile(r"^(?:Caused by: |: |)((?:[a-z_]\w*\.)+[A-Z][\w$]*)(?:: (.*))?$", re.MULTILINE)
 _STATE = re.compile(r"\s*SQLSTATE: \w+$")
-_ENDED = "the Java process of Spark ended; it may have run out of memory"
+_WORKER = "PYSPARK_PYTHON names the Python of the workers"
+_KNOWN = {  # what an error says that has no cause of use
+    re.compile(
+        "Python worker exited unexpectedly"
+    ): "the Python process of a worker ended; it may have run out of memory",
+    re.compile(r"(Cannot run program \"[^\"]*\")"): rf"\1; {_WORKER}",
+    re.compile("reading the port number from pyspark.daemon"): f"the workers' Python cannot be started; {_WORKER}",
+}
+_EXIT_CODES = {  # of org.apache.spark.util.SparkExitCode
+    52: "it ran out of memory",
+    53: "it cannot create a folder for temporary files; SPARK_LOCAL_DIRS or spark.local.dir names another",
+}
 _EMPTY = ("Traceback (most recent call last):", "Error from python worker:")
 
 
@@ -28,30 +40,36 @@ def explained() -> Iterator[None]:
     try:
         yield
     except protocol.Py4JNetworkError:
-        raise KaratError(f"Spark: {_ENDED}") from None
+        raise KaratError(f"Spark: {_java_ended()}") from None
     except (PySparkException, protocol.Py4JError) as error:
         raise _sentence(_text(error)) from None
     except (EOFError, ConnectionError):
-        if _java_runs():
+        if _exit_code() is None:
             raise
-        raise KaratError(f"Spark: {_ENDED}") from None
+        raise KaratError(f"Spark: {_java_ended()}") from None
 
 
 def root_cause(error: BaseException) -> str:
     """Return the reason of an error of Spark in a line."""
+    if isinstance(error, EOFError | ConnectionError) and _exit_code() is not None:
+        return _java_ended()
     return cause_in(_text(error))
 
 
 def cause_in(text: str) -> str:
     r"""Return the root cause that the text of an error states.
 
-    It is the error of a worker's Python, else the last Java exception with a message, else the first line.
+    It is a sentence of `_KNOWN`, the error of a worker's Python, the last Java exception with a message, or else the
+    first line.
 
     >>> cause_in("An error occurred while calling o3.count.\n: org.apache.spark.SparkException: Job aborted")
     'Job aborted'
     >>> cause_in("Caused by: X:\nTraceback (most recent call last):\n  File 'a.py'\nValueError: no\n\tat java")
     'a worker failed: ValueError: no'
     """
+    for pattern, sentence in _KNOWN.items():
+        if match := pattern.search(text):
+            return match.expand(sentence)
     if errors := _TRACEBACK.findall(text):
         return f"a worker failed: {errors[-1].strip()}"
     if programs := _PROGRAM.findall(text):
@@ -69,7 +87,7 @@ def cause_in(text: str) -> str:
     if exceptions:
         return exceptions[-1][0]
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return _without_state(lines[0]) if lines else _ENDED
+    return _without_state(lines[0]) if lines else _java_ended()
 
 
 def _without_state(message: str) -> str:
@@ -100,7 +118,17 @@ def _text(error: BaseException) -> str:
     return f"{text}\n{stack}" if isinstance(stack, str) else text
 
 
-def _java_runs() -> bool:
+def _java_ended() -> str:
+    reason = _EXIT_CODES.get(_exit_code() or 0, "it may have run out of memory")
+    return f"the Java process of Spark ended: {reason}"
+
+
+def _exit_code() -> int | None:
+    """Return how the Java process ended that this process started; None while it runs."""
     context: Any = library("pyspark", "the engine spark").SparkContext
     process = getattr(context._gateway, "proc", None)
-    return process is None or process.poll() is None
+    if process is None:
+        return None
+    with suppress(subprocess.TimeoutExpired):  # its connections are closed before it is gone
+        process.wait(1.0)
+    return int(process.returncode) if process.returncode is not None else None

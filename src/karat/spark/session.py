@@ -61,8 +61,8 @@ def session(master: str | None = None) -> Any:
         check_java()
         local = _HERE | _memory(chosen) | _environment() if chosen.startswith("local") else {}
         spark = _start(chosen, _QUIET | local)
-    hidden = {name: "" for name in os.environ if is_secret(name)}  # Java has those of stores; Python workers need none
-    spark.sparkContext.environment.update(hidden)
+    held = [name for name in dict(spark._jvm.System.getenv()) if is_secret(name)]  # those of stores, for Java alone
+    spark.sparkContext.environment.update(dict.fromkeys(held, ""))
     updates = getattr(spark.sparkContext, "_accumulatorServer", None)
     if updates is not None:
         updates.handle_error = lambda *_: None  # it prints a traceback where Java ends
@@ -95,11 +95,11 @@ def _launch_java(conf: Any) -> Any:
             gateway = launch(conf, {"stderr": writer})
         running.set()
         return gateway
-    except Exception:
+    except Exception as error:
         os.close(writer)
         writer = -1
         thread.join(PATIENCE)
-        raise KaratError(f"Java ended: {_first_error(lines)}") from None
+        raise KaratError(f"Java ended: {_first_error(lines) or root_cause(error)}") from None
     finally:
         if writer >= 0:
             os.close(writer)
@@ -117,10 +117,10 @@ def _relay(reader: int, lines: list[str], running: threading.Event) -> None:
 
 
 def _first_error(lines: Iterable[str]) -> str:
-    """Return the first line of what Java printed that is an error."""
+    """Return the first line of what Java printed that is an error; an empty text if it printed nothing."""
     printed = [line for line in lines if line and not line.startswith(_CHATTER)]
     errors = [line for line in printed if "rror" in line or "xception" in line]
-    return (errors or printed or ["it printed nothing"])[0].removeprefix('Exception in thread "main" ')
+    return (errors or printed or [""])[0].removeprefix('Exception in thread "main" ')
 
 
 @contextmanager
@@ -214,8 +214,11 @@ def check_java() -> None:
         raise KaratError(f"the engine spark needs Java {JAVA} or later, and {where}")
     said = subprocess.run([java, "-version"], capture_output=True, text=True, errors="replace").stderr
     found = re.search(r'version "(?:1\.)?(\d+)', said)
-    if found is None or int(found[1]) < JAVA:
-        version = f"Java {found[1]}" if found else "no Java that tells its version"
+    if found is None:
         raise KaratError(
-            f"the engine spark needs Java {JAVA} or later, and {java} is {version}; JAVA_HOME names another"
+            f"the engine spark needs Java {JAVA} or later, and {java} fails: {_first_error(said.splitlines())}"
+        )
+    if int(found[1]) < JAVA:
+        raise KaratError(
+            f"the engine spark needs Java {JAVA} or later, and {java} is Java {found[1]}; JAVA_HOME names another"
         )
