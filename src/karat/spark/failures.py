@@ -17,12 +17,10 @@ _PROGRAM = re.compile(r"Error from python worker:\s*\n((?:.*\n)*?)PYTHONPATH was
 _JAVA = re.compile(r"^(?:Caused by: |: |)((?:[a-z_]\w*\.)+[A-Z][\w$]*)(?:: (.*))?$", re.MULTILINE)
 _STATE = re.compile(r"\s*SQLSTATE: \w+$")
 _WORKER = "PYSPARK_PYTHON names the Python of the workers"
-_KNOWN = {  # what an error says that has no cause of use
-    re.compile(
-        "Python worker exited unexpectedly"
-    ): "the Python process of a worker ended; it may have run out of memory",
-    re.compile(r"(Cannot run program \"[^\"]*\")"): rf"\1; {_WORKER}",
-    re.compile("reading the port number from pyspark.daemon"): f"the workers' Python cannot be started; {_WORKER}",
+_KNOWN = {  # sentences in place of errors that name no cause
+    "Python worker exited unexpectedly": "the Python process of a worker ended; it may have run out of memory",
+    r"(Cannot run program \".*)": rf"\1; {_WORKER}",
+    "reading the port number from pyspark.daemon": f"the workers' Python cannot be started; {_WORKER}",
 }
 _EXIT_CODES = {  # of org.apache.spark.util.SparkExitCode
     52: "it ran out of memory",
@@ -39,19 +37,18 @@ def explained() -> Iterator[None]:
 
     try:
         yield
-    except protocol.Py4JNetworkError:
-        raise KaratError(f"Spark: {_java_ended()}") from None
     except (PySparkException, protocol.Py4JError) as error:
-        raise _sentence(_text(error)) from None
-    except (EOFError, ConnectionError):
+        raise _sentence(error) from None
+    except (EOFError, ConnectionError) as error:
         if _exit_code() is None:
             raise
-        raise KaratError(f"Spark: {_java_ended()}") from None
+        raise KaratError(f"Spark: {root_cause(error)}") from None
 
 
 def root_cause(error: BaseException) -> str:
     """Return the reason of an error of Spark in a line."""
-    if isinstance(error, EOFError | ConnectionError) and _exit_code() is not None:
+    lost = library("py4j.protocol", "the engine spark").Py4JNetworkError
+    if isinstance(error, lost) or (isinstance(error, EOFError | ConnectionError) and _exit_code() is not None):
         return _java_ended()
     return cause_in(_text(error))
 
@@ -68,7 +65,7 @@ def cause_in(text: str) -> str:
     'a worker failed: ValueError: no'
     """
     for pattern, sentence in _KNOWN.items():
-        if match := pattern.search(text):
+        if match := re.search(pattern, text):
             return match.expand(sentence)
     if errors := _TRACEBACK.findall(text):
         return f"a worker failed: {errors[-1].strip()}"
@@ -94,8 +91,9 @@ def _without_state(message: str) -> str:
     return _STATE.sub("", message)
 
 
-def _sentence(text: str) -> KaratError:
-    """Return the error of karat for the text of an error of Spark."""
+def _sentence(error: BaseException) -> KaratError:
+    """Return the error of karat for an error of Spark."""
+    text = _text(error)
     if "No module named 'karat'" in text:
         return KaratError(
             "the workers' Python has no karat: install it there, or ship an environment "
@@ -106,7 +104,7 @@ def _sentence(text: str) -> KaratError:
     unreadable = _UNREADABLE.search(text)
     if unreadable is not None:
         return InputError(f"{unreadable[1].removeprefix('file://')}: the file is damaged or cut off")
-    return KaratError(f"Spark: {cause_in(text)}")
+    return KaratError(f"Spark: {root_cause(error)}")
 
 
 def _text(error: BaseException) -> str:

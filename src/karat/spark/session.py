@@ -40,7 +40,7 @@ _HERE = {
     "spark.sql.shuffle.partitions": "16",  # 200 small tasks would be most of the work
 }
 _KEPT = ("AWS_", "AZURE_", "GOOGLE_", "PYSPARK_", "SPARK_")  # keys of stores, and of the session under spark-submit
-_CHATTER = ("WARNING: Using incubator modules", "Setting default log level", "To adjust logging level")
+_CHATTER = ("Picked up ", "WARNING: Using incubator modules", "Setting default log level", "To adjust logging level")
 PATIENCE = 10.0  # seconds for the last lines of a process that ended
 RETRIES = 4  # of a task: what a cluster does by itself, and `local[N]` not unless it is told
 
@@ -212,11 +212,13 @@ def check_java() -> None:
     if not java or not os.path.exists(java):
         where = f"JAVA_HOME is {home}, where there is none" if home else "there is no java on the path"
         raise KaratError(f"the engine spark needs Java {JAVA} or later, and {where}")
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, errors="replace").stderr
-    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    printed = subprocess.run(
+        [java, "-version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False
+    ).stdout
+    found = re.search(r'version "(?:1\.)?(\d+)', printed)
     if found is None:
         raise KaratError(
-            f"the engine spark needs Java {JAVA} or later, and {java} fails: {_first_error(said.splitlines())}"
+            f"the engine spark needs Java {JAVA} or later, and {java} fails: {_first_error(printed.splitlines())}"
         )
     if int(found[1]) < JAVA:
         raise KaratError(
