@@ -10,7 +10,7 @@ ROOT = Path(karat.__file__).parent
 # From left to right; a module may import from its own layer and from those before it.
 LAYERS = [
     [
-        *("inert", "errors", "registry", "interrupts", "libraries", "limits", "record"),
+        *("inert", "errors", "registry", "interrupts", "isolation", "libraries", "limits", "record"),
         *("options", "protocol", "corpus", "engines", "vocabulary", "tabular", "citations"),
     ],
     ["formats", "text"],

@@ -3,11 +3,12 @@
 import os
 import sys
 
-from karat import interrupts
+from karat import interrupts, isolation
 
 
 def main() -> None:
-    """Runs `karat` and ends the process."""
+    """Run `karat` and end the process."""
+    isolation.secure_path()
     interrupts.catch()
     _occupy_closed_streams()
     try:

@@ -47,7 +47,7 @@ def seen(folder: Path) -> list[str]:
     return (folder / "seen").read_text().split() if (folder / "seen").exists() else []
 
 
-COMMAND = ("bees.jsonl", "-o", "page.html", "--models", "firstphrases,slow:model")
+COMMAND = ("bees.jsonl", "-o", "page.html", "--models", "firstphrases,./slow.py:model")
 
 
 def test_a_report_that_is_killed_goes_on_with_what_was_predicted_and_a_second_one_meanwhile_is_refused(
@@ -68,12 +68,12 @@ def test_a_report_that_is_killed_goes_on_with_what_was_predicted_and_a_second_on
     done = report(slow, *COMMAND)
     assert done.returncode == 0, done.stderr
     assert "note: firstphrases: what was predicted before is taken as it is" in done.stderr
-    assert "note: slow:model: went on after 32 documents that were there already" in done.stderr
+    assert "note: ./slow.py:model: went on after 32 documents that were there already" in done.stderr
     assert seen(slow)[0] == "d32"
     assert (slow / "page.html").read_text().startswith("<!doctype html>")
     runs = sorted(path.name for path in (slow / "page.runs" / "bees").glob("*.jsonl"))
-    assert runs == ["firstphrases.jsonl", "slow-model.jsonl"]
-    assert len((slow / "page.runs" / "bees" / "slow-model.jsonl").read_text().splitlines()) == 60
+    assert runs == ["firstphrases.jsonl", "slow.py-model.jsonl"]
+    assert len((slow / "page.runs" / "bees" / "slow.py-model.jsonl").read_text().splitlines()) == 60
 
 
 @pytest.fixture(scope="module")

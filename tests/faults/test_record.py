@@ -56,7 +56,7 @@ SILENT = [  # these exited with 0 once
     "corpus convert papers -o papers/d0.key --to csv",
     "table corpus.jsonl --runs runs -o runs/corpus/a.jsonl -f json",
     "predict model corpus.jsonl -o model/model.json -f jsonl",
-    "predict plug_in:words corpus.jsonl -o plug_in.py",
+    "predict ./plug_in.py:words corpus.jsonl -o plug_in.py",
 ]
 
 
@@ -117,14 +117,14 @@ def test_no_output_replaces_a_member_of_a_folder_that_is_an_input(
         "retrieval papers queries.jsonl qrels.txt --rankings papers/rankings",
         "predict ./model corpus.jsonl -o model/new.jsonl",
         "predict kea,model=kea.json corpus.jsonl -o kea.json",
-        "predict package.plug_in:words corpus.jsonl -o package/__init__.py",
+        "predict ./package/plug_in.py:words corpus.jsonl -o package/plug_in.py",
         "predict firstphrases corpus.jsonl --df papers -o papers/new.jsonl",
         "score corpus.jsonl --runs runs -o runs/new.karat",
         "score corpus.jsonl a.jsonl -m soft_f,score=file:scores.tsv -o scores.tsv -f csv",
         "nearmiss corpus.jsonl a.jsonl --score cosine,model=vectors:words.vec --all-pairs words.vec",
         "concepts corpus.jsonl a.jsonl --vocabulary vocabulary.txt,language=en -o vocabulary.txt -f json",
-        "report papers --models firstphrases,plug_in:words --keep-runs papers/runs -o new.html",
-        "report papers --models firstphrases,plug_in:words --keep-runs new -o plug_in.py",
+        "report papers --models firstphrases,./plug_in.py:words --keep-runs papers/runs -o new.html",
+        "report papers --models firstphrases,./plug_in.py:words --keep-runs new -o plug_in.py",
         "report papers --models firstphrases --keep-runs . -o papers/new.html",
         "retrieval corpus.jsonl queries.jsonl qrels.txt a.jsonl --rankings . -o a.jsonl -f json",
     ],
@@ -178,7 +178,7 @@ def test_the_audit_sees_what_the_record_does_not(tmp_path: Path) -> None:
     (tmp_path / "x").touch()
     code = (
         "import sys; sys.path[:0] = sys.argv[2:]; from pathlib import Path; from tests.faults.audited import audited\n"
-        "print(audited(Path(sys.argv[1]), ['predict', 'plug_in:f', 'corpus.jsonl', '-o', 'out.jsonl']))"
+        "print(audited(Path(sys.argv[1]), ['predict', './plug_in.py:f', 'corpus.jsonl', '-o', 'out.jsonl']))"
     )
     paths = [str(stopping.ROOT / "src"), str(stopping.ROOT)]
     done = subprocess.run(

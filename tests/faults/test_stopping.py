@@ -146,14 +146,14 @@ def begun(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in which a plug-in failed at the fourth document; it goes on when there is a file `go`."""
     ids = [json.loads(line)["id"] for line in (folder / "corpus.jsonl").read_text().splitlines()]
     (folder / "mine.py").write_text(PLUG_IN.format(stop=ids[3]))
-    done = command(folder, "predict", "mine:words", "corpus.jsonl", "-o", "run2.jsonl")
+    done = command(folder, "predict", "./mine.py:words", "corpus.jsonl", "-o", "run2.jsonl")
     assert (done.returncode, "ZeroDivisionError" in done.stderr) == (2, True)
     (folder / "go").touch()
     return folder
 
 
 def notes(folder: Path, corpus: str = "corpus.jsonl", *more: str) -> str:
-    done = command(folder, "predict", "mine:words", corpus, "-o", "run2.jsonl", *more)
+    done = command(folder, "predict", "./mine.py:words", corpus, "-o", "run2.jsonl", *more)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
@@ -183,7 +183,7 @@ def test_what_the_phrases_depend_on_begins_the_work_anew(begun: Path, change: st
         assert notes(begun) == WENT_ON  # written anew with the same content
         (begun / "run2.jsonl.part").write_bytes(part)
         (begun / "other.py").write_text("x = 1\n")
-        plug_in.write_text("import other\n" + plug_in.read_text())
+        plug_in.write_text("from . import other\n" + plug_in.read_text())
     else:
         more = ["-n", "4"]
     said = "note: run2.jsonl.part was of another model, other options or other documents: begun anew\n"
@@ -191,7 +191,8 @@ def test_what_the_phrases_depend_on_begins_the_work_anew(begun: Path, change: st
 
 
 @pytest.mark.parametrize(
-    "refused", [("yake,window=0",), ("mine:first_words,colour=red",), ("kea,model=corpus.jsonl",), ("nobody:knows",)]
+    "refused",
+    [("yake,window=0",), ("./mine.py:first_words,colour=red",), ("kea,model=corpus.jsonl",), ("nobody:knows",)],
 )
 def test_a_command_that_is_refused_leaves_the_work_of_others_and_none_of_its_own(
     begun: Path, refused: tuple[str, ...]

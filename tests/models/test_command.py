@@ -65,7 +65,7 @@ def printed(folder: Path, *arguments: str, stdin: str = "") -> str:
 
 
 def test_a_run_is_written_as_it_is_printed(folder: Path) -> None:
-    words = ("predict", "my_models:first_words,upper=true", "corpus.jsonl", "-n", "2")
+    words = ("predict", "./my_models.py:first_words,upper=true", "corpus.jsonl", "-n", "2")
     assert printed(folder, *words, "-o", "run.jsonl") == ""
     lines = (folder / "run.jsonl").read_text()
     assert json.loads(lines.splitlines()[1]) == {"id": "d2", "keyphrases": ["WASPS", "STING"]}
@@ -78,13 +78,13 @@ def test_a_run_is_written_as_it_is_printed(folder: Path) -> None:
 
 
 def test_standard_input_is_a_text_or_a_corpus(folder: Path) -> None:
-    words = ("predict", "my_models:first_words", "-", "-f", "jsonl")
+    words = ("predict", "./my_models.py:first_words", "-", "-f", "jsonl")
     assert json.loads(printed(folder, *words, stdin="bees fly\n")) == {"id": "stdin", "keyphrases": ["bees", "fly"]}
     assert json.loads(printed(folder, *words, stdin='{"id": 7, "text": "ants"}\n')) == {"id": 7, "keyphrases": ["ants"]}
 
 
 def test_tables_for_spreadsheets_hold_no_formulas(folder: Path) -> None:
-    words = ("predict", "my_models:first_words", "corpus.jsonl", "-n", "2")
+    words = ("predict", "./my_models.py:first_words", "corpus.jsonl", "-n", "2")
     assert printed(folder, *words, "-f", "csv") == (
         "id,title,keyphrase 1,keyphrase 2\nd1,,'=1+2,bees\nd2,,wasps,sting\nd3,,moths,\n"
     )
@@ -116,20 +116,23 @@ def test_frequencies_are_counted_once_and_read_again(folder: Path) -> None:
         ("tfidff corpus.jsonl", "unknown model 'tfidff'; did you mean 'tfidf'?"),
         ("tfidf corpus.jsonl --df none.json", "none.json: there is no such file"),
         ("tfidf none.jsonl", "none.jsonl: there is no such file"),
-        ("my_models:picky corpus.jsonl", "my_models:picky fails on document 'd3': IndexError: list index out of range"),
         (
-            "my_models:picky corpus.jsonl -o corpus.jsonl",
+            "./my_models.py:picky corpus.jsonl",
+            "./my_models.py:picky fails on document 'd3': IndexError: list index out of range",
+        ),
+        (
+            "./my_models.py:picky corpus.jsonl -o corpus.jsonl",
             "corpus.jsonl: is one of the inputs, which are never",
         ),
-        ("my_models:picky corpus.jsonl -o run.doc", "-o run.doc: its suffix names no format (known: .jsonl"),
-        ("my_models:picky corpus.jsonl -f xlsx", "-f xlsx: an Excel file needs a name: -o FILE.xlsx"),
+        ("./my_models.py:picky corpus.jsonl -o run.doc", "-o run.doc: its suffix names no format (known: .jsonl"),
+        ("./my_models.py:picky corpus.jsonl -f xlsx", "-f xlsx: an Excel file needs a name: -o FILE.xlsx"),
         (
-            "my_models:picky corpus.jsonl --shots corpus.jsonl:1",
-            "--shots is for llm: models only, and the model is my_models:picky",
+            "./my_models.py:picky corpus.jsonl --shots corpus.jsonl:1",
+            "--shots is for llm: models only, and the model is ./my_models.py:picky",
         ),
         ("llm:small corpus.jsonl --stem", "--stem is not for llm:, and the model is llm:small"),
         ("llm:small corpus.jsonl", "no endpoint is named: write --base-url https://host/v1"),
-        ("my_models:first_words corpus.jsonl --title-weight 0", "the weight of a title is more than 0, not 0"),
+        ("./my_models.py:first_words corpus.jsonl --title-weight 0", "the weight of a title is more than 0, not 0"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(folder: Path, words: str, said: str) -> None:
@@ -140,7 +143,7 @@ def test_what_is_wrong_is_said_in_one_sentence(folder: Path, words: str, said: s
 
 
 def test_a_plug_in_that_was_edited_begins_anew_since_its_earlier_phrases_may_be_others(folder: Path) -> None:
-    words = ("predict", "my_models:picky", "corpus.jsonl", "-o", "run.jsonl")
+    words = ("predict", "./my_models.py:picky", "corpus.jsonl", "-o", "run.jsonl")
     done = ran(folder, *words)
     assert done.returncode == 2
     assert done.stderr.endswith("run.jsonl.part; the same command goes on from there\n")

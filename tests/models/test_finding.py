@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -74,7 +75,7 @@ def test_unknown_models_and_broken_options_say_what_to_write() -> None:
         parse_model("multipartitrank").find()
     with pytest.raises(InputError, match=r"'lasf' is no option; write NAME,option=value"):
         parse_model("kpminer,lasf")
-    with pytest.raises(InputError, match="named module:function"):
+    with pytest.raises(InputError, match=r"named module:function or \./module\.py:function"):
         parse_model(":first_words").find()
 
 
@@ -85,25 +86,74 @@ def test_the_shell_completes_models_and_their_options() -> None:
     assert completion.models(context, parameter, "nobody,al") == []
 
 
-def test_a_plug_in_is_imported_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def bees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Modules in the current folder."""
     (tmp_path / "bee_models.py").write_text(
         "class Bees:\n    @staticmethod\n    def all(documents):\n"
         "        return [['bees']] * len(documents)\nswarm = 3\n"
     )
     (tmp_path / "bee_broken.py").write_text("import nothing_like_this\n")
     (tmp_path / "bee_wrong.py").write_text("1 / 0\n")
+    (tmp_path / "bee_beside.py").write_text("import bee_models\n")
+    (tmp_path / "bee_inside.py").write_text("from .bee_models import Bees\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    assert predictions(parse_model("bee_models:Bees.all"))[1] == Prediction(id="d2", keyphrases=["bees"])
-    for name, said in {
-        "bee_models:Bess": r"unknown function of bee_models 'Bess'; did you mean 'Bees'\?",
-        "bee_models:swarm": "a model is a function from documents to phrases, not int",
-        "bee_modles:Bees": "there is no module 'bee_modles', neither here",
-        "bee_broken:f": "the module needs 'nothing_like_this', which is not installed",
-        "bee_wrong:f": r"cannot be imported: ZeroDivisionError: division by zero \(bee_wrong.py, line 1\)",
-    }.items():
-        with pytest.raises(InputError, match=said):
-            parse_model(name).find()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "./bee_models.py:Bees.all",
+        "./bee_inside.py:Bees.all",
+        "{}/bee_models.py:Bees.all",
+        "../{}/bee_models.py:Bees.all",
+    ],
+)
+def test_a_plug_in_is_loaded_from_a_file_that_is_named_by_its_path(name: str, bees: Path) -> None:
+    spec = parse_model(name.format(bees.name if name.startswith("..") else bees))
+    assert predictions(spec)[1] == Prediction(id="d2", keyphrases=["bees"])
+
+
+def test_a_plug_in_without_a_path_is_looked_up_among_installed_packages(
+    bees: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    with pytest.raises(InputError) as caught:
+        parse_model("bee_models:Bees.all").find()
+    assert str(caught.value) == (
+        "bee_models:Bees.all: no module 'bee_models' is installed; "
+        "to run ./bee_models.py, write ./bee_models.py:FUNCTION"
+    )
+    packages = tmp_path_factory.mktemp("packages")
+    (packages / "bee_models.py").write_text("def f(documents):\n    return [['installed']] * len(documents)\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
+    try:
+        assert predictions(parse_model("bee_models:f"))[0].keyphrases == ["installed"]
+    finally:
+        sys.modules.pop("bee_models", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("./bee_models.py:Bess", r"unknown function of ./bee_models.py 'Bess'; did you mean 'Bees'\?"),
+        ("./bee_models.py:swarm", "a model is a function from documents to phrases, not int"),
+        ("./bee_modles.py:Bees", "there is no file ./bee_modles.py that ends with .py"),
+        ("./bee_models:Bees", "there is no file ./bee_models that ends with .py"),
+        ("bee_modles:Bees", "bee_modles:Bees: no module 'bee_modles' is installed$"),
+        ("bee_models.py:Bees", "to run ./bee_models.py, write ./bee_models.py:FUNCTION"),
+        ("./bee_broken.py:f", "the module needs 'nothing_like_this', which is not installed$"),
+        (
+            "./bee_beside.py:f",
+            "'bee_models', which is not installed; to import bee_models.py beside it, write `from . ",
+        ),
+        ("./bee_wrong.py:f", r"cannot be imported: ZeroDivisionError: division by zero \(bee_wrong.py, line 1\)"),
+    ],
+)
+def test_a_plug_in_that_cannot_be_loaded_is_explained(name: str, said: str, bees: Path) -> None:
+    with pytest.raises(InputError, match=said):
+        parse_model(name).find()
 
 
 def test_installed_packages_offer_models_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -225,7 +225,7 @@ def slowly(documents):
 def test_a_command_that_is_killed_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     karat.write(CORPUS, tmp_path / "corpus.jsonl")
     (tmp_path / "slow_models.py").write_text(SLOW)
-    arguments = ["predict", "slow_models:slowly", "corpus.jsonl", "-o", "run.jsonl.gz"]
+    arguments = ["predict", "./slow_models.py:slowly", "corpus.jsonl", "-o", "run.jsonl.gz"]
     environment = os.environ | {"PYTHONPATH": str(Path(karat.__file__).parents[1])}
     with subprocess.Popen([sys.executable, "-c", COMMAND, *arguments], cwd=tmp_path, env=environment) as process:
         until(lambda: (tmp_path / "waits").exists() or process.poll() is not None, "it does not begin")
@@ -238,8 +238,7 @@ def test_a_command_that_is_killed_goes_on_where_it_was(tmp_path: Path, monkeypat
 
     (tmp_path / "go").touch()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    model = parse_model("slow_models:slowly")
+    model = parse_model("./slow_models.py:slowly")
     found = predicted("corpus.jsonl", model, PredictOptions(), output="run.jsonl.gz")
     assert found.notes == ()
     assert found.provenance == (

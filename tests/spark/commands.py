@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from click.testing import CliRunner, Result
@@ -31,9 +32,10 @@ def filled(words: list[str], corpus: Path, run: Path, other: Path) -> list[str]:
     return [str(places.get(word, word)) for word in words]
 
 
-def run_command(*words: str, cwd: Path | None = None, **changed: str) -> subprocess.CompletedProcess[str]:
-    """What a command does in a process of its own."""
+def run_command(
+    *words: str, flags: Sequence[str] = (), module: str | None = "karat", cwd: Path | None = None, **changed: str
+) -> subprocess.CompletedProcess[str]:
+    """What a command does in a process of its own; `flags` are those of Python."""
     environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | changed
-    return subprocess.run(
-        [sys.executable, "-m", "karat", *words], capture_output=True, text=True, env=environment, check=False, cwd=cwd
-    )
+    start = [sys.executable, *flags, *(["-m", module] if module is not None else [])]
+    return subprocess.run([*start, *words], capture_output=True, text=True, env=environment, check=False, cwd=cwd)

@@ -96,7 +96,7 @@ def test_a_trained_model_and_a_plug_in_are_sent_to_the_workers(files: Files, tmp
     some.write_text("".join(files[0].read_text(encoding="utf-8").splitlines(keepends=True)[:300]), encoding="utf-8")
     outcome(["train", "kea", str(some), "-o", str(tmp_path / "kea.json")])
     (tmp_path / "plugged.py").write_text(PLUG_IN)
-    for model in ("kea,model=kea.json", "plugged:first_words"):
+    for model in ("kea,model=kea.json", "./plugged.py:first_words"):
         words = ["predict", model, "some.jsonl", "-n", "4", "--df", "some.jsonl", "-q", "-o"]
         here = run_command(*words, "here.jsonl", cwd=tmp_path)
         there = run_command(*words, "there.jsonl", "--engine", CLUSTER, cwd=tmp_path)
@@ -166,11 +166,11 @@ def test_a_worker_that_is_killed_does_not_change_the_answer(
 ) -> None:
     (tmp_path / "plugged.py").write_text(PLUG_IN)
     mark = tmp_path / "killed"
-    words = [f"plugged:first_words,mark={mark},kill={kill}", str(files[0]), "-q", "-o", "there.jsonl"]
+    words = [f"./plugged.py:first_words,mark={mark},kill={kill}", str(files[0]), "-q", "-o", "there.jsonl"]
     found = run_command("predict", *words, "--engine", master, cwd=tmp_path)
     assert found.returncode == 0, found.stderr
     assert mark.exists()
-    run_command("predict", "plugged:first_words", str(files[0]), "-q", "-o", "here.jsonl", cwd=tmp_path)
+    run_command("predict", "./plugged.py:first_words", str(files[0]), "-q", "-o", "here.jsonl", cwd=tmp_path)
     assert (tmp_path / "there.jsonl").read_bytes() == (tmp_path / "here.jsonl").read_bytes()
 
 

@@ -211,7 +211,11 @@ def _models() -> dict[str, Any]:
             "needs": ["endpoint"],
         },
         "module:function": {
-            "summary": "A function of yours that takes a list of documents and gives phrases for each.",
+            "summary": "A function of an installed module that takes a list of documents and gives phrases for each.",
+            "needs": [],
+        },
+        "./module.py:function": {
+            "summary": "The same in a file, which is named by its path.",
             "needs": [],
         },
     }

@@ -44,7 +44,7 @@ Examples:
   karat predict tfidf corpus.jsonl --df train.jsonl -n 5 -f csv
   karat predict kpminer,lasf=2 corpus.jsonl --df df.json -j 4 -o run.jsonl.gz
   karat predict positionrank paper.pdf
-  karat predict my_models:first_words reports/ -o keyphrases.xlsx
+  karat predict ./my_models.py:first_words reports/ -o keyphrases.xlsx
   karat predict multipartiterank library.bib -o with-keywords.bib
   karat predict llm:qwen corpus.jsonl --base-url http://localhost:8000/v1 \\
       --shots train.jsonl:3 --max-requests 500 -o run.jsonl
@@ -145,10 +145,10 @@ def predict(model: str, corpus: str, format_: str | None, output: str | None, qu
     """Predict keyphrases for documents.
 
     MODEL is a name that `karat list models` shows, a directory that `karat
-    train` wrote, module:function for a function of your own, or llm:NAME for a
-    language model. CORPUS is a corpus in any format, a text, a PDF, a folder of
-    these, or - for standard input. With -o RUN and -f, the run is written and
-    -f is shown.
+    train` wrote, ./module.py:function for a function in a file of yours,
+    module:function for one of an installed module, or llm:NAME for a language
+    model. CORPUS is a corpus in any format, a text, a PDF, a folder of these, or
+    - for standard input. With -o RUN and -f, the run is written and -f is shown.
     """
     from karat.models.find import parse_model
     from karat.models.run import predicted

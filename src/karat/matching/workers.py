@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from karat.engines import engine
 from karat.errors import KaratError
+from karat.isolation import worker_environment
 from karat.limits import Limits, limits, set_limits
 
 if TYPE_CHECKING:
@@ -89,10 +90,12 @@ def ordered_map(
     from concurrent.futures.process import BrokenProcessPool
 
     waiting: deque[Future[Result]] = deque()
-    with ProcessPoolExecutor(jobs, _context(), _start, (function, limits())) as pool:
+    with start_of_workers():  # where processes are spawned, its queues start one that watches over semaphores
+        executor = ProcessPoolExecutor(jobs, _context(), _start, (function, limits()))
+    with executor as pool:
         try:
             for item in items:
-                with _no_interrupt():
+                with start_of_workers():
                     waiting.append(pool.submit(_call, item))
                 if len(waiting) >= _AHEAD * jobs:
                     yield waiting.popleft().result()
@@ -105,16 +108,19 @@ def ordered_map(
 
 
 @contextmanager
-def _no_interrupt() -> Iterator[None]:
-    """Holds signals back while processes are started: a new one would take them as meant for itself, and complain."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKED_TO_END)
+def start_of_workers() -> Iterator[None]:
+    """Start processes in the context: without secrets, with a safe module path, and with signals held back.
+
+    A new process would take a signal as meant for itself, and complain.
+    """
+    blocks = hasattr(signal, "pthread_sigmask")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKED_TO_END) if blocks else None
     try:
-        yield
+        with worker_environment():
+            yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if before is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _context() -> Any:

@@ -1,8 +1,9 @@
 """Which model is meant: one of karat's own, a plug-in, or a language model behind an endpoint; each with its options.
 
-A plug-in is any function that takes a list of documents and gives as many results. It is named `module:function`, or
-by the name under which an installed package offers it in the entry-point group `karat.models`. What a package offers
-there may also be the path of a trained model: its directory, or the file of a kea.
+A plug-in is any function that takes a list of documents and gives as many results. It is named `module:function`, where
+the module is installed, `./module.py:function`, where it is a file, or by the name under which an installed package
+offers it in the entry-point group `karat.models`. What a package offers there may also be the path of a trained model:
+its directory, or the file of a kea.
 """
 
 from __future__ import annotations
@@ -15,16 +16,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, fields
 from functools import partial
+from hashlib import blake2b
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import islice
+from types import ModuleType
 from typing import Any, get_type_hints
 
 import msgspec
 
 from karat.corpus import Document, Phrase, Prediction, text_of_id
+from karat.engines import received
 from karat.errors import InputError, KaratError, unknown
 from karat.formats.base import brief, quoted
+from karat.isolation import installed_packages
 from karat.models.base import MODELS, CommonOptions, Model, Predict, settled
 from karat.models.generators.checkpoint import read_card
 from karat.models.generators.settings import GENERATORS
@@ -125,7 +131,8 @@ def own_models() -> dict[str, Model]:
 
 def offered() -> dict[str, EntryPoint]:
     """The models that installed packages offer, by name."""
-    return {point.name: point for point in entry_points(group=GROUP)}
+    with installed_packages():
+        return {point.name: point for point in entry_points(group=GROUP)}
 
 
 def _function_of(name: str) -> PlugIn | None:
@@ -139,25 +146,32 @@ def _function_of(name: str) -> PlugIn | None:
     points = offered()
     if name in points:
         return _callable(name, _load(points[name]))
-    raise unknown("model", name, [*MODELS, *points, f"{ENDPOINT}MODEL", "module:function"])
+    raise unknown("model", name, [*MODELS, *points, f"{ENDPOINT}MODEL", "module:function", "./module.py:function"])
 
 
 # ---------------------------------------------------------------------------------------------- plug-ins
 
 
+def plug_in_file(name: str) -> str | None:
+    """Return the path of the file that `./module.py:function` names; None if `name` is no such plug-in.
+
+    >>> plug_in_file("./my_models.py:first_words"), plug_in_file("my_models:first_words")
+    ('./my_models.py', None)
+    """
+    module, colon, _ = name.rpartition(":")
+    return module if colon and ("/" in module or os.sep in module) else None
+
+
 def _imported(name: str) -> PlugIn:
-    """The function of a module that Python finds, in the current folder too."""
-    module, _, path = name.partition(":")
+    """Return the function of an installed module, or of a file. Raises InputError if there is none."""
+    module, _, path = name.rpartition(":")
     if not module or not path:
-        raise InputError(f"{name}: a plug-in is named module:function, as my_models:first_words")
+        raise InputError(f"{name}: a plug-in is named module:function or ./module.py:function")
+    file = _existing_file(name)
     try:
-        found = _import(module)
+        found = _import(module) if file is None else _import_file(file)
     except ModuleNotFoundError as error:
-        if error.name is None or (module != error.name and not module.startswith(f"{error.name}.")):
-            raise InputError(f"{name}: the module needs {error.name!r}, which is not installed") from None
-        raise InputError(
-            f"{name}: there is no module {module!r}, neither here ({os.getcwd()}) nor among what is installed"
-        ) from None
+        raise InputError(f"{name}: {_lacking(module, file, error.name or '')}") from None
     except Exception as error:
         raise InputError(f"{name}: the module cannot be imported: {reason(error)}") from error
     for part in path.split("."):
@@ -168,18 +182,68 @@ def _imported(name: str) -> PlugIn:
     return _callable(name, found)
 
 
+def _existing_file(name: str) -> str | None:
+    """Return where this process finds the file of a plug-in; None for one that is installed."""
+    path = plug_in_file(name)
+    if path is None:
+        return None
+    file = os.path.abspath(os.path.expanduser(received(path)))
+    if not file.endswith(".py") or not os.path.isfile(file):
+        raise InputError(f"{name}: a plug-in is ./FILE.py:FUNCTION, and there is no file {path} that ends with .py")
+    return file
+
+
+def _lacking(module: str, file: str | None, lacking: str) -> str:
+    """Return what is not installed: the module of a plug-in, or one that it needs; with what to write instead."""
+    if file is None:
+        stem = module.removesuffix(".py").replace(".", "/")
+        beside = [path for path in (f"./{stem}.py", f"./{stem}/__init__.py") if os.path.isfile(path)]
+        if module == lacking or module.startswith(f"{lacking}."):
+            hint = f"; to run {beside[0]}, write {beside[0]}:FUNCTION" if beside else ""
+            return f"no module {module!r} is installed{hint}"
+        return f"the module needs {lacking!r}, which is not installed"
+    top = lacking.partition(".")[0]
+    beside = [path for path in (f"{top}.py", top) if os.path.exists(os.path.join(os.path.dirname(file), path))]
+    hint = f"; to import {beside[0]} beside it, write `from . import {top}`" if beside else ""
+    return f"the module needs {lacking!r}, which is not installed{hint}"
+
+
 def _import(module: str) -> Any:
-    here = os.getcwd()
-    if here not in sys.path and "" not in sys.path:
-        sys.path.insert(0, here)
-    with recording_imports():
+    if module in sys.modules:
+        return sys.modules[module]
+    with recording_imports(), installed_packages():
         return import_module(module)
+
+
+def _import_file(file: str) -> Any:
+    """Return the module of a file, in a package that stands for its folder, so that `from . import` finds others."""
+    folder, stem = os.path.dirname(file), os.path.basename(file).removesuffix(".py")
+    package = f"karat_plug_in_{blake2b(os.fsencode(folder), digest_size=8).hexdigest()}"
+    name = f"{package}.{stem}"
+    if name in sys.modules:
+        return sys.modules[name]
+    if package not in sys.modules:
+        sys.modules[package] = parent = ModuleType(package)
+        parent.__path__ = [folder]
+    spec = spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    try:
+        with recording_imports():
+            sys.modules[name] = module
+            spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
 
 
 def _load(point: EntryPoint) -> Any:
     """What a package offers: a function, or the path of a trained model."""
     try:
-        return point.load()
+        with installed_packages():
+            return point.load()
     except Exception as error:
         raise InputError(f"{point.name}: the plug-in {point.value} cannot be loaded: {reason(error)}") from error
 

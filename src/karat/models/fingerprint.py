@@ -17,7 +17,7 @@ from karat.corpus import Corpus
 from karat.embed.model import package_directory
 from karat.formats.content import file_hash, folder_hash
 from karat.models.base import CommonOptions
-from karat.models.find import ModelSpec, PlugIn
+from karat.models.find import ModelSpec, PlugIn, plug_in_file
 from karat.text.languages import named
 from karat.text.tags import own_tagger
 
@@ -95,10 +95,8 @@ def files_of(spec: ModelSpec) -> dict[str, str]:
 
 
 def module_of(spec: ModelSpec) -> str | None:
-    """The file of a plug-in's module where it stands in the current folder, which other machines do not have."""
-    function = spec.plug_in()
-    file = _file_of(inspect.getmodule(function)) if function is not None else None
-    return file if file is not None and Path(file).resolve().parent == Path.cwd() else None
+    """The file of a plug-in that is named by its path, which other machines do not have."""
+    return plug_in_file(spec.name) if spec.function is None else None
 
 
 def _exists(path: str) -> bool:

@@ -213,9 +213,9 @@ def predict(
 ) -> Run:
     """The run of a model on a corpus, a text, a PDF or a folder of these; named after the model.
 
-    `model` is a name as `karat list models` shows them, `module:function`, or a function that takes a list of documents
-    and gives phrases for each. `options` are the model's own. Raises InputError if there is no such model, or if it
-    fails.
+    `model` is a name as `karat list models` shows them, `module:function` of an installed module,
+    `./module.py:function` of a file, or a function that takes a list of documents and gives phrases for each. `options`
+    are the model's own. Raises InputError if there is no such model, or if it fails.
 
     >>> from karat import Corpus
     >>> def capitals(documents):

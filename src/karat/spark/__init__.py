@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from karat.corpus import Corpus, Document, Prediction, Run
 from karat.engines import in_force
 from karat.libraries import library
-from karat.spark.engine import SparkEngine, explained
+from karat.spark.engine import SparkEngine
+from karat.spark.failures import explained
 from karat.spark.frames import pairs as pairs
 from karat.spark.frames import predict as predict
 from karat.spark.frames import records_of
+from karat.spark.session import quiet
 from karat.spark.session import session as session
 
 
@@ -23,13 +25,15 @@ def engine(master: str | None = None) -> Iterator[Any]:
     What is given is the session: the active one where there is one, which stays open, else a new one for the master.
     """
     own = library("pyspark.sql", "the engine spark").SparkSession.getActiveSession() is None
-    spark = session(master)
-    try:
-        with in_force(SparkEngine(spark)), explained():
-            yield spark
-    finally:
-        if own:
-            spark.stop()
+    with quiet():
+        spark = session(master)
+        try:
+            with in_force(SparkEngine(spark)), explained():
+                yield spark
+        finally:
+            if own:
+                with suppress(Exception):  # Java may have ended
+                    spark.stop()
 
 
 def corpus(frame: Any, name: str = "corpus") -> Corpus:

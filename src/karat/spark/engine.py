@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -12,16 +11,13 @@ from typing import Any
 
 from karat.corpus import Batch, Batches, Corpus, Run
 from karat.engines import Answers
-from karat.errors import InputError, KaratError
-from karat.libraries import library
+from karat.errors import InputError
 from karat.matching.join import Chunk, Join, has_id, matched_by
 from karat.spark.alike import alike, distinct_sets, of_arrays
 from karat.spark.files import sent_files
 from karat.spark.records import Records, of_path, on_disk
 from karat.spark.workers import ANSWERS, Sent, answer_of, chunk_answers, mapped, packed, raise_first
 from karat.spark.writing import Writing
-
-_UNREADABLE = re.compile(r"\[(?:FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER)\S*\].*? file:? ?(\S+?)\.?(?:\s|$)")
 
 CHUNK = 2000  # documents that are looked at together
 MOST_ITEMS = 64  # items that are sent to a worker at a time
@@ -205,32 +201,3 @@ def _check(frames: list[Any], corpus: Corpus, runs: Sequence[Run], join: Join, i
             if join.extra == "error" or count == frame.count():
                 raise join.strange(run, first.id, first.place, corpus, count)
             ignored[run.name] = count
-
-
-@contextmanager
-def explained() -> Iterator[None]:
-    """Turns what Spark raises into a sentence."""
-    py4j = library("py4j.protocol", "the engine spark")
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except (PySparkException, py4j.Py4JError) as error:
-        raise _explained(str(error)) from None
-
-
-def _explained(said: str) -> KaratError:
-    """What went wrong on workers, in a sentence."""
-    if "No module named 'karat'" in said:
-        return KaratError(
-            "the workers' Python has no karat: install it there, or ship an environment "
-            "(conda-pack or venv-pack, and spark.archives; docs/scale.md)"
-        )
-    if "PYTHON_VERSION_MISMATCH" in said:
-        return KaratError("the workers' Python is of another version: PYSPARK_PYTHON names the one they are to use")
-    unreadable = _UNREADABLE.search(said)
-    if unreadable is not None:
-        return InputError(f"{unreadable[1].removeprefix('file://')}: the file is damaged or cut off")
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    causes = [line for line in lines if line.startswith(("Caused by:", ": "))] or lines[:1] or ["failed without a word"]
-    return KaratError(f"Spark: {causes[-1].removeprefix('Caused by').removeprefix(':').strip()}")

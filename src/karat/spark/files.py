@@ -12,17 +12,14 @@ from karat.formats.content import file_hash, folder_hash
 
 
 def sent_files(spark: Any, paths: Sequence[str]) -> dict[str, str]:
-    """Sends files and folders to all workers; the name that each has there. Modules can be imported there.
+    """Sends files and folders to all workers; the name that each has there.
 
     Workers in this process's machine and folder (`local[2]`) see them as they are.
     """
     context = spark.sparkContext
     if not paths or context.master.split("[")[0] == "local":
         return {}
-    for path in paths:
-        if path.endswith(".py"):
-            context.addPyFile(path)
-    return {path: _send(context, Path(path).expanduser()) for path in paths if not path.endswith(".py")}
+    return {path: _send(context, Path(path).expanduser()) for path in paths}
 
 
 def _send(context: Any, path: Path) -> str:

@@ -12,8 +12,9 @@ import msgspec
 
 from karat.corpus import Batch, Prediction
 from karat.engines import Answers, receive
-from karat.errors import KaratError
+from karat.errors import InputError, KaratError
 from karat.formats import jsonl
+from karat.isolation import script_modules
 from karat.libraries import library
 from karat.limits import Limits, limits, set_limits
 from karat.matching.join import Chunk, Decode
@@ -37,8 +38,7 @@ class Sent:
     """A function with all it needs, as it travels to a worker; there it is made once, however many tasks use it."""
 
     def __init__(self, function: Callable[..., Any], places: dict[str, str]) -> None:
-        cloudpickle: Any = library("pyspark.cloudpickle", "the engine spark")
-        self._pickled: bytes = cloudpickle.dumps(function)
+        self._pickled = _pickled(function)
         self._limits: Limits = limits()
         self._places = places  # of files: their name among those that were sent
         self._function: Callable[..., Any] | None = None
@@ -55,6 +55,24 @@ class Sent:
             receive({path: SparkFiles.get(name) for path, name in self._places.items()})
             self._function = pickle.loads(self._pickled)  # from the driver of this session, not a file
         return self._function
+
+
+def _pickled(function: Callable[..., Any]) -> bytes:
+    """Return a function as bytes, with the code of the script's modules, which workers do not import.
+
+    Raises InputError if it cannot be pickled.
+    """
+    cloudpickle: Any = library("pyspark.cloudpickle", "the engine spark")
+    modules = script_modules()
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        return bytes(cloudpickle.dumps(function))
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise InputError(f"the model cannot be sent to workers: {error}") from None
+    finally:
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)
 
 
 def _of_parts(pickled: bytes, most: Limits, places: dict[str, str]) -> Sent:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, distributed, nn
 
 from karat.errors import InputError, KaratError
-from karat.matching.workers import follow_parent
+from karat.matching.workers import follow_parent, start_of_workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,8 @@ def on_processes(size: int, work: Work, arguments: tuple[Any, ...], tell: Callab
         ]
         try:
             for process, (_, sender) in zip(processes, pipes, strict=True):
-                process.start()
+                with start_of_workers():
+                    process.start()
                 sender.close()  # so that the other end is closed with the process
             _listen({receiver: process for process, (receiver, _) in zip(processes, pipes, strict=True)}, tell)
         finally:
