@@ -7,6 +7,7 @@ undecoded lines, which are cheap to hand to another process.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import msgspec
 
 from karat.errors import InputError
 from karat.inert import encodable
+from karat.limits import limits
 
 Phrase = str | None
 Reference = Phrase | list[Phrase]  # a list holds the variants of one reference
@@ -315,14 +317,103 @@ def _left(batches: Batches[Prediction], ids: Collection[str]) -> Iterator[Batch[
 
 
 BATCH_DOCUMENTS = 1000
+MOST_BYTES = 4  # of a character
+BATCH_SIZE = 64 * 10**6  # characters of texts and phrases, after which a batch ends early
+PHRASE_SIZE = 64  # characters that a phrase counts for at least: what a short string takes
 
 
-def in_batches(records: Iterable[tuple[int, R]]) -> Iterator[Batch[R]]:
-    """Decoded records, each with its place (a line, or a number where there are no lines), in batches."""
+def in_batches(records: Iterable[tuple[int, R]], origin: str | None = None) -> Iterator[Batch[R]]:
+    """Decoded records, each with its place (a line, or a number where there are no lines), in batches.
+
+    Raises InputError if a record that was read from `origin` has more phrases or text than the limits allow.
+    """
     reading = iter(records)
-    while part := list(islice(reading, BATCH_DOCUMENTS)):
+    while part := list(_some_of(reading, origin)):
         held = [record for _, record in part]
         yield Batch([text_of_id(record.id) for record in held], held, [place for place, _ in part])
+
+
+def _some_of(records: Iterator[tuple[int, R]], origin: str | None) -> Iterator[tuple[int, R]]:
+    """The records of the next batch."""
+    size = 0
+    for place, record in islice(records, BATCH_DOCUMENTS):
+        size += check_counts(record, None if origin is None else f"{origin}:{place}")
+        yield place, record
+        if size > BATCH_SIZE:
+            return
+
+
+# ---------------------------------------------------------------------------------------------- limits on counts
+
+_TOKEN = re.compile(r"\w+(?:-\w+)*|[^\w\s]")  # as the tokenizer `marks` cuts
+
+
+def check_counts(record: Document | Prediction, where: str | None) -> int:
+    """Raises InputError if a record has more phrases, tokens or text than the limits allow; returns its size.
+
+    `where` names the place of the record in a file; a record that is from no file has no limits.
+    """
+    size, phrases = 0, record.keyphrases or []
+    if isinstance(record, Document):
+        size = len(record.title or "") + len(record.text or "")
+        phrases = list(_variants(record)) if _nested(record) else phrases
+    strings: list[str] = list(filter(None, phrases))  # type: ignore[arg-type]
+    characters = sum(map(len, strings))
+    if where is not None:
+        _check_phrases(record, len(phrases), strings, characters, where)
+        _check_text(record, size, where)
+    return size + characters + PHRASE_SIZE * len(phrases)
+
+
+def _nested(document: Document) -> bool:
+    """Whether a document has references other than one list of strings."""
+    return document.reference_sets is not None or list in set(map(type, document.keyphrases or ()))
+
+
+def _variants(document: Document) -> Iterator[Phrase]:
+    """All references of a document with their variants; an empty list of these counts as one."""
+    for references in (document.keyphrases or [], *((document.reference_sets or {}).values())):
+        for reference in references or [None]:
+            yield from (reference or [None]) if isinstance(reference, list) else [reference]
+
+
+def _check_phrases(record: Document | Prediction, count: int, strings: list[str], size: int, where: str) -> None:
+    most = limits()
+    name = "references" if isinstance(record, Document) else "phrases"
+    if count > getattr(most, name):
+        raise most.exceeded(name, where, "the document")
+    if size <= min(most.words, most.tokens, most.text // MOST_BYTES):
+        return
+    if _bytes_of(strings) > most.text:
+        raise most.exceeded("text", where, "the phrases of the document")
+    if max(map(len, strings)) > most.words and any(_has_more([each], most.words) for each in strings):
+        raise most.exceeded("words", where, "a phrase")
+    if size > most.tokens and _has_more(strings, most.tokens):
+        raise most.exceeded("tokens", where, "the phrases of the document")
+
+
+def _check_text(record: Document | Prediction, size: int, where: str) -> None:
+    most = limits()
+    if not isinstance(record, Document):
+        return
+    if size > min(most.tokens, most.text // MOST_BYTES):
+        texts = [text for text in (record.title, record.text) if text]
+        if _bytes_of(texts) > most.text:
+            raise most.exceeded("text", where, "the document")
+        if _has_more(texts, most.tokens):
+            raise most.exceeded("tokens", where, "the document")
+    if record.sentences is not None and sum(map(len, record.sentences)) + len(record.sentences) > most.tokens:
+        raise most.exceeded("tokens", where, "the document")
+
+
+def _bytes_of(texts: Iterable[str]) -> int:
+    return sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
+
+def _has_more(texts: Iterable[str], most: int) -> bool:
+    """Whether texts have more tokens than that; no more of them are looked at than it takes to say so."""
+    tokens = chain.from_iterable(map(_TOKEN.finditer, texts))
+    return next(islice(tokens, most, None), None) is not None
 
 
 def _in_memory(records: Iterable[R | Mapping[str, Any]], kind: type[R]) -> Batches[R]:

@@ -35,12 +35,12 @@ FIRST_DOCUMENTS = 100  # that are looked at to tell the layout
 
 def corpus(path: str) -> Batches[Document]:
     """The documents of a JSON file, of XML_FOLDER+refs.json, or of a folder of both."""
-    return lambda: in_batches(_documents(path))
+    return lambda: in_batches(_documents(path), path)
 
 
 def run(path: str) -> Batches[Prediction]:
     """The predictions of a JSON file."""
-    return lambda: in_batches(_predictions(path))
+    return lambda: in_batches(_predictions(path), path)
 
 
 def _documents(path: str) -> Iterator[tuple[int, Document]]:

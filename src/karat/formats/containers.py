@@ -7,16 +7,17 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
+import numpy as np
 
 from karat.errors import InputError
 from karat.formats import hub, jsonl
-from karat.formats.base import Record, brief, quoted
+from karat.formats.base import Record, brief, quoted, split_phrases
 from karat.formats.files import (
     PARQUET,
     beginning,
@@ -26,7 +27,8 @@ from karat.formats.files import (
     read_whole,
     without_compression,
 )
-from karat.formats.load import DECODING_ERRORS, check_value, fault, json_value
+from karat.formats.json_bytes import check_items, check_values
+from karat.formats.load import DECODING_ERRORS, check_value, decoder, fault, json_value
 from karat.formats.output import writing
 from karat.formats.xlsx import SUFFIXES as EXCEL
 from karat.formats.xlsx import ZIP, save_xlsx, xlsx_rows
@@ -102,18 +104,53 @@ def rows(path: str, container: str) -> Iterator[tuple[int, Record]]:
 
 
 def _json_rows(path: str) -> Iterator[tuple[int, Record]]:
+    """The items of a JSON list, decoded one by one, or the one object that a file is."""
     content = read_whole(path)
     try:
-        found = msgspec.json.decode(content)
+        items = _items(path, content)
     except DECODING_ERRORS as error:
         line, said = fault(error, content)
         raise InputError(f"{path}:{line}: {said}") from None
-    for number, row in enumerate(found if isinstance(found, list) else [found], 1):
-        if not isinstance(row, dict):
-            wanted = '{"id": "1", "keyphrases": ["a b", "c"]}'
-            raise InputError(f"{path}: item {number} of the JSON list is no object with fields, as {wanted}")
-        check_value(row, f"{path}:{number}")
-        yield number, row
+    for first in range(0, len(items), ROWS_AT_ONCE):
+        some = items[first : first + ROWS_AT_ONCE]
+        places = range(first + 1, first + len(some) + 1)
+        jsonl.check_bytes(path, places, b"".join(some), np.cumsum([0, *map(len, some)])[:-1])
+        for number in places:
+            row = _decoded_item(path, content, items, number)
+            if not isinstance(row, dict):
+                wanted = '{"id": "1", "keyphrases": ["a b", "c"]}'
+                raise InputError(f"{path}: item {number} of the JSON list is no object with fields, as {wanted}")
+            check_value(row, f"{path}:{number}")
+            yield number, row
+
+
+def _decoded_item(path: str, content: bytes, items: Sequence[bytes | msgspec.Raw], number: int) -> Any:
+    """The value of an item of a JSON list; what is wrong with it is said with its line."""
+    try:
+        return decoder(Any).decode(items[number - 1])
+    except DECODING_ERRORS:
+        at = 0
+        for item in items[: number - 1]:
+            at = content.find(item, at) + len(item)  # type: ignore[arg-type]
+        at = content.find(items[number - 1], at)  # type: ignore[arg-type]
+        begin = content.rfind(b"\n", 0, at) + 1
+        alone = b" " * (at - begin) + bytes(items[number - 1])
+        try:
+            decoder(Any).decode(alone)
+        except DECODING_ERRORS as error:
+            before, (more, said) = content.count(b"\n", 0, begin), fault(error, alone)
+            raise InputError(f"{path}:{before + more}: {said}") from None
+        raise
+
+
+def _items(path: str, content: bytes) -> list[bytes | msgspec.Raw]:
+    """The items of a JSON list as they are written; a text that is no list is one item."""
+    if content.lstrip()[:1] != b"[":
+        msgspec.json.decode(content, type=msgspec.Raw)  # says where it is no JSON
+        return [content]
+    check_items(content, path, "the list")
+    found: list[bytes | msgspec.Raw] = msgspec.json.decode(content, type=list[msgspec.Raw])
+    return found
 
 
 def _csv_rows(path: str, container: str) -> Iterator[tuple[int, Record]]:
@@ -232,14 +269,16 @@ def cell_list(text: str, separator: str = ";") -> list[Any]:
     """
     written = text.strip()
     if written.startswith("["):
-        found = json_value(written.encode(errors="replace"))
+        encoded = written.encode(errors="replace")
+        check_values(encoded, "", "a cell")
+        found = json_value(encoded)
         if isinstance(found, list):
             return found
         if _PYTHON_LIST.fullmatch(written):
             return [_ESCAPE.sub(_unescaped, quoted[1:-1]) for quoted in re.findall(_QUOTED, written, re.DOTALL)]
         if _PYTHON_LISTS.match(written):
             return _literal(written)
-    return [part.strip() for part in text.split(separator)] if written else []
+    return split_phrases(text, separator)
 
 
 def _literal(written: str) -> list[Any]:

@@ -30,7 +30,7 @@ _WORD, _TAG = "word", "POS"
 
 def corpus(path: str) -> Batches[Document]:
     """The documents of a file, of a folder of files, or of XML_FOLDER+refs.json."""
-    return lambda: in_batches(_documents(path))
+    return lambda: in_batches(_documents(path), path)
 
 
 def _documents(path: str) -> Iterator[tuple[int, Document]]:

@@ -211,9 +211,9 @@ def _table(path: str) -> str:
 
 def corpus_by(fields: Fields, path: str) -> Batches[Document]:
     """The documents of a file whose columns are named."""
-    return lambda: in_batches(read_as(path, Record, fields.document, _table(path)))
+    return lambda: in_batches(read_as(path, Record, fields.document, _table(path)), path)
 
 
 def run_by(fields: Fields, path: str) -> Batches[Prediction]:
     """The predictions of a file whose columns are named."""
-    return lambda: in_batches(read_as(path, Record, fields.prediction, _table(path)))
+    return lambda: in_batches(read_as(path, Record, fields.prediction, _table(path)), path)

@@ -15,6 +15,7 @@ import msgspec
 from karat.errors import InputError
 from karat.formats.base import brief
 from karat.formats.files import read_whole
+from karat.formats.json_bytes import check_values
 from karat.limits import limits
 
 T = TypeVar("T")
@@ -86,15 +87,15 @@ def json_value(content: bytes, where: str | None = None) -> Any:
     A value beyond the limits is an error that begins with `where`; without a place it is None.
     """
     try:
+        check_values(content, where or "")
         found = decoder(Any).decode(content)
-    except DECODING_ERRORS:
-        return None
-    try:
         check_value(found, where or "")
     except InputError:
         if where is None:
             return None
         raise
+    except DECODING_ERRORS:
+        return None
     return found
 
 

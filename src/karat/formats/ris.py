@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from karat.corpus import Batches, Document, Phrase, Prediction, in_batches
 from karat.errors import InputError
 from karat.formats import folders
-from karat.formats.base import Format, first_variant
+from karat.formats.base import Format, as_predictions, first_variant, split_phrases
 from karat.formats.bibtex import text_at
 from karat.formats.files import without_compression
 from karat.formats.head import Head
@@ -39,11 +39,11 @@ class Record:
         """The text behind the first of some tags that is there."""
         return next((" ".join(" ".join(self.values[tag]).split()) for tag in tags if tag in self.values), None)
 
-    def keywords(self) -> list[str] | None:
+    def keywords(self, where: str = "") -> list[str] | None:
         """Its keywords, of which a line may hold several; None where it has none."""
         if "KW" not in self.values:
             return None
-        return [part.strip() for value in self.values["KW"] for part in value.split(";") if part.strip()]
+        return [part for value in self.values["KW"] for part in split_phrases(value, where=where) if part]
 
 
 def records_of(lines: Sequence[str], path: str) -> list[Record]:
@@ -99,7 +99,7 @@ def _documents(path: str) -> Iterator[tuple[int, Document]]:
     if not records:
         raise folders.none_found(path, "records from `TY  - ` to `ER  - ` are looked for")
     for record, identifier in zip(records, ids_of(records), strict=True):
-        held = record.keywords()
+        held = record.keywords(f"{path}:{record.line + 1}")
         yield (
             record.line + 1,
             Document(
@@ -113,15 +113,12 @@ def _documents(path: str) -> Iterator[tuple[int, Document]]:
 
 def corpus(path: str) -> Batches[Document]:
     """The documents of a file."""
-    return lambda: in_batches(_documents(path))
+    return lambda: in_batches(_documents(path), path)
 
 
 def run(path: str) -> Batches[Prediction]:
     """The keywords of a file as predictions."""
-    return lambda: in_batches(
-        (line, Prediction(id=each.id, keyphrases=[first_variant(phrase) for phrase in each.keyphrases or ()]))
-        for line, each in _documents(path)
-    )
+    return lambda: in_batches(as_predictions(_documents(path)), path)
 
 
 def record_text(identifier: str, title: str | None, text: str | None, phrases: Iterable[Phrase]) -> str:
