@@ -17,7 +17,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +50,7 @@ COPY = "absent, F1 and recall"  # two metrics that differ on few documents
 LARGE = 400  # items from which there are a quarter of the trials
 RESAMPLES = 1000  # draws of max-T
 SLOW = 20  # times fewer trials for weights by place
+FEWER_FAMILIES = 4  # times fewer trials of families
 TRUE_LOGS = np.log([0.6, 0.4, 0.3, 1.4])  # weights of the second, third and further words, and of the first
 DATA = Path(os.environ.get("KARAT_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 
@@ -79,25 +80,51 @@ class Population:
 
 def cells(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
     """Yield coverage of correlations, differences and alpha, type I error and family-wise error."""
-    populations = [_made()] if quick else _released()
-    sizes = (25,) if quick else SIZES
-    generator = np.random.default_rng(seed)
+    return chain.from_iterable(part(trials, seed, quick) for part in PARTS)
+
+
+def _settings(quick: bool) -> tuple[list[Population], tuple[int, ...]]:
+    return ([_made()], (25,)) if quick else (_released(), SIZES)
+
+
+def single_correlations(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
+    """Yield coverage of correlations and of their differences, and type I error."""
+    populations, sizes = _settings(quick)
+    generator = np.random.default_rng([seed, 0])
     for population in populations:
         for n in sizes:
             some = _fewer(trials, n)
             yield from _coverage(population, n, some, generator)
             yield from _errors(population, n, some, generator)
-    populations = [population for population in populations if population.name != COPY]  # as `absent` without metrics
+
+
+def families(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
+    """Yield family-wise error of seven metrics; COPY is as `absent` where metrics are drawn."""
+    populations, sizes = _settings(quick)
+    generator = np.random.default_rng([seed, 1])
     for population in populations:
-        for n in sizes:
-            yield from _families(population, n, _fewer(trials, n), generator, ("pearson",) if quick else COEFFICIENTS)
+        for n in sizes if population.name != COPY else ():
+            some = trials if quick else max(_fewer(trials, n) // FEWER_FAMILIES, 1)
+            yield from _families(population, n, some, generator, ("pearson",) if quick else COEFFICIENTS)
+
+
+def agreement(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
+    """Yield the coverage of Krippendorff's alpha."""
+    populations, sizes = _settings(quick)
+    generator = np.random.default_rng([seed, 2])
     for population in populations:
-        for annotators in (3,) if quick else (2, 3, 5):
+        for annotators in () if population.name == COPY else (3,) if quick else (2, 3, 5):
             for n in sizes:
                 yield from _alphas(population, n, annotators, _fewer(trials, n), generator)
 
+
+def weights(trials: int, seed: int, quick: bool = False) -> Iterator[Cell]:
+    """Yield the coverage of learned weights."""
     if not quick:
-        yield from _weights(max(trials // SLOW, 1), generator)
+        yield from _weights(max(trials // SLOW, 1), np.random.default_rng([seed, 3]))
+
+
+PARTS = (single_correlations, families, agreement, weights)
 
 
 def _fewer(trials: int, n: int) -> int:
