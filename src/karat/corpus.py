@@ -385,11 +385,11 @@ def _check_phrases(record: Document | Prediction, count: int, strings: list[str]
     if size <= min(most.words, most.tokens, most.text // MOST_BYTES):
         return
     if _bytes_of(strings) > most.text:
-        raise most.exceeded("text", where, "the phrases of the document")
+        raise most.exceeded("text", where, "the list of phrases")
     if max(map(len, strings)) > most.words and any(_has_more([each], most.words) for each in strings):
         raise most.exceeded("words", where, "a phrase")
     if size > most.tokens and _has_more(strings, most.tokens):
-        raise most.exceeded("tokens", where, "the phrases of the document")
+        raise most.exceeded("tokens", where, "the list of phrases")
 
 
 def _check_text(record: Document | Prediction, size: int, where: str) -> None:

@@ -34,7 +34,7 @@ class Limits:
     phrases: int = option(100_000, "Predicted phrases of a document.", metavar="count")
     references: int = option(10_000, "References of a document: those of all sets, with variants.", metavar="count")
     words: int = option(10_000, "Words and marks of a phrase.", metavar="count")
-    values: int = option(4 * 10**6, "Values of a JSON text: a line, an item of a list, a file.", metavar="count")
+    values: int = option(10**6, "Values of a line, a row, or an item of a list in a JSON file.", metavar="count")
     depth: int = option(64, "Levels of lists and objects in JSON.", metavar="count")
     digits: int = option(100, "Digits of a whole number in JSON.", metavar="count")
     pages: int = option(5000, "Pages of a PDF.", metavar="count")

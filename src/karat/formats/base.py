@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from karat.corpus import Batches, Document, Prediction, Reference
+from karat.corpus import Batches, Document, Phrase, Prediction, Reference
 from karat.errors import InputError
 from karat.limits import limits
 
@@ -69,17 +69,18 @@ def some(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + more
 
 
-def split_phrases(text: str | None, separator: str = ";", where: str = "") -> list[str]:
+def split_phrases(text: str | None, separator: str = ";", where: str = "", variants: str = "") -> list[str]:
     """The phrases of a string that holds several, blank ones too; none of an empty string.
 
-    Raises InputError, which begins with `where`, if they are more than a document may have.
+    Raises InputError, which begins with `where`, if they are more than a document may have; those that are parted by
+    `variants` count too, and are not split.
 
     >>> split_phrases("deep learning; neural nets"), split_phrases("a;;b"), split_phrases(" ")
     (['deep learning', 'neural nets'], ['a', '', 'b'], [])
     """
     if not text or text.isspace():
         return []
-    if text.count(separator) >= most_phrases():
+    if text.count(separator) + (text.count(variants) if variants else 0) >= most_phrases():
         raise too_many_phrases(where)
     return [phrase.strip() for phrase in text.split(separator)]
 
@@ -105,7 +106,7 @@ def too_many_phrases(where: str) -> InputError:
 def as_predictions(documents: Iterable[tuple[int, Document]]) -> Iterator[tuple[int, Prediction]]:
     """The references of documents as predictions, of variants the first."""
     for place, document in documents:
-        phrases = [first_variant(phrase) for phrase in document.keyphrases or ()]
+        phrases: list[Phrase] = [first_variant(phrase) for phrase in document.keyphrases or ()]
         yield place, Prediction(id=document.id, keyphrases=phrases)
 
 

@@ -262,7 +262,7 @@ def escaped(text: str) -> str:
 
 def _documents(path: str) -> Iterator[tuple[int, Document]]:
     for entry in entries_of(text_at(path), path):
-        held = entry.keywords(path)
+        held = entry.keywords(f"{path}:{entry.line}")
         yield (
             entry.line,
             Document(

@@ -14,15 +14,17 @@ from dataclasses import dataclass, field
 from karat.corpus import Batches, Document, Phrase, Prediction, in_batches
 from karat.errors import InputError
 from karat.formats import folders
-from karat.formats.base import Format, as_predictions, first_variant, split_phrases
+from karat.formats.base import Format, as_predictions, first_variant, most_phrases, split_phrases, too_many_phrases
 from karat.formats.bibtex import text_at
 from karat.formats.files import without_compression
 from karat.formats.head import Head
 from karat.formats.output import writing
+from karat.limits import limits
 
 SUFFIXES = (".ris",)
 _TITLES, _TEXTS, _KEYWORDS = ("TI", "T1", "CT", "BT"), ("AB", "N2"), ("KW",)
 _IDS = ("ID", "DO", "AN", "UR")
+_LINES = re.compile(r"[^\n]*(?:\n|$)")
 _TAG = re.compile(r"([A-Z][A-Z0-9]) {1,2}-(?:[ \t](.*)|[ \t]*)$", re.DOTALL)
 
 
@@ -46,7 +48,7 @@ class Record:
         return [part for value in self.values["KW"] for part in split_phrases(value, where=where) if part]
 
 
-def records_of(lines: Sequence[str], path: str) -> list[Record]:
+def records_of(lines: Iterable[str], path: str) -> list[Record]:
     """The records of a file. Raises InputError, with the path and the line, if one is damaged."""
     found: list[Record] = []
     values: dict[str, list[str]] = {}
@@ -64,6 +66,10 @@ def records_of(lines: Sequence[str], path: str) -> list[Record]:
             values.setdefault(tag, []).append((tagged[2] or "").strip())
         if at >= 0 and tag in _KEYWORDS:
             keywords.append(number)
+            if len(keywords) > most_phrases():
+                raise too_many_phrases(f"{path}:{at + 1}")
+        if at >= 0 and number - at > limits().values:
+            raise limits().exceeded("values", f"{path}:{at + 1}", "the record")
         if tag == "ER":
             found.append(Record(at, number, values, tuple(keywords)))
             values, at, tag, keywords = {}, -1, "", []
@@ -95,7 +101,7 @@ def ids_of(records: Sequence[Record]) -> list[str]:
 
 
 def _documents(path: str) -> Iterator[tuple[int, Document]]:
-    records = records_of(text_at(path).split("\n"), path)
+    records = records_of((line[0] for line in _LINES.finditer(text_at(path))), path)
     if not records:
         raise folders.none_found(path, "records from `TY  - ` to `ER  - ` are looked for")
     for record, identifier in zip(records, ids_of(records), strict=True):

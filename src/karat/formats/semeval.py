@@ -79,7 +79,7 @@ def _answers(path: str) -> Iterator[tuple[int, str, References]]:
         if found is None:
             raise InputError(f"{path}:{number}: no id in {line[:40]!r}; write `C-1 : a phrase,another+its variant`")
         empty = False
-        yield number, found[1], list(map(_reference, split_phrases(found[2], SEPARATOR, f"{path}:{number}")))
+        yield number, found[1], list(map(_reference, split_phrases(found[2], SEPARATOR, f"{path}:{number}", VARIANT)))
     if empty:
         raise InputError(f"{path}: the file is empty")
 

@@ -18,7 +18,7 @@ from typing import Any
 from karat.errors import InputError
 from karat.formats.base import brief, quoted
 from karat.formats.containers import container_at, rows
-from karat.formats.files import first_line, lines
+from karat.formats.files import FIRST_BYTES, first_line, lines
 from karat.formats.output import writing
 
 Texts = dict[str, str]  # the text of each query, by its id
@@ -62,7 +62,7 @@ def _query_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 def _has_names(path: str) -> bool:
     """Whether the first line of a table names its columns."""
-    names = first_line(path).decode(errors="replace").lower().split("\t")
+    names = first_line(path)[:FIRST_BYTES].decode(errors="replace").lower().split("\t")
     return any(name.strip() in ID_FIELDS for name in names)
 
 
@@ -154,9 +154,10 @@ def _judged(qrels: JudgementsLike, origin: str) -> Iterator[tuple[int, str, str,
 def _cells(path: str, counts: Sequence[int], form: str) -> Iterator[tuple[int, list[str]]]:
     """(line, cells) of the lines of a file whose columns are parted by white space."""
     for place, line in lines(path):
-        cells = line.split()
+        cells = line.split(None, counts[-1])
         if cells and len(cells) not in counts:
-            raise InputError(f"{path}:{place}: {len(cells)} columns, not {' or '.join(map(str, counts))}; {form}")
+            many = f"more than {counts[-1]}" if len(cells) > counts[-1] else len(cells)
+            raise InputError(f"{path}:{place}: {many} columns, not {' or '.join(map(str, counts))}; {form}")
         if cells:
             yield place, cells
 
