@@ -212,10 +212,32 @@ class LookAhead(Generic[R]):
         return True
 
 
+def split_paths(path: str) -> list[str]:
+    """Split A+B into its paths.
+
+    A path that exists, or whose folder has the `+` and exists, is one path. Of several `+`, the one counts that parts
+    two paths that exist, or whose folders do.
+    """
+    folder, name = os.path.split(path)
+    if os.path.exists(path) or ("+" in folder and "+" not in name and os.path.isdir(folder)):
+        return [path]
+    parts = path.split("+")
+    if len(parts) <= 2 or all(map(os.path.exists, parts)):
+        return parts
+    halves = [["+".join(parts[:i]), "+".join(parts[i:])] for i in range(1, len(parts))]
+    best = max(halves, key=lambda pair: sum(map(_existence, pair)))
+    return best if all(map(_existence, best)) else parts
+
+
+def _existence(path: str) -> int:
+    """Return 2 for a path that exists, 1 if only its folder does, else 0."""
+    return 2 if os.path.exists(path) else int(bool(path) and os.path.isdir(os.path.dirname(path) or "."))
+
+
 def _state_of(origin: str) -> tuple[tuple[int, int, int], ...]:
     """How a change of files is seen: inode, size and time of those that an origin names; of others nothing."""
     found = []
-    for path in [origin] if os.path.exists(origin) else origin.split("+"):
+    for path in split_paths(origin):
         names = (os.path.join(path, name) for name in sorted(os.listdir(path))) if os.path.isdir(path) else (path,)
         for name in names:
             with suppress(OSError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
-from karat.corpus import Batches, Document, Prediction, in_batches
+from karat.corpus import Batches, Document, Prediction, in_batches, split_paths
 from karat.errors import InputError
 from karat.formats.base import Format, join_phrases, split_phrases
 from karat.formats.files import lines
@@ -37,7 +37,7 @@ def _predictions(path: str) -> Iterator[tuple[int, Prediction]]:
 
 
 def _pair(path: str) -> tuple[str, str]:
-    parts = path.split("+")
+    parts = split_paths(path)
     if len(parts) != 2:
         raise InputError(f"{path}: parallel text needs two files, SRC+TRG, as test_src.txt+test_trg.txt")
     return parts[0], parts[1]

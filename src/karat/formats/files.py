@@ -19,6 +19,7 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.corpus import split_paths
 from karat.errors import InputError
 from karat.libraries import library
 from karat.limits import limits
@@ -46,7 +47,7 @@ def stem(path: str) -> str:
     """
     if path == STDIN:
         return "stdin"
-    name = Path(path if os.path.exists(path) else path.split("+")[0]).name
+    name = Path(split_paths(path)[0]).name
     while name.endswith(_SUFFIXES):
         name = name[: name.rindex(".")]
     return name

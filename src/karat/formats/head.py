@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Literal
 
+from karat.corpus import split_paths
 from karat.engines import is_address
 from karat.errors import InputError
 from karat.formats import hub
@@ -35,8 +36,8 @@ class Head:
     @cached_property
     def parts(self) -> list[str]:
         """The paths themselves: several where they are joined by `+`."""
-        one = self.path == STDIN or hub.is_dataset(self.path) or os.path.exists(self.path) or is_address(self.path)
-        return [self.path] if one else self.path.split("+")
+        one = self.path == STDIN or hub.is_dataset(self.path) or is_address(self.path)
+        return [self.path] if one else split_paths(self.path)
 
     @cached_property
     def container(self) -> str:
