@@ -357,9 +357,12 @@ def in_batches(records: Iterable[tuple[int, R]], origin: str | None = None) -> I
 
 def _some_of(records: Iterator[tuple[int, R]], origin: str | None) -> Iterator[tuple[int, R]]:
     """The records of the next batch."""
-    size = 0
+    size, least = 0.0, least_limit()
     for place, record in islice(records, BATCH_DOCUMENTS):
-        size += check_counts(record, None if origin is None else f"{origin}:{place}")
+        small = _small_size(record)
+        if small >= least:
+            small = check_counts(record, None if origin is None else f"{origin}:{place}")
+        size += small
         yield place, record
         if size > BATCH_SIZE:
             return
@@ -368,6 +371,26 @@ def _some_of(records: Iterator[tuple[int, R]], origin: str | None) -> Iterator[t
 # ---------------------------------------------------------------------------------------------- limits on counts
 
 _TOKEN = re.compile(r"\w+(?:-\w+)*|[^\w\s]")  # as the tokenizer `marks` cuts
+
+
+def least_limit() -> int:
+    """Return the size below which a record is within all limits on counts."""
+    most = limits()
+    return min(most.text // MOST_BYTES, most.tokens, most.words, most.phrases, most.references)
+
+
+def _small_size(record: Document | Prediction) -> float:
+    """Return the size of a record whose fields are strings and a list of strings; infinity for any other."""
+    phrases: Any = record.keyphrases or ()
+    try:
+        size = len("".join(phrases)) + PHRASE_SIZE * len(phrases)
+    except TypeError:  # None, or a list of variants
+        return inf
+    if type(record) is Document:
+        if record.reference_sets is not None or record.sentences is not None:
+            return inf
+        size += len(record.title or "") + len(record.text or "")
+    return size
 
 
 def check_counts(record: Document | Prediction, where: str | None) -> int:

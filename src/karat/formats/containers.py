@@ -141,9 +141,11 @@ def _json_rows(path: str) -> Iterator[tuple[int, Record]]:
     for first in range(0, len(items), ROWS_AT_ONCE):
         some = items[first : first + ROWS_AT_ONCE]
         places = range(first + 1, first + len(some) + 1)
-        jsonl.check_bytes(path, places, b"".join(some), np.cumsum([0, *map(len, some)])[:-1])
+        jsonl.check_bytes(path, Record, places, b"".join(some), np.cumsum([0, *map(len, some)])[:-1])
         for number in places:
             row = _decode_item(path, content, items, number)
+            if not isinstance(row, dict):
+                raise _no_object(path, number)
             check_value(row, f"{path}:{number}")
             yield number, row
 
@@ -176,7 +178,8 @@ def _items(path: str, content: bytes) -> list[bytes | msgspec.Raw]:
     if content.lstrip()[:1] != b"[":
         decoder(_Object).decode(content)
         return [content]
-    _check_records(path, content)
+    if content.count(b",") >= limits().values:
+        _check_records(path, content)
     found: list[bytes | msgspec.Raw] = decoder(list[msgspec.Raw]).decode(content)
     return found
 
@@ -197,21 +200,24 @@ def _check_records(path: str, content: bytes) -> None:
     except msgspec.ValidationError as error:
         decoder(msgspec.Raw).decode(content)  # a fault of syntax comes first
         item = _ITEM.search(str(error))
-        wanted = '{"id": "1", "keyphrases": ["a b", "c"]}'
-        number = int(item[1]) + 1 if item else 1
-        raise InputError(f"{path}: item {number} of the JSON list is no object with fields, as {wanted}") from None
+        raise _no_object(path, int(item[1]) + 1 if item else 1) from None
+
+
+def _no_object(path: str, number: int) -> InputError:
+    wanted = '{"id": "1", "keyphrases": ["a b", "c"]}'
+    return InputError(f"{path}: item {number} of the JSON list is no object with fields, as {wanted}")
 
 
 def _csv_rows(path: str, container: str) -> Iterator[tuple[int, Record]]:
     csv.field_size_limit(limits().cell)
     delimiter = "\t" if container == "tsv" else _delimiter(first_line(path))
-    cells = 0  # of the row that is being read, at most
+    cells, most = 0, limits().values  # cells of the row that is being read, at most
 
     def counted_lines() -> Iterator[str]:
         nonlocal cells
         for number, line in lines(path, ends=True):
             cells += line.count(delimiter)
-            if cells > limits().values:
+            if cells > most:
                 raise limits().exceeded("values", f"{path}:{number}", "the row")
             yield line
 

@@ -6,7 +6,7 @@ Decoding makes a Python object of every value, and keeps the last of several equ
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,19 +53,24 @@ _ONES, _HIGHS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def check_keys(path: str, places: Sequence[int], content: bytes, starts: Ints) -> None:
+def check_keys(
+    path: str, places: Sequence[int], content: bytes, starts: Ints, fields: Collection[bytes] | None = None
+) -> None:
     """Raise InputError if an object has a key twice; keys are equal if they are written alike.
 
-    The texts that begin at `starts` are lines, or items of a list; `places` are their numbers.
+    The texts that begin at `starts` are lines, or items of a list; `places` are their numbers. Where `fields` are
+    given, with their quotes, other keys are passed over.
     """
     ends, unclear = _key_ends(content)
     texts = np.searchsorted(starts, ends, side="right") - 1
     numbers = _numbers(content, ends) + texts.astype(np.uint64) * _SPREAD
-    numbers.sort()
-    if len(unclear) or (numbers[1:] == numbers[:-1]).any():
-        repeated = _with_repeats(content, ends, texts)
+    ordered = np.sort(numbers)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(unclear) or len(repeated):
+        some = np.isin(numbers, repeated)
+        repeats = _with_repeats(content, ends[some], texts[some], fields)
         bounds = [*starts.tolist(), len(content)]
-        for text in sorted({*repeated, *(np.searchsorted(starts, unclear, side="right") - 1).tolist()}):
+        for text in sorted({*repeats, *(np.searchsorted(starts, unclear, side="right") - 1).tolist()}):
             check_object(content[bounds[text] : bounds[text + 1]], f"{path}:{places[text]}")
 
 
@@ -100,14 +105,15 @@ def _numbers(content: bytes, ends: Ints) -> NDArray[np.uint64]:
     return keys & ((quotes & (~quotes + np.uint64(1))) - np.uint64(1))
 
 
-def _with_repeats(content: bytes, ends: Ints, texts: Ints) -> set[int]:
+def _with_repeats(content: bytes, ends: Ints, texts: Ints, fields: Collection[bytes] | None) -> set[int]:
     """Return the texts in which two keys are equal, be it in different objects."""
     seen: set[tuple[int, bytes]] = set()
-    found: set[int] = set()
+    repeats: set[int] = set()
     for end, text in zip(ends.tolist(), texts.tolist(), strict=True):
-        key = text, content[content.rfind(b'"', 0, end - 1) : end]
-        (found.add(text) if key in seen else seen.add(key))
-    return found
+        name = content[content.rfind(b'"', 0, end - 1) : end]
+        if fields is None or name in fields:
+            (repeats.add(text) if (text, name) in seen else seen.add((text, name)))
+    return repeats
 
 
 class _RepeatedKeyError(Exception):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
-from karat.corpus import Batch, Batches, Document, Prediction, check_counts, text_of_id
+from karat.corpus import Batch, Batches, Document, Prediction, check_counts, least_limit, text_of_id
 from karat.engines import engine
 from karat.errors import InputError
 from karat.formats.base import brief
@@ -18,7 +18,6 @@ from karat.formats.files import Ints, Plain, as_plain, blocks_with_starts, decod
 from karat.formats.json_bytes import check_keys, check_lines
 from karat.formats.load import DECODING_ERRORS, UNTYPED, check_value, decoder, fault
 from karat.formats.output import writing
-from karat.limits import limits
 
 R = TypeVar("R", Document, Prediction)
 T = TypeVar("T")
@@ -92,7 +91,7 @@ def _batches(path: str, kind: type[R]) -> Iterator[Batch[R]]:
         if content.isspace():
             continue
         places: Sequence[int] = range(first, first + len(starts))
-        longest = check_bytes(path, places, content, starts)
+        longest = check_bytes(path, kind, places, content, starts)
         raw: Sequence[bytes] = Block(content, len(starts), plain, offset, longest)
         ids = _ids(content)
         if len(ids) != len(starts) or not _all_objects(content, starts):  # take the lines one by one
@@ -106,11 +105,20 @@ def _batches(path: str, kind: type[R]) -> Iterator[Batch[R]]:
         raise InputError(f"{path}: the file is empty")
 
 
-def check_bytes(path: str, places: Sequence[int], content: bytes, starts: Ints) -> int:
-    """Raises InputError if a line has too many values, or a key twice; returns the length of the longest line."""
+def check_bytes(path: str, kind: Any, places: Sequence[int], content: bytes, starts: Ints) -> int:
+    """Raise InputError if a line has too many values, or a key twice; return the length of the longest line."""
     longest = check_lines(path, places, content, starts)
-    check_keys(path, places, content, starts)
+    check_keys(path, places, content, starts, _fields_of(kind))
     return longest
+
+
+@cache
+def _fields_of(kind: Any) -> frozenset[bytes] | None:
+    """Return the keys that are read of a record, in quotes; None if all are, or if a field has keys itself."""
+    fields = msgspec.inspect.type_info(kind)
+    if not isinstance(fields, msgspec.inspect.StructType) or kind is Document:
+        return None
+    return frozenset(msgspec.json.encode(field.encode_name) for field in fields.fields)
 
 
 def _all_objects(content: bytes, starts: Ints) -> bool:
@@ -129,7 +137,7 @@ def ids_of(path: str, kind: type[R], raw: Sequence[bytes], places: Sequence[int]
     """The ids of lines, of which none is blank. Raises InputError if a line is no record, with its place."""
     content = b"\n".join(raw)
     starts = line_starts(content)
-    check_bytes(path, places, content, starts)
+    check_bytes(path, kind, places, content, starts)
     ids = _ids(content)
     if len(ids) != len(raw) or not _all_objects(content, starts):
         ids = [record.id for record in decode(path, kind, raw, places)]
@@ -158,10 +166,7 @@ def _checked(path: str, kind: Any, records: list[T], places: Sequence[int], long
     if kind in UNTYPED:
         for record, number in zip(records, places, strict=True):
             check_value(record, f"{path}:{number}")
-    most = limits()
-    if kind in (Document, Prediction) and longest > min(
-        most.text, most.tokens, most.phrases, most.references, most.words
-    ):
+    if kind in (Document, Prediction) and longest > least_limit():
         for record, number in zip(records, places, strict=True):
             check_counts(record, f"{path}:{number}")  # type: ignore[arg-type]
     return records
@@ -201,7 +206,7 @@ def records(path: str, kind: type[T]) -> Iterator[tuple[int, T]]:
         if content.isspace():
             continue
         places: Sequence[int] = range(first, first + len(starts))
-        block = Block(content, len(starts), longest=check_bytes(path, places, content, starts))
+        block = Block(content, len(starts), longest=check_bytes(path, kind, places, content, starts))
         raw: Sequence[bytes] = block
         if not _all_objects(content, starts):
             places = [n for n, line in zip(places, block, strict=True) if line and not line.isspace()]
