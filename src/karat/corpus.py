@@ -417,7 +417,8 @@ def _nested(document: Document) -> bool:
 
 def _variants(document: Document) -> Iterator[Phrase]:
     """All references of a document with their variants; an empty list of these counts as one."""
-    for references in (document.keyphrases or [], *((document.reference_sets or {}).values())):
+    sets = list((document.reference_sets or {}).values())
+    for references in sets if document.keyphrases is None else [document.keyphrases, *sets]:
         for reference in references or [None]:
             yield from (reference or [None]) if isinstance(reference, list) else [reference]
 

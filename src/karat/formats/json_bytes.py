@@ -61,6 +61,7 @@ def check_keys(
     The texts that begin at `starts` are lines, or items of a list; `places` are their numbers. Where `fields` are
     given, with their quotes, other keys are passed over.
     """
+    content, starts = b" " * _BYTES + content, starts + _BYTES  # so that as many bytes are before every key
     ends, unclear = _key_ends(content)
     texts = np.searchsorted(starts, ends, side="right") - 1
     numbers = _numbers(content, ends) + texts.astype(np.uint64) * _SPREAD
@@ -85,7 +86,6 @@ def _key_ends(content: bytes) -> tuple[Ints, Ints]:
     """Return the positions behind the quotes of keys, and colons that may or may not stand behind a key."""
     text = np.frombuffer(content, dtype=np.uint8)
     colons = places_of(text, ":")
-    colons = colons[colons >= _BYTES]  # there is no second key before
     before = text[colons - 1]
     ends = colons[before == _QUOTE]
     blank = colons[_BLANK[before]]
