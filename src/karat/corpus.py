@@ -7,6 +7,7 @@ undecoded lines, which are cheap to hand to another process.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import msgspec
 
 from karat.errors import InputError
 from karat.inert import encodable
+from karat.limits import limits
 
 Phrase = str | None
 Reference = Phrase | list[Phrase]  # a list holds the variants of one reference
@@ -210,10 +212,32 @@ class LookAhead(Generic[R]):
         return True
 
 
+def split_paths(path: str) -> list[str]:
+    """Split A+B into its paths.
+
+    A path that exists, or whose folder has the `+` and exists, is one path. Of several `+`, the one counts that parts
+    two paths that exist, or whose folders do.
+    """
+    folder, name = os.path.split(path)
+    if os.path.exists(path) or ("+" in folder and "+" not in name and os.path.isdir(folder)):
+        return [path]
+    parts = path.split("+")
+    if len(parts) <= 2 or all(map(os.path.exists, parts)):
+        return parts
+    halves = [["+".join(parts[:i]), "+".join(parts[i:])] for i in range(1, len(parts))]
+    best = max(halves, key=lambda pair: sum(map(_existence, pair)))
+    return best if all(map(_existence, best)) else parts
+
+
+def _existence(path: str) -> int:
+    """Return 2 for a path that exists, 1 if only its folder does, else 0."""
+    return 2 if os.path.exists(path) else int(bool(path) and os.path.isdir(os.path.dirname(path) or "."))
+
+
 def _state_of(origin: str) -> tuple[tuple[int, int, int], ...]:
     """How a change of files is seen: inode, size and time of those that an origin names; of others nothing."""
     found = []
-    for path in [origin] if os.path.exists(origin) else origin.split("+"):
+    for path in split_paths(origin):
         names = (os.path.join(path, name) for name in sorted(os.listdir(path))) if os.path.isdir(path) else (path,)
         for name in names:
             with suppress(OSError):
@@ -315,14 +339,127 @@ def _left(batches: Batches[Prediction], ids: Collection[str]) -> Iterator[Batch[
 
 
 BATCH_DOCUMENTS = 1000
+MOST_BYTES = 4  # of a character
+BATCH_SIZE = 64 * 10**6  # characters of texts and phrases, after which a batch ends early
+PHRASE_SIZE = 64  # characters that a phrase counts for at least: what a short string takes
 
 
-def in_batches(records: Iterable[tuple[int, R]]) -> Iterator[Batch[R]]:
-    """Decoded records, each with its place (a line, or a number where there are no lines), in batches."""
+def in_batches(records: Iterable[tuple[int, R]], origin: str | None = None) -> Iterator[Batch[R]]:
+    """Decoded records, each with its place (a line, or a number where there are no lines), in batches.
+
+    Raises InputError if a record that was read from `origin` has more phrases or text than the limits allow.
+    """
     reading = iter(records)
-    while part := list(islice(reading, BATCH_DOCUMENTS)):
+    while part := list(_some_of(reading, origin)):
         held = [record for _, record in part]
         yield Batch([text_of_id(record.id) for record in held], held, [place for place, _ in part])
+
+
+def _some_of(records: Iterator[tuple[int, R]], origin: str | None) -> Iterator[tuple[int, R]]:
+    """The records of the next batch."""
+    size, least = 0.0, least_limit()
+    for place, record in islice(records, BATCH_DOCUMENTS):
+        small = _small_size(record)
+        if small >= least:
+            small = check_counts(record, None if origin is None else f"{origin}:{place}")
+        size += small
+        yield place, record
+        if size > BATCH_SIZE:
+            return
+
+
+# ---------------------------------------------------------------------------------------------- limits on counts
+
+_TOKEN = re.compile(r"\w+(?:-\w+)*|[^\w\s]")  # as the tokenizer `marks` cuts
+
+
+def least_limit() -> int:
+    """Return the size below which a record is within all limits on counts."""
+    most = limits()
+    return min(most.text // MOST_BYTES, most.tokens, most.words, most.phrases, most.references)
+
+
+def _small_size(record: Document | Prediction) -> float:
+    """Return the size of a record whose fields are strings and a list of strings; infinity for any other."""
+    phrases: Any = record.keyphrases or ()
+    try:
+        size = len("".join(phrases)) + PHRASE_SIZE * len(phrases)
+    except TypeError:  # None, or a list of variants
+        return inf
+    if type(record) is Document:
+        if record.reference_sets is not None or record.sentences is not None:
+            return inf
+        size += len(record.title or "") + len(record.text or "")
+    return size
+
+
+def check_counts(record: Document | Prediction, where: str | None) -> int:
+    """Raises InputError if a record has more phrases, tokens or text than the limits allow; returns its size.
+
+    `where` names the place of the record in a file; a record that is from no file has no limits.
+    """
+    size, phrases = 0, record.keyphrases or []
+    if isinstance(record, Document):
+        size = len(record.title or "") + len(record.text or "")
+        phrases = list(_variants(record)) if _nested(record) else phrases
+    strings: list[str] = list(filter(None, phrases))  # type: ignore[arg-type]
+    characters = sum(map(len, strings))
+    if where is not None:
+        _check_phrases(record, len(phrases), strings, characters, where)
+        _check_text(record, size, where)
+    return size + characters + PHRASE_SIZE * len(phrases)
+
+
+def _nested(document: Document) -> bool:
+    """Whether a document has references other than one list of strings."""
+    return document.reference_sets is not None or list in set(map(type, document.keyphrases or ()))
+
+
+def _variants(document: Document) -> Iterator[Phrase]:
+    """All references of a document with their variants; an empty list of these counts as one."""
+    sets = list((document.reference_sets or {}).values())
+    for references in sets if document.keyphrases is None else [document.keyphrases, *sets]:
+        for reference in references or [None]:
+            yield from (reference or [None]) if isinstance(reference, list) else [reference]
+
+
+def _check_phrases(record: Document | Prediction, count: int, strings: list[str], size: int, where: str) -> None:
+    most = limits()
+    name = "references" if isinstance(record, Document) else "phrases"
+    if count > getattr(most, name):
+        raise most.exceeded(name, where, "the document")
+    if size <= min(most.words, most.tokens, most.text // MOST_BYTES):
+        return
+    if _bytes_of(strings) > most.text:
+        raise most.exceeded("text", where, "the list of phrases")
+    if max(map(len, strings)) > most.words and any(_has_more([each], most.words) for each in strings):
+        raise most.exceeded("words", where, "a phrase")
+    if size > most.tokens and _has_more(strings, most.tokens):
+        raise most.exceeded("tokens", where, "the list of phrases")
+
+
+def _check_text(record: Document | Prediction, size: int, where: str) -> None:
+    most = limits()
+    if not isinstance(record, Document):
+        return
+    if size > min(most.tokens, most.text // MOST_BYTES):
+        texts = [text for text in (record.title, record.text) if text]
+        if _bytes_of(texts) > most.text:
+            raise most.exceeded("text", where, "the document")
+        if _has_more(texts, most.tokens):
+            raise most.exceeded("tokens", where, "the document")
+    if record.sentences is not None and sum(map(len, record.sentences)) + len(record.sentences) > most.tokens:
+        raise most.exceeded("tokens", where, "the document")
+
+
+def _bytes_of(texts: Iterable[str]) -> int:
+    return sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
+
+def _has_more(texts: Iterable[str], most: int) -> bool:
+    """Whether texts have more tokens than that; no more of them are looked at than it takes to say so."""
+    tokens = chain.from_iterable(map(_TOKEN.finditer, texts))
+    return next(islice(tokens, most, None), None) is not None
 
 
 def _in_memory(records: Iterable[R | Mapping[str, Any]], kind: type[R]) -> Batches[R]:

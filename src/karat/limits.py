@@ -29,6 +29,12 @@ class Limits:
     stream: int = option(10**12, "Bytes of a compressed file that is read line by line.")
     pipe: int = option(2 * 10**9, "Bytes of standard input, or of a pipe, which are kept in memory.")
     cell: int = option(16 * 10**6, "Bytes of a cell of CSV or Parquet.")
+    text: int = option(8 * 10**6, "Bytes of the title and text of a document, or of its phrases.")
+    tokens: int = option(2 * 10**6, "Words and marks of a document, or of its phrases.", metavar="count")
+    phrases: int = option(100_000, "Predicted phrases of a document.", metavar="count")
+    references: int = option(10_000, "References of a document: those of all sets, with variants.", metavar="count")
+    words: int = option(10_000, "Words and marks of a phrase.", metavar="count")
+    values: int = option(10**6, "Values of a line, a row, or an item of a list in a JSON file.", metavar="count")
     depth: int = option(64, "Levels of lists and objects in JSON.", metavar="count")
     digits: int = option(100, "Digits of a whole number in JSON.", metavar="count")
     pages: int = option(5000, "Pages of a PDF.", metavar="count")
@@ -133,6 +139,12 @@ def limit(
     stream: str | int | None = None,
     pipe: str | int | None = None,
     cell: str | int | None = None,
+    text: str | int | None = None,
+    tokens: int | None = None,
+    phrases: int | None = None,
+    references: int | None = None,
+    words: int | None = None,
+    values: int | None = None,
     depth: int | None = None,
     digits: int | None = None,
     pages: int | None = None,

@@ -579,6 +579,16 @@ def test_names_that_could_be_paths_are_refused_as_names_of_files(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_ranking_whose_ranks_contradict_its_scores_is_noted_and_the_scores_decide(tmp_path: Path) -> None:
+    (tmp_path / "other.trec").write_text("q1 Q0 1 1 0.5 x\nq1 Q0 2 2 0.9 x\n")
+    documents = [{"id": "1", "text": "bees"}, {"id": "2", "text": "wax"}]
+    found = karat.retrieval(
+        documents, {"q1": "bees"}, {"q1": {"2": 1}}, metrics="RR", rankings={"other": tmp_path / "other.trec"}
+    )
+    assert "other: the ranks of 1 query contradict the scores, as of 'q1': the scores are used" in found.notes
+    assert [row["value"] for row in found.rows() if row["system"] == "other"] == [1.0]
+
+
 def test_what_is_left_out_or_cannot_be_found_is_counted_and_said(tmp_path: Path) -> None:
     (tmp_path / "other.trec").write_text("q1 Q0 1 1 2 x\n")
     documents = [{"id": "1", "text": "bees"}, {"id": "2"}]

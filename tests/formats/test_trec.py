@@ -113,6 +113,30 @@ def test_a_damaged_ranking_is_named_with_its_line(tmp_path: Path, content: str, 
     assert said in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("content", "queries"),
+    [
+        ("q1 Q0 d1 1 0.5 x\nq1 Q0 d2 2 0.9 x\nq2 Q0 d1 1 0.9 x\nq2 Q0 d2 2 0.5 x\n", ("q1",)),
+        ("q1 Q0 d1 2 0.5 x\nq1 Q0 d2 1 0.9 x\n", ()),  # lines in any order
+        ("q1 Q0 d1 1 0.5 x\nq1 Q0 d2 2 0.5 x\n", ()),  # equal scores
+        ("q1 Q0 d1 0 0.5 x\nq1 Q0 d2 0 0.9 x\n", ()),  # the same rank throughout
+        ("q1 Q0 d1 - 0.5 x\nq1 Q0 d2 - 0.9 x\n", ()),  # no ranks
+        ("q1 Q0 d1 1 0.9 x\nq1 Q0 d2 1 0.1 x\nq1 Q0 d3 2 0.5 x\n", ("q1",)),
+    ],
+)
+def test_queries_whose_ranks_contradict_the_scores_are_known(
+    tmp_path: Path, content: str, queries: tuple[str, ...]
+) -> None:
+    (tmp_path / "a.trec").write_text(content)
+    assert read_ranking(tmp_path / "a.trec").contradictory == queries
+
+
+def test_a_line_of_too_many_columns_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.trec").write_text("q1 Q0 d1 1 2.0 x y z\n")
+    with pytest.raises(InputError, match=r"a\.trec:1: more than 6 columns, not 6"):
+        read_ranking(tmp_path / "a.trec")
+
+
 def test_bytes_that_are_no_text_are_named_with_their_place(tmp_path: Path) -> None:
     (tmp_path / "a.trec").write_bytes(b"q1 Q0 d1 1 2 x\nq1 Q0 d\xff 2 1 x\n")
     with pytest.raises(InputError, match=r"a\.trec:2: "):

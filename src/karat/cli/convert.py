@@ -119,9 +119,10 @@ def convert_run(run: str, corpus: str | None, **options: Any) -> None:
 def _write(
     records: Corpus | Run, to: str | None, output: str | None, lossy: bool, quiet: bool, corpus: Corpus | None = None
 ) -> None:
+    from karat.corpus import split_paths
     from karat.formats.write import write
 
-    for part in output.split("+") if output else ():  # SRC+TRG
+    for part in split_paths(output) if output else ():  # SRC+TRG
         claim(part)
     with tempfile.TemporaryDirectory() as folder:
         target = output or str(Path(folder, "stdout"))

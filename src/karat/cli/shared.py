@@ -290,9 +290,10 @@ def development_files(files: Files, options: dict[str, Any]) -> dict[str, Any]:
 
 def _size(argument: str) -> int:
     """The bytes of the files that a corpus or run is in."""
+    from karat.corpus import split_paths
     from karat.formats import split_name
 
-    paths = [Path(part) for part in split_name(argument)[1].split("+")]
+    paths = [Path(part) for part in split_paths(split_name(argument)[1])]
     files = [file for path in paths for file in (path.rglob("*") if path.is_dir() else [path])]
     return sum(file.stat().st_size for file in files if file.is_file())
 

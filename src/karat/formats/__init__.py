@@ -82,17 +82,24 @@ def read_run(
 
 
 def split_name(argument: str, name: str | None = None) -> tuple[str, str]:
-    """The name and the path of PATH or NAME=PATH; the default name is the file's stem.
+    """Return the name and the path of PATH or NAME=PATH; the default name is the file's stem.
+
+    A name may hold `=`, `/` and `:` if a path that exists follows it.
 
     >>> split_name("t5=runs/a.jsonl"), split_name("data/semeval.chan19.jsonl.gz")
     (('t5', 'runs/a.jsonl'), ('semeval.chan19', 'data/semeval.chan19.jsonl.gz'))
     >>> split_name("datasets:midas/inspec,split=test")
     ('inspec', 'datasets:midas/inspec,split=test')
     """
-    given, equals, path = argument.partition("=")
-    if equals and given and not {"/", ":"} & set(given) and not os.path.exists(argument):
-        return name or given, path
-    return name or (hub.name_of(argument) if hub.is_dataset(argument) else stem(argument)), argument
+    if hub.is_dataset(argument):
+        return name or hub.name_of(argument), argument
+    if "=" in argument and not os.path.exists(argument):
+        parts = argument.split("=")
+        pairs = [("=".join(parts[:i]), "=".join(parts[i:])) for i in range(1, len(parts)) if parts[0]]
+        plain = [pair for pair in pairs[:1] if not {"/", ":"} & set(parts[0])]
+        for given, path in [pair for pair in pairs if _lacking(Head(pair[1])) is None] or plain:
+            return name or given, path
+    return name or stem(argument), argument
 
 
 def _batches(path: str, role: Role, format: str | None, given: str | Sequence[str]) -> Any:

@@ -22,12 +22,13 @@ from karat.corpus import Batches, Document, Phrase, Prediction, in_batches
 from karat.errors import InputError
 from karat.formats import folders
 from karat.formats.base import Format, Record, brief, quoted
-from karat.formats.files import without_compression
+from karat.formats.files import read_whole, without_compression
 from karat.formats.folders import References, Sets, holds
 from karat.formats.head import Head
-from karat.formats.load import load_json
+from karat.formats.load import decode_entries
 from karat.formats.output import folder_beside, writing
 from karat.formats.xml import parse
+from karat.limits import limits
 
 XML, JSON = ".xml", ".json"
 FIRST_DOCUMENTS = 100  # that are looked at to tell the layout
@@ -35,12 +36,12 @@ FIRST_DOCUMENTS = 100  # that are looked at to tell the layout
 
 def corpus(path: str) -> Batches[Document]:
     """The documents of a JSON file, of XML_FOLDER+refs.json, or of a folder of both."""
-    return lambda: in_batches(_documents(path))
+    return lambda: in_batches(_documents(path), path)
 
 
 def run(path: str) -> Batches[Prediction]:
     """The predictions of a JSON file."""
-    return lambda: in_batches(_predictions(path))
+    return lambda: in_batches(_predictions(path), path)
 
 
 def _documents(path: str) -> Iterator[tuple[int, Document]]:
@@ -103,18 +104,8 @@ def _phrase(value: str | float | None) -> Phrase:
 
 def _converted(path: str, kind: Any) -> Iterator[tuple[str, Any]]:
     """(id, phrases) of a JSON object, the phrases as a type that msgspec knows."""
-    for identifier, phrases in _json_object(path).items():
-        try:
-            yield identifier, msgspec.convert(phrases, kind)
-        except msgspec.ValidationError as error:
-            said = f"document {quoted(identifier)}: {brief(str(error))}"
-            raise InputError(f'{path}: {said}; write [["phrase", "variant"], ...]') from None
-
-
-def _json_object(path: str) -> dict[str, Any]:
     expected = 'not one JSON object, {"id": [["phrase", "variant"], ...], ...}'
-    found: dict[str, Any] = load_json(path, dict[str, Any], expected)
-    return found
+    return decode_entries(read_whole(path), kind, path, expected, 'write [["phrase", "variant"], ...]')
 
 
 # ---------------------------------------------------------------------------------------------- XML
@@ -122,6 +113,12 @@ def _json_object(path: str) -> dict[str, Any]:
 _ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": '"', "''": '"'}
 _ESCAPED = {plain: escaped for escaped, plain in _ESCAPES.items()}
 _SLASHED = re.compile(r"\\([/*])")
+
+
+def check_tokens(count: int, path: str) -> None:
+    """Raise InputError if a document already has as many tokens as the limit allows."""
+    if count >= limits().tokens:
+        raise limits().exceeded("tokens", path, "the document")
 
 
 @dataclass(slots=True)
@@ -133,6 +130,7 @@ class _Words:
     _tags: int = 0
     _in_title: bool = False
     _word: list[str] | None = None  # the pieces of the word that is being read
+    path: str = ""
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self._tags += 1
@@ -142,6 +140,7 @@ class _Words:
             self._in_title = attributes.get("section") == "title"
         elif tag == "word":
             self._word = []
+            check_tokens(len(self.title) + len(self.text), self.path)
 
     def characters(self, text: str) -> None:
         if self._word is not None:
@@ -156,7 +155,7 @@ class _Words:
 
 def _title_and_text(path: str) -> tuple[str | None, str]:
     """The words of a document, parted by spaces; a title where a sentence says that it is in that section."""
-    words = _Words()
+    words = _Words(path=path)
     parse(path, words)
     return " ".join(words.title) or None, " ".join(words.text)
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from karat.corpus import Batches, Document, Prediction, Reference
+from karat.corpus import Batches, Document, Phrase, Prediction, Reference
+from karat.errors import InputError
+from karat.limits import limits
 
 if TYPE_CHECKING:
     from karat.formats.head import Head
 
 Record = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,13 +69,45 @@ def some(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + more
 
 
-def split_phrases(text: str | None, separator: str = ";") -> list[str]:
+def split_phrases(text: str | None, separator: str = ";", where: str = "", variants: str = "") -> list[str]:
     """The phrases of a string that holds several, blank ones too; none of an empty string.
+
+    Raises InputError, which begins with `where`, if they are more than a document may have; those that are parted by
+    `variants` count too, and are not split.
 
     >>> split_phrases("deep learning; neural nets"), split_phrases("a;;b"), split_phrases(" ")
     (['deep learning', 'neural nets'], ['a', '', 'b'], [])
     """
-    return [phrase.strip() for phrase in text.split(separator)] if text and not text.isspace() else []
+    if not text or text.isspace():
+        return []
+    if text.count(separator) + (text.count(variants) if variants else 0) >= most_phrases():
+        raise too_many_phrases(where)
+    return [phrase.strip() for phrase in text.split(separator)]
+
+
+def collect_phrases(phrases: Iterable[T], where: str) -> list[T]:
+    """A list of phrases that are read one by one. Raises InputError if they are more than a document may have."""
+    found = list(islice(phrases, most_phrases() + 1))
+    if len(found) > most_phrases():
+        raise too_many_phrases(where)
+    return found
+
+
+def most_phrases() -> int:
+    """How many phrases a document may have, be they references or predictions."""
+    return max(limits().phrases, limits().references)
+
+
+def too_many_phrases(where: str) -> InputError:
+    """The error for a document that has more."""
+    return limits().exceeded(max("references", "phrases", key=partial(getattr, limits())), where, "the document")
+
+
+def as_predictions(documents: Iterable[tuple[int, Document]]) -> Iterator[tuple[int, Prediction]]:
+    """The references of documents as predictions, of variants the first."""
+    for place, document in documents:
+        phrases: list[Phrase] = [first_variant(phrase) for phrase in document.keyphrases or ()]
+        yield place, Prediction(id=document.id, keyphrases=phrases)
 
 
 def join_phrases(phrases: Iterable[Reference] | None, separator: str = ";") -> str:

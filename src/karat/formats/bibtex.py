@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from karat.corpus import Batches, Document, Phrase, Prediction, in_batches
 from karat.errors import InputError
 from karat.formats import folders
-from karat.formats.base import Format, first_variant, quoted
+from karat.formats.base import Format, as_predictions, first_variant, quoted, split_phrases
 from karat.formats.files import decode_utf8, read_whole, without_compression
 from karat.formats.head import Head
 from karat.formats.output import writing
@@ -56,20 +56,19 @@ class Entry:
         found = next((self.fields[name].text for name in names if name in self.fields), None)
         return None if found is None else readable(found)
 
-    def keywords(self) -> list[str] | None:
+    def keywords(self, where: str = "") -> list[str] | None:
         """Its keywords; None where it has none."""
         found = self.get(KEYWORDS)
-        return None if found is None else split_keywords(found)
+        return None if found is None else split_keywords(found, where)
 
 
-def split_keywords(text: str) -> list[str]:
+def split_keywords(text: str, where: str = "") -> list[str]:
     """The keywords in a text: parted by `;` where there is one, else by commas; empty ones are none.
 
     >>> split_keywords("bees, ants"), split_keywords("Bees, wild; ants;")
     (['bees', 'ants'], ['Bees, wild', 'ants'])
     """
-    parts = text.split(";" if ";" in text else ",")
-    return [part.strip() for part in parts if part.strip()]
+    return list(filter(None, split_phrases(text, ";" if ";" in text else ",", where)))
 
 
 def join_keywords(phrases: Iterable[Phrase], mark: str = ",") -> str:
@@ -263,7 +262,7 @@ def escaped(text: str) -> str:
 
 def _documents(path: str) -> Iterator[tuple[int, Document]]:
     for entry in entries_of(text_at(path), path):
-        held = entry.keywords()
+        held = entry.keywords(f"{path}:{entry.line}")
         yield (
             entry.line,
             Document(
@@ -277,15 +276,12 @@ def _documents(path: str) -> Iterator[tuple[int, Document]]:
 
 def corpus(path: str) -> Batches[Document]:
     """The documents of a file."""
-    return lambda: in_batches(_some(path, _documents(path)))
+    return lambda: in_batches(_some(path, _documents(path)), path)
 
 
 def run(path: str) -> Batches[Prediction]:
     """The keywords of a file as predictions."""
-    return lambda: in_batches(
-        (line, Prediction(id=each.id, keyphrases=[first_variant(phrase) for phrase in each.keyphrases or ()]))
-        for line, each in _some(path, _documents(path))
-    )
+    return lambda: in_batches(as_predictions(_some(path, _documents(path))), path)
 
 
 def _some(path: str, found: Iterator[tuple[int, Document]]) -> Iterator[tuple[int, Document]]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
-from karat.corpus import Batches, Document, Prediction, in_batches
+from karat.corpus import Batches, Document, Prediction, in_batches, split_paths
 from karat.errors import InputError
-from karat.formats.base import Format, join_phrases
+from karat.formats.base import Format, join_phrases, split_phrases
 from karat.formats.files import lines
 from karat.formats.head import Head
 from karat.formats.output import writing
@@ -23,16 +23,21 @@ TITLE_END, SEPARATOR, PRESENT_END = "<eos>", ";", "<peos>"
 def corpus(path: str) -> Batches[Document]:
     """The documents of a pair of files SRC+TRG."""
     source, target = _pair(path)
-    return lambda: in_batches(enumerate(_documents(source, target), 1))
+    return lambda: in_batches(enumerate(_documents(source, target), 1), path)
 
 
 def run(path: str) -> Batches[Prediction]:
     """The predictions of one file."""
-    return lambda: in_batches(enumerate(map(_prediction, _lines(path)), 1))
+    return lambda: in_batches(_predictions(path), path)
+
+
+def _predictions(path: str) -> Iterator[tuple[int, Prediction]]:
+    for number, line in enumerate(_lines(path), 1):
+        yield number, _prediction(line, f"{path}:{number}")
 
 
 def _pair(path: str) -> tuple[str, str]:
-    parts = path.split("+")
+    parts = split_paths(path)
     if len(parts) != 2:
         raise InputError(f"{path}: parallel text needs two files, SRC+TRG, as test_src.txt+test_trg.txt")
     return parts[0], parts[1]
@@ -43,7 +48,7 @@ def _documents(source: str, target: str) -> Iterator[Document]:
         if text is None or references is None:
             short, long = (source, target) if text is None else (target, source)
             raise InputError(f"{short}: ends after line {number - 1}, but {long} goes on")
-        yield _document(text, references)
+        yield _document(text, references, f"{target}:{number}")
 
 
 def _lines(path: str) -> Iterator[str]:
@@ -55,16 +60,16 @@ def _lines(path: str) -> Iterator[str]:
         raise InputError(f"{path}: the file is empty")
 
 
-def _document(line: str, references: str) -> Document:
+def _document(line: str, references: str, where: str) -> Document:
     title, boundary, text = line.partition(TITLE_END)
     if not boundary:
         title, text = "", line
-    phrases = [phrase for phrase in _phrases(references) if phrase != PRESENT_END]
+    phrases = [phrase for phrase in split_phrases(references, SEPARATOR, where) if phrase != PRESENT_END]
     return Document(title=title.strip(), text=text.strip(), keyphrases=list(phrases))
 
 
-def _prediction(line: str) -> Prediction:
-    phrases = _phrases(line)
+def _prediction(line: str, where: str) -> Prediction:
+    phrases = split_phrases(line, SEPARATOR, where)
     if PRESENT_END not in phrases:
         return Prediction(keyphrases=list(phrases))
     end = phrases.index(PRESENT_END)
@@ -73,10 +78,6 @@ def _prediction(line: str) -> Prediction:
         keyphrases=[*phrases[:end], *absent],
         kinds=["present"] * end + ["absent"] * len(absent),
     )
-
-
-def _phrases(line: str) -> list[str]:
-    return [phrase.strip() for phrase in line.split(SEPARATOR)] if line else []
 
 
 # ---------------------------------------------------------------------------------------------- writing

@@ -7,17 +7,19 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
+import numpy as np
 
 from karat.errors import InputError
 from karat.formats import hub, jsonl
-from karat.formats.base import Record, brief, quoted
+from karat.formats.base import Record, brief, quoted, split_phrases
 from karat.formats.files import (
+    FIRST_BYTES,
     PARQUET,
     beginning,
     first_line,
@@ -26,7 +28,8 @@ from karat.formats.files import (
     read_whole,
     without_compression,
 )
-from karat.formats.load import DECODING_ERRORS, check_value, fault, json_value
+from karat.formats.json_bytes import check_object, check_values
+from karat.formats.load import DECODING_ERRORS, check_value, decode_entries, decoder, fault, json_value
 from karat.formats.output import writing
 from karat.formats.xlsx import SUFFIXES as EXCEL
 from karat.formats.xlsx import ZIP, save_xlsx, xlsx_rows
@@ -51,8 +54,8 @@ def container_at(path: str) -> str:
     line = first_line(path).lstrip()
     if line.startswith(b"{"):
         # What is neither is taken for lines, whose reader says what is wrong.
-        return "jsonl" if isinstance(json_value(line, f"{path}:1"), dict) or whole_json(path) is None else "json"
-    if line.startswith(b"[") and (_opens_records(line) or suffix == ".json" or whole_json(path) is not None):
+        return "jsonl" if isinstance(json_value(line, f"{path}:1"), dict) or not _is_json(read_whole(path)) else "json"
+    if line.startswith(b"[") and (_opens_records(line) or suffix == ".json" or _is_json(read_whole(path))):
         return "json"
     return {".csv": "csv", ".tsv": "tsv"}.get(suffix) or ("csv" if _is_header(line) else "text")
 
@@ -63,14 +66,24 @@ def _is_one_long_value(path: str) -> bool:
     if len(line) <= limits().line or line.lstrip()[:1] not in (b"{", b"["):
         return False
     try:
-        return whole_json(path) is not None
+        return _is_json(read_whole(path))
     except InputError:  # too large for that, too
         return False
 
 
+def _is_json(content: bytes) -> bool:
+    """Whether a text is JSON; its values are not decoded."""
+    try:
+        decoder(msgspec.Raw).decode(content)
+    except DECODING_ERRORS:
+        return False
+    return True
+
+
 def _is_header(line: bytes) -> bool:
     """Whether a line heads a table with karat's own columns, whatever the file is called."""
-    cells = {cell.strip().strip('"') for cell in line.decode(errors="replace").split(_delimiter(line))}
+    begin = line[:FIRST_BYTES]
+    cells = {cell.strip().strip('"') for cell in begin.decode(errors="replace").split(_delimiter(begin))}
     return len(cells) > 1 and "keyphrases" in cells
 
 
@@ -80,8 +93,14 @@ def _opens_records(line: bytes) -> bool:
 
 
 def whole_json(path: str) -> Any:
-    """The value of a file that is one JSON text; None where it is not one."""
-    return json_value(read_whole(path), path)
+    """The value of a file that is one JSON text; None where it is not one.
+
+    Raises InputError if it has too many values, or if an object has a key twice.
+    """
+    content = read_whole(path)
+    value = json_value(content, path)
+    check_object(content, path)
+    return value
 
 
 def rows(path: str, container: str) -> Iterator[tuple[int, Record]]:
@@ -101,29 +120,113 @@ def rows(path: str, container: str) -> Iterator[tuple[int, Record]]:
     raise InputError(f"{path}: not a file of records (JSON lines, JSON, CSV, TSV, Excel or Parquet)")
 
 
+def first_fields(path: str, most: int = 100) -> Record:
+    """Return the first record of a JSON list, or the first fields of a JSON object, which may be a file of many."""
+    content = read_whole(path)
+    if content.lstrip()[:1] == b"[":
+        return next((row for _, row in _json_rows(path)), {})
+    return dict(islice(decode_entries(content, Any, path, "not JSON"), most))
+
+
 def _json_rows(path: str) -> Iterator[tuple[int, Record]]:
+    """The items of a JSON list, decoded one by one, or the one object that a file is."""
     content = read_whole(path)
     try:
-        found = msgspec.json.decode(content)
+        items = _items(path, content)
+    except InputError:  # is a ValueError, too
+        raise
     except DECODING_ERRORS as error:
         line, said = fault(error, content)
         raise InputError(f"{path}:{line}: {said}") from None
-    for number, row in enumerate(found if isinstance(found, list) else [found], 1):
-        if not isinstance(row, dict):
-            wanted = '{"id": "1", "keyphrases": ["a b", "c"]}'
-            raise InputError(f"{path}: item {number} of the JSON list is no object with fields, as {wanted}")
-        check_value(row, f"{path}:{number}")
-        yield number, row
+    for first in range(0, len(items), ROWS_AT_ONCE):
+        some = items[first : first + ROWS_AT_ONCE]
+        places = range(first + 1, first + len(some) + 1)
+        jsonl.check_bytes(path, Record, places, b"".join(some), np.cumsum([0, *map(len, some)])[:-1])
+        for number in places:
+            row = _decode_item(path, content, items, number)
+            if not isinstance(row, dict):
+                raise _no_object(path, number)
+            check_value(row, f"{path}:{number}")
+            yield number, row
+
+
+def _decode_item(path: str, content: bytes, items: Sequence[bytes | msgspec.Raw], number: int) -> Any:
+    """Decode an item of a JSON list. Raise InputError, with its line in the file, if that fails."""
+    try:
+        return decoder(Any).decode(items[number - 1])
+    except DECODING_ERRORS:
+        alone = _blank_before(content, items, number)
+    try:
+        return decoder(Any).decode(alone)
+    except DECODING_ERRORS as error:
+        line, said = fault(error, alone)
+        raise InputError(f"{path}:{line}: {said}") from None
+
+
+def _blank_before(content: bytes, items: Sequence[bytes | msgspec.Raw], number: int) -> bytes:
+    """Return an item of a JSON list at its line and column, with blanks for all before it."""
+    start = end = 0
+    for item in map(bytes, items[:number]):
+        start = content.find(item, end)
+        end = start + len(item)
+    lines = content.count(b"\n", 0, start)
+    return b"\n" * lines + b" " * (start - content.rfind(b"\n", 0, start) - 1) + content[start:end]
+
+
+def _items(path: str, content: bytes) -> list[bytes | msgspec.Raw]:
+    """The items of a JSON list as they are written; a text that is no list is one item."""
+    if content.lstrip()[:1] != b"[":
+        decoder(_Object).decode(content)
+        return [content]
+    if content.count(b",") >= limits().values:
+        _check_records(path, content)
+    found: list[bytes | msgspec.Raw] = decoder(list[msgspec.Raw]).decode(content)
+    return found
+
+
+class _Object(msgspec.Struct, gc=False):
+    """An object whose fields are not decoded."""
+
+
+_ITEM = re.compile(r"\$\[(\d+)\]")
+
+
+def _check_records(path: str, content: bytes) -> None:
+    """Raise InputError if an item of a JSON list is not an object, or if the list has too many of them."""
+    if content.count(b"{") > limits().values:
+        raise limits().exceeded("values", path, "the list")
+    try:
+        decoder(list[_Object]).decode(content)
+    except msgspec.ValidationError as error:
+        decoder(msgspec.Raw).decode(content)  # a fault of syntax comes first
+        item = _ITEM.search(str(error))
+        raise _no_object(path, int(item[1]) + 1 if item else 1) from None
+
+
+def _no_object(path: str, number: int) -> InputError:
+    wanted = '{"id": "1", "keyphrases": ["a b", "c"]}'
+    return InputError(f"{path}: item {number} of the JSON list is no object with fields, as {wanted}")
 
 
 def _csv_rows(path: str, container: str) -> Iterator[tuple[int, Record]]:
     csv.field_size_limit(limits().cell)
     delimiter = "\t" if container == "tsv" else _delimiter(first_line(path))
-    reader = csv.reader((line for _, line in lines(path, ends=True)), delimiter=delimiter, strict=True)
+    cells, most = 0, limits().values  # cells of the row that is being read, at most
+
+    def counted_lines() -> Iterator[str]:
+        nonlocal cells
+        for number, line in lines(path, ends=True):
+            cells += line.count(delimiter)
+            if cells > most:
+                raise limits().exceeded("values", f"{path}:{number}", "the row")
+            yield line
+
+    reader = csv.reader(counted_lines(), delimiter=delimiter, strict=True)
     header: list[str] = []
     start = 1
     try:
         for row in reader:
+            cells = 0
             if not header:
                 header = _header(path, row)
             elif row:
@@ -168,9 +271,11 @@ def _parquet_rows(path: str) -> Iterator[tuple[int, Record]]:
             place = 1
             for batch in table.iter_batches(ROWS_AT_ONCE):
                 _check_cells(path, place, batch)
-                for row in batch.to_pylist():
-                    yield place, row
-                    place += 1
+                some = 1 if batch.nbytes > limits().cell else ROWS_AT_ONCE
+                for first in range(0, len(batch), some):
+                    for row in batch.slice(first, some).to_pylist():
+                        yield place, row
+                        place += 1
     except InputError:  # is a ValueError, too
         raise
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:  # a time out of range is a ValueError
@@ -232,14 +337,18 @@ def cell_list(text: str, separator: str = ";") -> list[Any]:
     """
     written = text.strip()
     if written.startswith("["):
-        found = json_value(written.encode(errors="replace"))
+        encoded = written.encode(errors="replace")
+        check_values(encoded, "", "a cell")
+        found = json_value(encoded)
         if isinstance(found, list):
             return found
+        if written.count("'") + written.count('"') > 2 * limits().values:
+            raise limits().exceeded("values", "", "a cell")
         if _PYTHON_LIST.fullmatch(written):
             return [_ESCAPE.sub(_unescaped, quoted[1:-1]) for quoted in re.findall(_QUOTED, written, re.DOTALL)]
         if _PYTHON_LISTS.match(written):
             return _literal(written)
-    return [part.strip() for part in text.split(separator)] if written else []
+    return split_phrases(text, separator)
 
 
 def _literal(written: str) -> list[Any]:

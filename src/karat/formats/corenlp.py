@@ -30,7 +30,7 @@ _WORD, _TAG = "word", "POS"
 
 def corpus(path: str) -> Batches[Document]:
     """The documents of a file, of a folder of files, or of XML_FOLDER+refs.json."""
-    return lambda: in_batches(_documents(path))
+    return lambda: in_batches(_documents(path), path)
 
 
 def _documents(path: str) -> Iterator[tuple[int, Document]]:
@@ -68,11 +68,16 @@ class _Parsed:
     _depth: int = 0
     _token: dict[str, str] = field(default_factory=dict)
     _inside: str = ""  # the element of a token that is being read
+    _count: int = 0  # of sentences and tokens
+    path: str = ""
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth == 1 and tag != "root":
             raise ValueError(f"not XML of CoreNLP: <{tag}> stands where <root> is due")
+        if tag in ("sentence", "token"):
+            ake.check_tokens(self._count, self.path)
+            self._count += 1
         if tag == "sentence":
             sentence: list[tuple[str, str]] = []
             self.sentences.append(sentence)
@@ -100,7 +105,7 @@ class _Parsed:
 
 def _parsed(path: str) -> _Parsed:
     """What a file holds."""
-    found = _Parsed()
+    found = _Parsed(path=path)
     parse(path, found)
     return found
 

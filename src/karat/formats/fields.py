@@ -17,7 +17,7 @@ import msgspec
 
 from karat.corpus import PER_PHRASE, Batches, Document, Prediction, in_batches
 from karat.errors import InputError, unknown
-from karat.formats.base import Record, brief, quoted
+from karat.formats.base import Record, brief, most_phrases, quoted, too_many_phrases
 from karat.formats.containers import cell_list, container_at, rows
 from karat.formats.head import Head, Role
 from karat.formats.load import json_value
@@ -81,6 +81,8 @@ class Fields:
         return cell_list(value, self.separator) if isinstance(value, str) else [value]
 
     def _references(self, value: Any) -> list[Any] | None:
+        if isinstance(value, str) and self.variants and value.count(self.variants) >= most_phrases():
+            raise too_many_phrases("")
         found = (
             None if isinstance(value, str) and not value.strip() else self._list(value)
         )  # an empty cell tells nothing
@@ -211,9 +213,9 @@ def _table(path: str) -> str:
 
 def corpus_by(fields: Fields, path: str) -> Batches[Document]:
     """The documents of a file whose columns are named."""
-    return lambda: in_batches(read_as(path, Record, fields.document, _table(path)))
+    return lambda: in_batches(read_as(path, Record, fields.document, _table(path)), path)
 
 
 def run_by(fields: Fields, path: str) -> Batches[Prediction]:
     """The predictions of a file whose columns are named."""
-    return lambda: in_batches(read_as(path, Record, fields.prediction, _table(path)))
+    return lambda: in_batches(read_as(path, Record, fields.prediction, _table(path)), path)

@@ -19,12 +19,15 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.corpus import split_paths
 from karat.errors import InputError
 from karat.libraries import library
 from karat.limits import limits
 from karat.record import note_input
 
 STDIN = "-"
+Ints = NDArray[np.int64]
+_NEAR, _NOWHERE = 1 << 18, np.zeros(0, dtype=np.int64)
 BLOCK_BYTES = 1 << 21  # about 1,500 abstracts: large enough for numpy, small enough for memory
 FIRST_BYTES = 1 << 16
 MOST_NEAR = 5000  # files of a folder, among which the nearest name is looked for
@@ -45,7 +48,7 @@ def stem(path: str) -> str:
     """
     if path == STDIN:
         return "stdin"
-    name = Path(path if os.path.exists(path) else path.split("+")[0]).name
+    name = Path(split_paths(path)[0]).name
     while name.endswith(_SUFFIXES):
         name = name[: name.rindex(".")]
     return name
@@ -190,6 +193,11 @@ def check_compression(path: str | Path) -> None:
 
 def blocks(path: str) -> Iterator[tuple[int, int, bytes]]:
     """(number of the first line, offset, whole lines of about BLOCK_BYTES), without a byte-order mark."""
+    return ((first, offset, block) for first, offset, block, _ in blocks_with_starts(path))
+
+
+def blocks_with_starts(path: str) -> Iterator[tuple[int, int, bytes, Ints]]:
+    """The blocks of a file, each with the places where its lines begin."""
     first, offset = 1, 0
     with open_bytes(path) as file:
         # The first block is small: many a reader looks at the beginning only.
@@ -200,14 +208,14 @@ def blocks(path: str) -> Iterator[tuple[int, int, bytes]]:
                 block, offset = block.removeprefix(BOM), len(BOM)
             starts = line_starts(block)
             _check_lines(path, first, block, starts)
-            yield first, offset, block
+            yield first, offset, block, starts
             first += len(starts)
             offset += len(block)
             if offset > limits().stream:
                 raise limits().exceeded("stream", path, "the file")
 
 
-def _check_lines(path: str, first: int, block: bytes, starts: NDArray[np.int64]) -> None:
+def _check_lines(path: str, first: int, block: bytes, starts: Ints) -> None:
     """Raises InputError if a line of a block is too long."""
     most = limits().line
     if len(block) > most:
@@ -242,11 +250,17 @@ def as_plain(path: str) -> Plain | None:
     return Plain(path, status.st_size, status.st_mtime_ns)
 
 
-def line_starts(block: bytes) -> NDArray[np.int64]:
+def line_starts(block: bytes) -> Ints:
     """Where the lines of a block begin."""
-    ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
-    starts = np.concatenate([[0], ends + 1])
+    starts = np.append(0, places_of(np.frombuffer(block, dtype=np.uint8), "\n") + 1)
     return starts[:-1] if block.endswith(b"\n") else starts
+
+
+def places_of(text: NDArray[np.uint8], character: str) -> Ints:
+    """Where a character of ASCII stands in a text."""
+    byte = ord(character)
+    starts = range(0, len(text), _NEAR)  # in parts that stay near the processor, which is twice as fast
+    return np.concatenate([_NOWHERE, *(np.flatnonzero(text[at : at + _NEAR] == byte) + at for at in starts)])
 
 
 def pieces(path: str) -> Iterator[bytes]:

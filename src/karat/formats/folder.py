@@ -28,10 +28,10 @@ from typing import TypeVar
 
 import msgspec
 
-from karat.corpus import Batch, Batches, Document, Phrase, Prediction, in_batches
+from karat.corpus import Batch, Batches, Document, Phrase, Prediction, check_counts, in_batches
 from karat.errors import InputError, KaratError, MissingExtraError, counted
 from karat.formats import folders
-from karat.formats.base import Format, first_variant, some
+from karat.formats.base import Format, collect_phrases, first_variant, some
 from karat.formats.files import check_compression, lines, without_compression
 from karat.formats.folders import holds
 from karat.formats.head import Head
@@ -327,7 +327,9 @@ class Reading:
         """The document in a file; in corpora of the field, whatever is UTF-8 is text."""
         assert self._contents is not None
         if self._contents.strict:
-            return Document(id=identifier, text=folders.whole_text(path))
+            document = Document(id=identifier, text=folders.whole_text(path))
+            check_counts(document, path)
+            return document
         return document_at(path, identifier, kind)
 
     def _tried(self, path: str, read: Callable[[str], T]) -> T | None:
@@ -364,7 +366,7 @@ def corpus(path: str) -> Batches[Document]:
 
 def run(path: str) -> Batches[Prediction]:
     """The predictions of a folder: the phrases of its .key files."""
-    return lambda: in_batches(_predictions(path))
+    return lambda: in_batches(_predictions(path), path)
 
 
 def _predictions(path: str) -> Iterator[tuple[int, Prediction]]:
@@ -378,8 +380,8 @@ def _predictions(path: str) -> Iterator[tuple[int, Prediction]]:
 def _phrases(path: str) -> list[Phrase]:
     """The phrases of a file, a line each; in a .tsv file, what stands behind the URI."""
     if suffix_of(path) == KEYS:
-        return [line.strip() for _, line in lines(path)]
-    return [_label(line.split("\t")) for _, line in lines(path) if line.strip()]
+        return collect_phrases((line.strip() for _, line in lines(path)), path)
+    return collect_phrases((_label(line.split("\t")) for _, line in lines(path) if line.strip()), path)
 
 
 def _label(cells: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ from karat.errors import InputError
 from karat.formats.base import Format, Record
 from karat.formats.containers import container_at, rows
 from karat.formats.fields import COLUMNS, FIRST_ROWS, Fields, corpus_by, run_by
+from karat.formats.files import FIRST_BYTES
 from karat.formats.head import Head, Role
 from karat.inert import unguarded
 
@@ -163,7 +164,7 @@ def separator_of(cells: Sequence[str]) -> str:
     for mark in SEPARATORS:
         if any(mark in cell.strip() for cell in held):
             return mark
-    pieces = [[piece.strip() for piece in cell.split(",")] for cell in held]
+    pieces = [[piece.strip() for piece in cell[:FIRST_BYTES].split(",")] for cell in held]
     several = [each for each in pieces if len(each) > 1]
     short = all(len(piece.split()) <= LONGEST_PIECE for each in pieces for piece in each)
     many = bool(several) and fmean(map(len, several)) >= LEAST_PIECES and 2 * len(several) >= len(pieces)

@@ -9,11 +9,12 @@ from functools import cached_property
 from itertools import islice
 from typing import Literal
 
+from karat.corpus import split_paths
 from karat.engines import is_address
 from karat.errors import InputError
 from karat.formats import hub
 from karat.formats.base import Record, quoted
-from karat.formats.containers import container_at, rows
+from karat.formats.containers import container_at, first_fields, rows
 from karat.formats.files import STDIN, first_line
 from karat.formats.load import json_value
 
@@ -35,8 +36,8 @@ class Head:
     @cached_property
     def parts(self) -> list[str]:
         """The paths themselves: several where they are joined by `+`."""
-        one = self.path == STDIN or hub.is_dataset(self.path) or os.path.exists(self.path) or is_address(self.path)
-        return [self.path] if one else self.path.split("+")
+        one = self.path == STDIN or hub.is_dataset(self.path) or is_address(self.path)
+        return [self.path] if one else split_paths(self.path)
 
     @cached_property
     def container(self) -> str:
@@ -58,11 +59,13 @@ class Head:
 
     @cached_property
     def record(self) -> Record:
-        """The first record of JSON lines, a JSON list or a table; a whole JSON object; empty where there is none."""
+        """Return the first record of a file, or the first fields of a JSON object; empty where there is none."""
         if self.container == "jsonl":
             found = json_value(first_line(self.path), f"{self.path}:1")
             return found if isinstance(found, dict) else {}  # the reader says what is wrong with it
-        if self.container in ("json", "csv", "tsv", "xlsx", "parquet", "datasets"):
+        if self.container == "json":
+            return first_fields(self.path)
+        if self.container in ("csv", "tsv", "xlsx", "parquet", "datasets"):
             return next((row for _, row in rows(self.path, self.container)), {})
         return {}
 

@@ -26,12 +26,12 @@ LINE_END = "\r\n"
 
 def corpus(path: str) -> Batches[Document]:
     """The documents of a folder: those that have phrases, or all abstracts where there are no phrases."""
-    return lambda: in_batches(_documents(path))
+    return lambda: in_batches(_documents(path), path)
 
 
 def run(path: str) -> Batches[Prediction]:
     """The predictions of a folder: the phrases of its .uncontr files."""
-    return lambda: in_batches(_predictions(path))
+    return lambda: in_batches(_predictions(path), path)
 
 
 def _documents(folder: str) -> Iterator[tuple[int, Document]]:
@@ -68,7 +68,7 @@ def _title_and_text(path: str) -> tuple[str, str]:
 
 
 def _phrases(path: str) -> References:
-    return [" ".join(phrase.split()) for phrase in split_phrases(" ".join(_unfolded(path)))]
+    return [" ".join(phrase.split()) for phrase in split_phrases(" ".join(_unfolded(path)), where=path)]
 
 
 def _unfolded(path: str) -> list[str]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from karat.corpus import Batch, Batches, Document, Prediction, text_of_id
+from karat.corpus import Batch, Batches, Document, Prediction, check_counts, least_limit, text_of_id
 from karat.engines import engine
 from karat.errors import InputError
 from karat.formats.base import brief
-from karat.formats.files import Plain, as_plain, blocks, decode_utf8, line_starts, split_lines
+from karat.formats.files import Ints, Plain, as_plain, blocks_with_starts, decode_utf8, line_starts, split_lines
+from karat.formats.json_bytes import check_keys, check_lines
 from karat.formats.load import DECODING_ERRORS, UNTYPED, check_value, decoder, fault
 from karat.formats.output import writing
 
@@ -36,10 +36,13 @@ class Block(Sequence[bytes]):
     Sent to another process, a part of a plain file is read there again instead of going through a pipe.
     """
 
-    __slots__ = ("_count", "_lines", "_offset", "_plain", "content")
+    __slots__ = ("_count", "_lines", "_offset", "_plain", "content", "longest")
 
-    def __init__(self, content: bytes, count: int, plain: Plain | None = None, offset: int = 0) -> None:
+    def __init__(
+        self, content: bytes, count: int, plain: Plain | None = None, offset: int = 0, longest: int | None = None
+    ) -> None:
         self.content = content
+        self.longest = len(content) if longest is None else longest  # bytes of a line, at most
         self._count = count
         self._plain = plain
         self._offset = offset
@@ -61,12 +64,12 @@ class Block(Sequence[bytes]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._plain is None or engine() is not None:  # another machine would not find the file
-            return Block, (self.content, self._count)
-        return _read_again, (self._plain, self._offset, len(self.content), self._count)
+            return Block, (self.content, self._count, None, 0, self.longest)
+        return _read_again, (self._plain, self._offset, len(self.content), self._count, self.longest)
 
 
-def _read_again(plain: Plain, offset: int, length: int, count: int) -> Block:
-    return Block(plain.read(offset, length), count, plain, offset)
+def _read_again(plain: Plain, offset: int, length: int, count: int, longest: int) -> Block:
+    return Block(plain.read(offset, length), count, plain, offset, longest)
 
 
 def corpus(path: str) -> Batches[Document]:
@@ -84,12 +87,12 @@ def _batches(path: str, kind: type[R]) -> Iterator[Batch[R]]:
     decoding = partial(decode, path, kind)
     empty = True
     plain = as_plain(path)
-    for first, offset, content in blocks(path):
+    for first, offset, content, starts in blocks_with_starts(path):
         if content.isspace():
             continue
-        starts = line_starts(content)
-        raw: Sequence[bytes] = Block(content, len(starts), plain, offset)
         places: Sequence[int] = range(first, first + len(starts))
+        longest = check_bytes(path, kind, places, content, starts)
+        raw: Sequence[bytes] = Block(content, len(starts), plain, offset, longest)
         ids = _ids(content)
         if len(ids) != len(starts) or not _all_objects(content, starts):  # take the lines one by one
             places = [n for n, line in zip(places, raw, strict=True) if line and not line.isspace()]
@@ -102,7 +105,23 @@ def _batches(path: str, kind: type[R]) -> Iterator[Batch[R]]:
         raise InputError(f"{path}: the file is empty")
 
 
-def _all_objects(content: bytes, starts: NDArray[np.int64]) -> bool:
+def check_bytes(path: str, kind: Any, places: Sequence[int], content: bytes, starts: Ints) -> int:
+    """Raise InputError if a line has too many values, or a key twice; return the length of the longest line."""
+    longest = check_lines(path, places, content, starts)
+    check_keys(path, places, content, starts, _fields_of(kind))
+    return longest
+
+
+@cache
+def _fields_of(kind: Any) -> frozenset[bytes] | None:
+    """Return the keys that are read of a record, in quotes; None if all are, or if a field has keys itself."""
+    fields = msgspec.inspect.type_info(kind)
+    if not isinstance(fields, msgspec.inspect.StructType) or kind is Document:
+        return None
+    return frozenset(msgspec.json.encode(field.encode_name) for field in fields.fields)
+
+
+def _all_objects(content: bytes, starts: Ints) -> bool:
     """Whether every line opens an object: none is blank, and none holds the end of another."""
     return bool((np.frombuffer(content, dtype=np.uint8)[starts] == ord("{")).all())
 
@@ -117,8 +136,10 @@ def _ids(content: bytes) -> list[str | int | None]:
 def ids_of(path: str, kind: type[R], raw: Sequence[bytes], places: Sequence[int]) -> list[str | None]:
     """The ids of lines, of which none is blank. Raises InputError if a line is no record, with its place."""
     content = b"\n".join(raw)
+    starts = line_starts(content)
+    check_bytes(path, kind, places, content, starts)
     ids = _ids(content)
-    if len(ids) != len(raw) or not _all_objects(content, line_starts(content)):
+    if len(ids) != len(raw) or not _all_objects(content, starts):
         ids = [record.id for record in decode(path, kind, raw, places)]
     return _as_text(ids)
 
@@ -133,18 +154,21 @@ def decode(path: str, kind: type[T], raw: Sequence[bytes], places: Sequence[int]
         try:
             records: list[T] = decoder(kind).decode_lines(raw.content)  # type: ignore[arg-type]
             if len(records) == len(raw):
-                return _checked(path, kind, records, places)
+                return _checked(path, kind, records, places, raw.longest)
         except DECODING_ERRORS:
             pass  # the line that is broken is named below
     read = [_decode_line(path, kind, line, number) for line, number in zip(raw, places, strict=True)]
-    return _checked(path, kind, read, places)
+    return _checked(path, kind, read, places, max(map(len, raw), default=0))
 
 
-def _checked(path: str, kind: Any, records: list[T], places: Sequence[int]) -> list[T]:
-    """The records; where their fields can be anything, none is nested too deeply or has too long a number."""
+def _checked(path: str, kind: Any, records: list[T], places: Sequence[int], longest: int) -> list[T]:
+    """The records, provided that they are within the limits; short lines are."""
     if kind in UNTYPED:
         for record, number in zip(records, places, strict=True):
             check_value(record, f"{path}:{number}")
+    if kind in (Document, Prediction) and longest > least_limit():
+        for record, number in zip(records, places, strict=True):
+            check_counts(record, f"{path}:{number}")  # type: ignore[arg-type]
     return records
 
 
@@ -178,13 +202,13 @@ def _with_nan(line: bytes) -> Prediction | None:
 def records(path: str, kind: type[T]) -> Iterator[tuple[int, T]]:
     """(number, record) of every line that is not blank, decoded as a type that msgspec knows."""
     empty = True
-    for first, _, content in blocks(path):
+    for first, _, content, starts in blocks_with_starts(path):
         if content.isspace():
             continue
-        block = Block(content, len(line_starts(content)))
-        places: Sequence[int] = range(first, first + len(block))
+        places: Sequence[int] = range(first, first + len(starts))
+        block = Block(content, len(starts), longest=check_bytes(path, kind, places, content, starts))
         raw: Sequence[bytes] = block
-        if not _all_objects(content, line_starts(content)):
+        if not _all_objects(content, starts):
             places = [n for n, line in zip(places, block, strict=True) if line and not line.isspace()]
             raw = [block[n - first] for n in places]
         empty = empty and not raw

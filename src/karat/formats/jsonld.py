@@ -15,7 +15,7 @@ import msgspec
 from karat.corpus import Batches, Document, Phrase, Prediction, in_batches
 from karat.errors import InputError
 from karat.formats import folders
-from karat.formats.base import Format, Record, first_variant
+from karat.formats.base import Format, Record, as_predictions, first_variant, split_phrases
 from karat.formats.containers import rows, whole_json
 from karat.formats.files import without_compression
 from karat.formats.head import Head
@@ -81,7 +81,7 @@ def _phrases(value: Any) -> list[str] | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return [part.strip() for part in value.split(",") if part.strip()]
+        return list(filter(None, split_phrases(value, ",")))
     found = value if isinstance(value, list) else [value]
     return [_phrase(each) for each in found]
 
@@ -96,15 +96,12 @@ def _phrase(value: Any) -> str:
 
 def corpus(path: str) -> Batches[Document]:
     """The documents of a file."""
-    return lambda: in_batches(_documents(path))
+    return lambda: in_batches(_documents(path), path)
 
 
 def run(path: str) -> Batches[Prediction]:
     """The keywords of a file as predictions."""
-    return lambda: in_batches(
-        (number, Prediction(id=each.id, keyphrases=[first_variant(phrase) for phrase in each.keyphrases or ()]))
-        for number, each in _documents(path)
-    )
+    return lambda: in_batches(as_predictions(_documents(path)), path)
 
 
 def work(

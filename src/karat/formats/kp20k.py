@@ -54,7 +54,8 @@ def _plain(text: str) -> list[Reference]:
 
 def _with_variants(text: str) -> list[Reference]:
     """The phrases of a string; one with commas is a list of its variants."""
-    return [[*split_phrases(phrase, VARIANTS)] if VARIANTS in phrase else phrase for phrase in split_phrases(text)]
+    phrases = split_phrases(text, variants=VARIANTS)
+    return [[*split_phrases(phrase, VARIANTS)] if VARIANTS in phrase else phrase for phrase in phrases]
 
 
 def _joined_with_variants(phrases: list[Reference] | None) -> str:

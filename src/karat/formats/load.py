@@ -6,6 +6,7 @@ right by its type and still wrong (a count below 0, two ids that are equal) is c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -13,8 +14,9 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from karat.errors import InputError
-from karat.formats.base import brief
+from karat.formats.base import brief, quoted
 from karat.formats.files import read_whole
+from karat.formats.json_bytes import check_object, check_values
 from karat.limits import limits
 
 T = TypeVar("T")
@@ -86,15 +88,15 @@ def json_value(content: bytes, where: str | None = None) -> Any:
     A value beyond the limits is an error that begins with `where`; without a place it is None.
     """
     try:
+        check_values(content, where or "")
         found = decoder(Any).decode(content)
-    except DECODING_ERRORS:
-        return None
-    try:
         check_value(found, where or "")
     except InputError:
         if where is None:
             return None
         raise
+    except DECODING_ERRORS:
+        return None
     return found
 
 
@@ -110,6 +112,30 @@ def decoded_json(content: bytes, kind: Any, where: str, complaint: str, hint: st
     if kind in UNTYPED:
         check_value(found, where)
     return found
+
+
+def decode_entries(content: bytes, kind: Any, where: str, complaint: str, hint: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the fields of a JSON object, which may be those of many documents, each decoded as a type.
+
+    Raises InputError as `decoded_json` does, and if a key is there twice or a field has too many values.
+    """
+    if content.count(b":") > limits().values:
+        raise limits().exceeded("values", where, "the file")
+    fields: dict[str, msgspec.Raw] = decoded_json(content, dict[str, msgspec.Raw], where, complaint, hint)
+    if content.count(b'":') != len(fields):  # a key twice, objects within, or a phrase that has these marks
+        check_object(content, where)
+    for name, raw in fields.items():
+        at = f"{where}: document {quoted(name)}"
+        check_values(bytes(raw), at)
+        try:
+            value = decoder(kind).decode(raw)
+        except UnicodeDecodeError as error:
+            raise _wrong(where, complaint, hint, error, content) from None
+        except DECODING_ERRORS as error:
+            raise InputError(f"{at}: {fault(error)[1]}; {hint or complaint}") from None
+        if kind in UNTYPED:
+            check_value(value, at)
+        yield name, value
 
 
 def decoded_msgpack(content: bytes, kind: type[T], where: str, complaint: str) -> T:

@@ -13,6 +13,7 @@ import msgspec
 
 from karat.corpus import Document, Phrase, Prediction, Reference, text_of_id
 from karat.formats.base import Record, first_variant
+from karat.formats.json_bytes import check_values
 from karat.formats.records import Layout, record_format
 
 Tokens = list[str] | str | None
@@ -30,6 +31,7 @@ def listed(given: str | list[T] | None, kind: Any, field: str) -> list[T]:
     """The list of a field, also where it is written as a string of JSON, as in a table."""
     if not isinstance(given, str):
         return given or []
+    check_values(given.encode(errors="replace"), "", field)
     try:
         found: list[T] | None = msgspec.json.decode(given.strip() or "null", type=kind | None)
     except (msgspec.MsgspecError, RecursionError) as error:

@@ -43,7 +43,7 @@ def run(path: str) -> Batches[Prediction]:
 
 
 def _batches(path: str, kind: type[R]) -> Batches[R]:
-    return lambda: in_batches(read_as(path, kind, lambda record: record))
+    return lambda: in_batches(read_as(path, kind, lambda record: record), path)
 
 
 def _save_table(role: Role, containers: tuple[str, ...], path: str, records: Iterable[Document | Prediction]) -> None:

@@ -59,7 +59,7 @@ def record_format(*, name: str, summary: str, fits: Callable[[Record], bool], la
 def _reader(kind: type[S], convert: Callable[[S], R] | None) -> Callable[[str], Batches[R]] | None:
     if convert is None:
         return None
-    return lambda path: lambda: in_batches(read_as(path, kind, convert))
+    return lambda path: lambda: in_batches(read_as(path, kind, convert), path)
 
 
 def _writer(convert: Callable[[R], Any] | None) -> Callable[[str, Iterable[R]], None] | None:

@@ -14,15 +14,17 @@ from dataclasses import dataclass, field
 from karat.corpus import Batches, Document, Phrase, Prediction, in_batches
 from karat.errors import InputError
 from karat.formats import folders
-from karat.formats.base import Format, first_variant
+from karat.formats.base import Format, as_predictions, first_variant, most_phrases, split_phrases, too_many_phrases
 from karat.formats.bibtex import text_at
 from karat.formats.files import without_compression
 from karat.formats.head import Head
 from karat.formats.output import writing
+from karat.limits import limits
 
 SUFFIXES = (".ris",)
 _TITLES, _TEXTS, _KEYWORDS = ("TI", "T1", "CT", "BT"), ("AB", "N2"), ("KW",)
 _IDS = ("ID", "DO", "AN", "UR")
+_LINES = re.compile(r"[^\n]*(?:\n|$)")
 _TAG = re.compile(r"([A-Z][A-Z0-9]) {1,2}-(?:[ \t](.*)|[ \t]*)$", re.DOTALL)
 
 
@@ -39,14 +41,14 @@ class Record:
         """The text behind the first of some tags that is there."""
         return next((" ".join(" ".join(self.values[tag]).split()) for tag in tags if tag in self.values), None)
 
-    def keywords(self) -> list[str] | None:
+    def keywords(self, where: str = "") -> list[str] | None:
         """Its keywords, of which a line may hold several; None where it has none."""
         if "KW" not in self.values:
             return None
-        return [part.strip() for value in self.values["KW"] for part in value.split(";") if part.strip()]
+        return [part for value in self.values["KW"] for part in split_phrases(value, where=where) if part]
 
 
-def records_of(lines: Sequence[str], path: str) -> list[Record]:
+def records_of(lines: Iterable[str], path: str) -> list[Record]:
     """The records of a file. Raises InputError, with the path and the line, if one is damaged."""
     found: list[Record] = []
     values: dict[str, list[str]] = {}
@@ -64,6 +66,10 @@ def records_of(lines: Sequence[str], path: str) -> list[Record]:
             values.setdefault(tag, []).append((tagged[2] or "").strip())
         if at >= 0 and tag in _KEYWORDS:
             keywords.append(number)
+            if len(keywords) > most_phrases():
+                raise too_many_phrases(f"{path}:{at + 1}")
+        if at >= 0 and number - at > limits().values:
+            raise limits().exceeded("values", f"{path}:{at + 1}", "the record")
         if tag == "ER":
             found.append(Record(at, number, values, tuple(keywords)))
             values, at, tag, keywords = {}, -1, "", []
@@ -95,11 +101,11 @@ def ids_of(records: Sequence[Record]) -> list[str]:
 
 
 def _documents(path: str) -> Iterator[tuple[int, Document]]:
-    records = records_of(text_at(path).split("\n"), path)
+    records = records_of((line[0] for line in _LINES.finditer(text_at(path))), path)
     if not records:
         raise folders.none_found(path, "records from `TY  - ` to `ER  - ` are looked for")
     for record, identifier in zip(records, ids_of(records), strict=True):
-        held = record.keywords()
+        held = record.keywords(f"{path}:{record.line + 1}")
         yield (
             record.line + 1,
             Document(
@@ -113,15 +119,12 @@ def _documents(path: str) -> Iterator[tuple[int, Document]]:
 
 def corpus(path: str) -> Batches[Document]:
     """The documents of a file."""
-    return lambda: in_batches(_documents(path))
+    return lambda: in_batches(_documents(path), path)
 
 
 def run(path: str) -> Batches[Prediction]:
     """The keywords of a file as predictions."""
-    return lambda: in_batches(
-        (line, Prediction(id=each.id, keyphrases=[first_variant(phrase) for phrase in each.keyphrases or ()]))
-        for line, each in _documents(path)
-    )
+    return lambda: in_batches(as_predictions(_documents(path)), path)
 
 
 def record_text(identifier: str, title: str | None, text: str | None, phrases: Iterable[Phrase]) -> str:

@@ -30,12 +30,12 @@ _FIRST_LINE = re.compile(r"[^\s:;,+\d]*\d[^\s:;,+]* ?:(?:\s[^;]*)?")
 
 def corpus(path: str) -> Batches[Document]:
     """The documents of a file of answers, of PAPERS_FOLDER+answers.final, or of a folder of both."""
-    return lambda: in_batches(_documents(path))
+    return lambda: in_batches(_documents(path), path)
 
 
 def run(path: str) -> Batches[Prediction]:
     """The predictions of a file of lines."""
-    return lambda: in_batches(_predictions(path))
+    return lambda: in_batches(_predictions(path), path)
 
 
 def _documents(path: str) -> Iterator[tuple[int, Document]]:
@@ -79,7 +79,7 @@ def _answers(path: str) -> Iterator[tuple[int, str, References]]:
         if found is None:
             raise InputError(f"{path}:{number}: no id in {line[:40]!r}; write `C-1 : a phrase,another+its variant`")
         empty = False
-        yield number, found[1], list(map(_reference, split_phrases(found[2], SEPARATOR)))
+        yield number, found[1], list(map(_reference, split_phrases(found[2], SEPARATOR, f"{path}:{number}", VARIANT)))
     if empty:
         raise InputError(f"{path}: the file is empty")
 

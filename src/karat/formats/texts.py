@@ -17,7 +17,7 @@ from typing import IO, Any, cast
 
 import msgspec
 
-from karat.corpus import Document
+from karat.corpus import Document, check_counts
 from karat.errors import InputError, MissingExtraError
 from karat.formats import docx, html, pdf
 from karat.formats.files import STDIN, decode_utf8, open_bytes, read_whole, without_compression
@@ -126,7 +126,9 @@ def document_at(path: str, identifier: str, kind: Kind | None = None) -> Documen
         said = str(error)
         apart = "" if said.startswith(":") else ": "  # behind the path stands a line, or the reason
         raise type(error)(said if said.startswith(path) else f"{path}{apart}{said}") from None
-    return Document(id=identifier, title=title, text=text)
+    document = Document(id=identifier, title=title, text=text)
+    check_counts(document, path)
+    return document
 
 
 def reason(path: str, error: InputError) -> str:

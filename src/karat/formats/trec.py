@@ -11,6 +11,7 @@ document and relevance, below a line that names them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,12 @@ from typing import Any
 from karat.errors import InputError
 from karat.formats.base import brief, quoted
 from karat.formats.containers import container_at, rows
-from karat.formats.files import first_line, lines
+from karat.formats.files import FIRST_BYTES, first_line, lines
 from karat.formats.output import writing
 
 Texts = dict[str, str]  # the text of each query, by its id
 Judgements = dict[str, dict[str, int]]  # the relevance of documents, by query and document
 Ranked = list[tuple[str, float]]  # documents with their scores, best first
-Rankings = dict[str, Ranked]  # by query
 QueriesLike = str | Path | Mapping[str, str] | Iterable[Mapping[str, Any]]
 JudgementsLike = str | Path | Mapping[str, Mapping[str, int]]
 
@@ -62,7 +62,7 @@ def _query_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 def _has_names(path: str) -> bool:
     """Whether the first line of a table names its columns."""
-    names = first_line(path).decode(errors="replace").lower().split("\t")
+    names = first_line(path)[:FIRST_BYTES].decode(errors="replace").lower().split("\t")
     return any(name.strip() in ID_FIELDS for name in names)
 
 
@@ -154,9 +154,10 @@ def _judged(qrels: JudgementsLike, origin: str) -> Iterator[tuple[int, str, str,
 def _cells(path: str, counts: Sequence[int], form: str) -> Iterator[tuple[int, list[str]]]:
     """(line, cells) of the lines of a file whose columns are parted by white space."""
     for place, line in lines(path):
-        cells = line.split()
+        cells = line.split(None, counts[-1])
         if cells and len(cells) not in counts:
-            raise InputError(f"{path}:{place}: {len(cells)} columns, not {' or '.join(map(str, counts))}; {form}")
+            many = f"more than {counts[-1]}" if len(cells) > counts[-1] else len(cells)
+            raise InputError(f"{path}:{place}: {many} columns, not {' or '.join(map(str, counts))}; {form}")
         if cells:
             yield place, cells
 
@@ -189,22 +190,45 @@ def write_qrels(path: str | Path, judgements: Mapping[str, Mapping[str, int]]) -
 # ---------------------------------------------------------------------------------------------- rankings
 
 
+class Rankings(dict[str, Ranked]):
+    """Rankings by query, and the queries whose ranks, as they are written, contradict the scores."""
+
+    contradictory: tuple[str, ...] = ()
+
+
 def read_ranking(path: str | Path) -> Rankings:
     """The ranking of each query in a TREC run, by score and, where scores are equal, by id from the last to the first.
 
-    That is what trec_eval goes by, scores being of single precision; ranks as they are written are not read. Raises
-    InputError, naming the place, if a line is no result, or if a document is there twice for a query.
+    That is what trec_eval goes by, scores being of single precision; ranks as they are written are only compared with
+    them. Raises InputError, naming the place, if a line is no result, or if a document is there twice for a query.
     """
     origin = str(path)
     found: dict[str, dict[str, float]] = {}
-    for place, (query, _, document, _, given, _) in _cells(origin, (6,), RANKING_FORM):
+    ranks: dict[str, list[int | None]] = {}
+    for place, (query, _, document, rank, given, _) in _cells(origin, (6,), RANKING_FORM):
         known = found.setdefault(query, {})
         if document in known:
             raise InputError(f"{origin}:{place}: {quoted(document)} is there already for query {quoted(query)}")
         known[document] = _score(given, f"{origin}:{place}")
+        ranks.setdefault(query, []).append(_whole(rank))
     if not found:
         raise InputError(f"{origin}: there are no results in it; {RANKING_FORM}")
-    return {query: _ordered(documents) for query, documents in found.items()}
+    rankings = Rankings({query: _ordered(documents) for query, documents in found.items()})
+    rankings.contradictory = tuple(
+        query for query, documents in found.items() if _contradict(ranks[query], documents.values())
+    )
+    return rankings
+
+
+def _contradict(ranks: Sequence[int | None], scores: Iterable[float]) -> bool:
+    """Whether a better rank goes with a lower score; ranks that are no numbers are passed over.
+
+    >>> _contradict([1, 2], [0.5, 0.9]), _contradict([1, 2], [0.9, 0.9]), _contradict([0, 0, None], [1.0, 2.0, 3.0])
+    (True, False, False)
+    """
+    pairs = [(rank, -score) for rank, score in zip(ranks, scores, strict=True) if rank is not None]
+    by_rank = sorted(pairs)
+    return any(a < b and x > y for (a, x), (b, y) in pairwise(by_rank))
 
 
 def _score(text: str, where: str) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from karat.corpus import Batch, Batches, Corpus, Document, Prediction, Run, text_of_id
+from karat.corpus import Batch, Batches, Corpus, Document, Prediction, Run, split_paths, text_of_id
 from karat.errors import InputError
 from karat.formats import FORMATS, catalogue, named, parts_of
 from karat.formats import read as read_corpus
@@ -60,7 +60,7 @@ def write(
             raise InputError("a corpus goes with a run, whose phrases become the keyphrases of its documents")
         records, form = _catalogue(records, corpus if isinstance(corpus, Corpus) else read_corpus(corpus), form)
     save, read = _sides(form, records)
-    parts = target.split("+") if form.pair and isinstance(records, Corpus) else [target]
+    parts = split_paths(target) if form.pair and isinstance(records, Corpus) else [target]
     with recording(), ExitStack() as stack:
         for each in origins:
             note_input(each)

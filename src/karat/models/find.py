@@ -34,7 +34,7 @@ from karat.isolation import installed_packages
 from karat.models.base import MODELS, CommonOptions, Model, Predict, settled
 from karat.models.generators.checkpoint import read_card
 from karat.models.generators.settings import GENERATORS
-from karat.record import recording_imports
+from karat.record import note_input, recording_imports
 
 GROUP = "karat.models"
 ENDPOINT = "llm:"
@@ -217,6 +217,7 @@ def _import(module: str) -> Any:
 
 def _import_file(file: str) -> Any:
     """Return the module of a file, in a package that stands for its folder, so that `from . import` finds others."""
+    note_input(file)
     folder, stem = os.path.dirname(file), os.path.basename(file).removesuffix(".py")
     package = f"karat_plug_in_{blake2b(os.fsencode(folder), digest_size=8).hexdigest()}"
     name = f"{package}.{stem}"
@@ -228,10 +229,9 @@ def _import_file(file: str) -> Any:
     spec = spec_from_file_location(name, file)
     assert spec is not None
     assert spec.loader is not None
-    module = module_from_spec(spec)
+    module = sys.modules[name] = module_from_spec(spec)
     try:
         with recording_imports():
-            sys.modules[name] = module
             spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]

@@ -269,6 +269,9 @@ def _notes(asked: _Asked, collection: Collection, other: Mapping[str, Rankings])
     if empty:
         yield f"{counted_queries(empty)} without a term once stop words are left out: nothing is found, which scores 0"
     for name, rankings in other.items():
+        if rankings.contradictory:
+            queries, first = counted_queries(len(rankings.contradictory)), rankings.contradictory[0]
+            yield f"{name}: the ranks of {queries} contradict the scores, as of {first!r}: the scores are used"
         lacking = sum(query not in rankings for query in asked.texts)
         if lacking:
             yield f"{name}: {counted_queries(lacking)} that it does not rank score 0"

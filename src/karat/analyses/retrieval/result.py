@@ -11,7 +11,7 @@ import numpy as np
 
 from karat.analyses.retrieval.bm25 import Ranked
 from karat.errors import InputError, unknown
-from karat.formats.trec import Judgements, Rankings, Texts
+from karat.formats.trec import Judgements, Texts
 from karat.matching.columns import SUBSETS, Subset
 from karat.matching.inputs import CorpusLike, MetricsLike, ProtocolLike
 from karat.options import (
@@ -208,7 +208,7 @@ class Retrieval(Displayed):
 
         return [{"corpus": self.corpus} | flat_row(row) for row in self.results]
 
-    def ranking(self, condition: str) -> Rankings:
+    def ranking(self, condition: str) -> dict[str, list[tuple[str, float]]]:
         """The documents that were found for each query, with their scores, in a condition by its name, as `text`.
 
         Raises InputError if the rankings were not kept, or if there is no such condition.
