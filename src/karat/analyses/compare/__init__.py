@@ -165,6 +165,7 @@ def compare_results(results: Sequence[Results], options: CompareOptions) -> Comp
         tuple(pairs),
         tuple(ranked),
         {corpus_of(each): len(each.ids) for each in results},
+        {corpus_of(each): each.common for each in results},
         signatures_of(results),
         chosen,
         (

@@ -54,6 +54,7 @@ class Family:
     protocol: str
     request: Request
     documents: int
+    common: int  # documents that all runs have
     systems: Mapping[str, list[Score]]
     found: Mapping[str, list[Score]]  # single references, where McNemar's test goes with the metric
 
@@ -94,7 +95,9 @@ def _families(corpus: str, parts: Sequence[Results]) -> list[Family]:
     beside = {key: family for key, family in scores.items() if key[1].metric == "found"}
     requested = {key: family for key, family in scores.items() if key not in beside or len(beside) == len(scores)}
     return [
-        Family(corpus, protocol, request, len(parts[0].ids), systems, _beside(beside, protocol, request))
+        Family(
+            corpus, protocol, request, len(parts[0].ids), parts[0].common, systems, _beside(beside, protocol, request)
+        )
         for (protocol, request), systems in requested.items()
     ]
 

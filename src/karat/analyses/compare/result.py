@@ -128,6 +128,7 @@ class Comparison(Displayed):
     pairs: tuple[Pair, ...]
     rankings: tuple[Ranking, ...]
     documents: Mapping[str, int]  # by corpus
+    common: Mapping[str, int]  # by corpus, the documents that all runs have
     signatures: Mapping[str, str]
     options: CompareOptions
     notes: tuple[str, ...]

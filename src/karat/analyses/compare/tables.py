@@ -12,6 +12,7 @@ from karat.analyses.compare.options import OVER_SEEDS, CompareOptions
 from karat.analyses.compare.result import Comparison, Pair, Ranking, Standing
 from karat.errors import counted
 from karat.metrics.base import Request
+from karat.results import documents_of
 from karat.stats.difference import (
     APPROXIMATE,
     FEWEST,
@@ -69,7 +70,7 @@ def tables_of(found: Comparison) -> Iterator[Table]:
     """For each corpus and protocol the systems and their differences, then the ranks, then what it all means."""
     layout = layout_of(found)
     for (corpus, protocol), standings in _by_corpus(found).items():
-        title = f"{corpus}, {counted(found.documents[corpus], 'document')}, protocol {protocol}"
+        title = f"{corpus}, {documents_of(found.common[corpus], found.documents[corpus])}, protocol {protocol}"
         note = f"average: {', '.join(dict.fromkeys(each.request.average or '' for each in standings))}"
         about = f"{title}; {note}. {p_legend(found)}{_shown(found, layout)}."
         pairs = [pair for pair in found.pairs if (pair.corpus, pair.protocol) == (corpus, protocol)]

@@ -156,6 +156,11 @@ class Part:
     unread: tuple[str, ...] = ()  # the files that cannot be read
     notes: tuple[str, ...] = ()  # of how it was read and predicted
 
+    @property
+    def scored(self) -> int:
+        """How many documents scores are of: those with references that all runs have."""
+        return self.documents if self.results is None else self.results.common
+
 
 @dataclass(frozen=True, slots=True)
 class Page:

@@ -140,6 +140,7 @@ def _table(results: Sequence[Results], options: TableOptions, notes: Sequence[st
         tuple(each for each in ranks if each.columns > 1),
         names,
         {family.corpus: family.documents for family in families},
+        {family.corpus: family.common for family in families},
         signatures_of(results),
         measured,
         options,

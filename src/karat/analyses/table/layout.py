@@ -164,7 +164,11 @@ def _about_marks(found: PaperTable, values: Sequence[Value]) -> Iterator[str]:
 def _facts(found: PaperTable, values: Sequence[Value]) -> Iterator[str]:
     """How many documents there are, and the short signatures."""
     corpora = [name for name in found.names.corpora if any(value.corpus == name for value in values)]
-    yield "documents: " + ", ".join(f"{found.names.corpora[name]} {found.documents[name]:,}" for name in corpora)
+    counts = {name: (found.common[name], found.documents[name]) for name in corpora}
+    yield "documents: " + ", ".join(
+        f"{found.names.corpora[name]} {used:,}{f' of {total:,}' if used < total else ''}"
+        for name, (used, total) in counts.items()
+    )
     protocols = {value.corpus: value.protocol for value in values}
     signatures = [(found.names.corpora[name], _signature(found, protocols[name], name)) for name in corpora]
     yield f"signature: {short_signatures(signatures)}"

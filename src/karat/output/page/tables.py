@@ -8,9 +8,9 @@ from math import isnan
 from typing import Any
 
 from karat.analyses.compare.result import Comparison, Pair, Standing
-from karat.errors import counted
 from karat.metrics.base import Request
 from karat.output.page.words import interval_words, metric_of, pair_of, percent, ranked
+from karat.results import documents_of
 from karat.stats.effects import POWER
 from karat.tabular import approximate_p, number
 
@@ -101,7 +101,8 @@ def _score_table(
     systems = list(dict.fromkeys(each.system for each in [*order, *own]))
     cells = {(each.system, each.request): standing_cell(each, len(systems) > 1) for each in own}
     averages = ", ".join(dict.fromkeys(request.average or "" for request in requests))
-    where = f"{corpus}, {counted(found.documents[corpus], 'document')}, protocol {protocol}, average {averages}"
+    documents = documents_of(found.common[corpus], found.documents[corpus])
+    where = f"{corpus}, {documents}, protocol {protocol}, average {averages}"
     heads = [Head(_short(request), request.subset) for request in requests]
     rows = [
         [name_cell(system), *(cells.get((system, request), Cell("")) for request in requests)] for system in systems

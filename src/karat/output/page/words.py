@@ -262,8 +262,10 @@ def _higher(own: Sequence[Standing]) -> bool:
 
 def _verdict(found: Comparison, known: Sequence[Standing], request: Request, part: Part) -> Iterator[str]:
     partly = 0 < part.judged < part.documents
-    where = f"on the {counted(part.judged if partly else part.documents, 'document')} of {said(part.corpus)}"
-    where += " that have references" if partly else ""
+    lacking = part.results is not None and part.scored < len(part.results.ids)
+    where = f"on the {counted(part.scored, 'document')} of {said(part.corpus)}"
+    conditions = (["have references"] if partly else []) + (["all runs have"] if lacking else [])
+    where += f" that {' and that '.join(conditions)}" if conditions else ""
     if not known:
         yield f"{metric_of(request)} is undefined {where}."
         return

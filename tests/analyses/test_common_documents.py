@@ -1,0 +1,83 @@
+"""Scores, counts and best marks of several systems rest on the same documents, and the output names how many."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import karat
+from karat.analyses.audit import Audit
+from karat.options import Missing
+from karat.output import render
+
+PHRASES = ["honey bee", "wax", "old hive", "queen"]
+QUICK: dict[str, Any] = {"resamples": 200}
+
+
+def corpus(documents: int = 12) -> karat.Corpus:
+    text = "The honey bee makes wax in an old hive without a queen."
+    return karat.Corpus.of(({"id": str(i), "text": text, "keyphrases": PHRASES} for i in range(documents)), name="bees")
+
+
+def run(name: str, documents: int = 12, lists: int = 12) -> karat.Run:
+    """A run of the first `documents`, whose predictions differ between documents and are empty after `lists`."""
+    records = ({"id": str(i), "keyphrases": [*PHRASES[i % 4 :], "sting"] * (i < lists)} for i in range(documents))
+    return karat.Run.of(list(records), name=name)
+
+
+def other(name: str = "other", documents: int = 12) -> karat.Run:
+    return karat.Run.of([{"id": str(i), "keyphrases": PHRASES[: i % 3 + 1]} for i in range(documents)], name=name)
+
+
+def text_of(found: Any) -> str:
+    return " ".join(render(found, "table").split())
+
+
+@pytest.mark.parametrize("missing", ["skip", "common"])
+def test_headings_and_notes_count_the_documents_that_all_runs_have(missing: Missing) -> None:
+    runs = [run("full"), run("part", documents=8), other()]
+    options: dict[str, Any] = {"missing": missing, "metrics": ["words", "f1@5:present"], **QUICK}
+    assert "bees, 8 of 12 documents, protocol karat" in text_of(karat.compare(corpus(), *runs, **options))
+    table = karat.table(corpus(), *runs, **options)
+    assert "documents: bees 8 of 12" in text_of(table)
+    assert not any("undefined" in note for note in table.notes)
+    assert {(row["documents"], row["undefined"]) for row in table.rows()} == {(8, 0)}
+
+
+def test_scores_of_common_documents_say_so_and_keep_their_number(tmp_path: Any) -> None:
+    found = karat.score(corpus(), run("full"), run("part", documents=8), metrics=["f1@5:present"], missing="common")
+    assert text_of(found).startswith("bees, 8 of 12 documents")
+    assert "undefined" not in text_of(found)
+    found.save(tmp_path / "both.karat")
+    compared = karat.compare(tmp_path / "both.karat", **QUICK)
+    assert "bees, 8 of 12 documents" in text_of(compared)
+    assert sum("part lacks 4 of 12 documents" in note for note in compared.notes) == 1
+
+
+def test_scores_under_skip_do_not_call_missing_documents_undefined() -> None:
+    found = karat.score(corpus(), run("full"), run("part", documents=8), metrics=["f1@5:present"], missing="skip")
+    assert text_of(found).startswith("bees, 12 documents")
+    assert "undefined" not in text_of(found)
+
+
+def test_the_report_rests_on_the_documents_that_all_runs_have() -> None:
+    runs = [run("full"), run("part", documents=8), other()]
+    page = karat.report(corpus(), *runs, missing="skip", metrics=["f1@5:present", "words"], **QUICK)
+    [part] = page.parts
+    assert [each.documents for each in part.outcomes] == [8, 8, 8]
+    assert part.outcomes[0] == part.outcomes[1]  # full and part are equal on the documents that both have
+    assert part.curves is not None
+    curves = [[each.value for each in part.curves.scores if each.system == name] for name in ("full", "part")]
+    assert curves[0] == curves[1]
+    said = re.sub(r"<[^>]*>", " ", page.html())
+    assert "on the 8 documents of bees that all runs have" in said
+    assert "bees, 8 of 12 documents, protocol karat" in said
+    assert "on the 12 documents" not in said
+    audit = part.found["audit"]
+    assert isinstance(audit, Audit)
+    audits = [[row["value"] for row in audit.rows() if row["system"] == name] for name in ("full", "part")]
+    assert audits[0] == audits[1]
+    assert not any("undefined" in note for note in page.notes)
+    assert sum("part lacks 4 of 12 documents" in note for note in page.notes) == 1
