@@ -9,6 +9,7 @@ import pytest
 
 import karat
 from karat.analyses.audit import Audit
+from karat.analyses.compare.result import Comparison
 from karat.options import Missing
 from karat.output import render
 
@@ -81,3 +82,38 @@ def test_the_report_rests_on_the_documents_that_all_runs_have() -> None:
     assert audits[0] == audits[1]
     assert not any("undefined" in note for note in page.notes)
     assert sum("part lacks 4 of 12 documents" in note for note in page.notes) == 1
+
+
+def marked(found: Any) -> set[tuple[str, str]]:
+    rows = found.systems() if isinstance(found, Comparison) else found.rows()
+    return {(row["metric"], row["system"]) for row in rows if row["best"]}
+
+
+def test_only_values_of_the_same_documents_are_marked_as_the_best() -> None:
+    runs = [run("full"), run("half", lists=6)]
+    options: dict[str, Any] = {"metrics": ["self_bleu", "f1@5:present"], **QUICK}
+    for found in (karat.compare(corpus(), *runs, **options), karat.table(corpus(), *runs, **options)):
+        assert marked(found) == {("f1@5", "full")}
+        [note] = [note for note in found.notes if "marked as the best" in note]
+        assert note.startswith("self_bleu:all: ")
+        assert "different documents" in note
+
+
+def test_a_worst_value_and_a_metric_without_a_better_way_have_no_best() -> None:
+    nothing = karat.Run.of([{"id": str(i), "keyphrases": ["sting"]} for i in range(12)], name="nothing")
+    runs = [nothing, karat.Run.of(list(nothing), name="again")]
+    options: dict[str, Any] = {"metrics": ["words", "f1@5:present"], **QUICK}
+    compared = karat.compare(corpus(), *runs, **options)
+    assert marked(compared) == marked(karat.table(corpus(), *runs, **options)) == set()
+    assert "best*" not in text_of(compared)
+    page = karat.report(corpus(), run("full"), other(), metrics=["words"], **QUICK).html()
+    assert "(best)" not in page
+    assert "has the highest words of all phrases" in page
+    three = karat.compare(corpus(), run("full"), other(), nothing, metrics=["words"], **QUICK)
+    assert "differences to the first system of each metric" in text_of(three)
+
+
+def test_systems_without_a_value_have_no_letters() -> None:
+    nothing = karat.Run.of([{"id": str(i), "keyphrases": []} for i in range(12)], name="nothing")
+    found = karat.compare(corpus(), run("full"), nothing, metrics=["words"], **QUICK)
+    assert {row["system"]: row["letters"] for row in found.systems()} == {"full": "a", "nothing": ""}

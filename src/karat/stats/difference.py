@@ -231,14 +231,17 @@ def _difference(pair: Contestants, of_a: Influences, of_b: Influences, apart: Co
     both = np.logical_and.reduce([sample.defined() for sample in (*pair.a, *pair.b)])
     units = apart.n if pair.a[0].pairwise else int(both.sum())
     enough = units >= FEWEST
+    if not enough and units and _identical(pair):
+        return Difference(float(of_a.value), float(of_b.value), (nan, nan), 0.0, units, 1.0, test, tests={test: 1.0})
     p = float((student(apart) if test == "t" else apart).p(how.alternative)) if enough else nan
     low, high = apart.interval(how.level, pair.reach)
+    bounded = enough and bool(np.isfinite(pair.reach) or apart.varies)
     influence = of_a.mean_influence - of_b.mean_influence
     influence = np.where(of_a.defined | of_b.defined, influence, np.nan)
     return Difference(
         float(of_a.value),
         float(of_b.value),
-        (_clip(float(low), pair.reach), _clip(float(high), pair.reach)) if enough else (nan, nan),
+        (_clip(float(low), pair.reach), _clip(float(high), pair.reach)) if bounded else (nan, nan),
         float(apart.error) if enough else nan,
         units,
         p,
@@ -250,6 +253,12 @@ def _difference(pair: Contestants, of_a: Influences, of_b: Influences, apart: Co
         influence=influence if pair.single else None,
         pairs=of_a.pairs,
     )
+
+
+def _identical(pair: Contestants) -> bool:
+    """Whether all runs of both systems have the same rows."""
+    first, *others = (*pair.a, *pair.b)
+    return all(np.array_equal(first.values, each.values) for each in others)
 
 
 def _clip(end: float, reach: float) -> float:

@@ -63,6 +63,12 @@ class Family:
         """Which values are better; the higher ones where neither is known to be."""
         return self.request.spec.better or "higher"
 
+    @property
+    def same_documents(self) -> bool:
+        """Whether all systems that have a value are defined on the same documents."""
+        scores = [score for seeds in self.systems.values() for score in seeds if score.value == score.value]
+        return len({sample_of(score, self.documents).defined().tobytes() for score in scores}) <= 1
+
 
 def without_seed(name: str) -> str:
     """The system that a run is of, one of its seeds perhaps.

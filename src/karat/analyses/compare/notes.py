@@ -50,9 +50,9 @@ def _joined(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
 
 
 def notes_of_tests(pairs: Sequence[Pair], options: CompareOptions) -> Iterator[str]:
-    """Yield notes on p-values: pairs with too few common documents, and metrics where lower is better."""
+    """Yield notes on p-values: unequal systems with few common documents, and metrics where lower is better."""
     for pair in pairs:
-        if pair.n < FEWEST:
+        if pair.n < FEWEST and not pair.apart.equal:
             common = "no document" if not pair.n else counted(pair.n, "document")
             yield f"{pair.a} and {pair.b} have {common} in common on {label(pair.request)}: nothing is tested"
     yield from notes_of_differences([(label(pair.request), pair.apart) for pair in pairs if pair.n >= FEWEST])

@@ -153,8 +153,11 @@ class _Beside:
 
 
 def _beside(found: Comparison, own: Sequence[Standing], pairs: Sequence[Pair]) -> tuple[str, dict[str, _Beside]]:
-    """(the baseline, or the best system on a metric; the difference of each other one to it); "" without a best."""
-    top = found.options.baseline or next((each.system for each in own if each.best), "")
+    """Return (the baseline, or the first system on a metric; the difference of each other one to it).
+
+    The system is "" where none has a value.
+    """
+    top = found.options.baseline or next((each.system for each in own if each.value == each.value), "")
     differences: dict[str, _Beside] = {}
     for pair in pairs:
         if pair.request != own[0].request or top not in (pair.a, pair.b):
@@ -321,8 +324,11 @@ def _legend(found: Comparison) -> Iterator[Words]:
     """What marks, letters and brackets are."""
     options = found.options
     level = f"{100 * options.level:.4g} %"
-    brackets = "" if layout_of(found) == "overview" else f"; in brackets {level} intervals ({intervals_by(found)})"
-    yield Marked("best", "bold", _best_mark(found)), f"{brackets}."
+    brackets = "" if layout_of(found) == "overview" else f"in brackets {level} intervals ({intervals_by(found)})"
+    if any(each.best for each in found.standings):
+        yield Marked("best", "bold", _best_mark(found)), f"; {brackets}." if brackets else "."
+    elif brackets:
+        yield f"I{brackets[1:]}."
     if _has_stars(found):
         yield stars_legend()
     if any(each.letters for each in found.standings):
@@ -414,7 +420,14 @@ def _shown(found: Comparison, layout: Layout) -> str:
         for key, standings in _by_corpus(found).items()
         for own in _by_metric(standings).values()
     )
-    return f"; the {shown:,} differences to the best are shown"
+    top = "best" if _has_best(found) else "first system of each metric"
+    return f"; the {shown:,} differences to the {top} are shown"
+
+
+def _has_best(found: Comparison) -> bool:
+    """Whether each metric on each corpus has a best system."""
+    with_best = {(each.corpus, each.protocol, each.request) for each in found.standings if each.best}
+    return all((each.corpus, each.protocol, each.request) in with_best for each in found.standings)
 
 
 def _more(found: Comparison, layout: Layout) -> Iterator[str]:

@@ -456,4 +456,4 @@ def _compared(results: Sequence[Results], options: ReportOptions) -> Comparison:
 def _alone(results: Results, how: CompareOptions) -> Iterator[Standing]:
     """One system's scores with their intervals."""
     alone = measure(families_of([results], least=1), how, tested=False)
-    yield from (replace(each, best=False) for each in alone.standings)
+    yield from alone.standings

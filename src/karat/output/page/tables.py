@@ -145,7 +145,8 @@ def best_table(found: Comparison, corpus: str, first: Request | None) -> Table |
                 ]
             )
     heads = ["system", "behind by", Head(f"{percent(found.options.level)} interval", numeric=False), "p", "adjusted p"]
-    return table(f"Against the best, {known[0].system}: {metric_of(first)}", heads, rows) if rows else None
+    top = f"the best, {known[0].system}" if known[0].best else known[0].system
+    return table(f"Against {top}: {metric_of(first)}", heads, rows) if rows else None
 
 
 MOST_PAIRS = 400  # rows; of more, those of one metric are shown

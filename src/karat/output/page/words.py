@@ -273,7 +273,8 @@ def _verdict(found: Comparison, known: Sequence[Standing], request: Request, par
     yield f"{_opening(found, known)}{_outcome_of(part, best.system)}."
     yield from _more_right(part, best.system)
     figure, value = f"{metric_of(request)} {where}", with_interval(best, percent(found.options.level))
-    yield f"{'Best is meant by' if others else 'That is'} {figure} under the protocol {best.protocol}: {value}."
+    ranked_by = others and request.spec.better is not None
+    yield f"{'Best is meant by' if ranked_by else 'That is'} {figure} under the protocol {best.protocol}: {value}."
     pair = pair_of(found, best, others[0]) if others else None
     if pair is not None:
         yield _lead(found, pair, best, others)
@@ -289,6 +290,8 @@ def _opening(found: Comparison, known: Sequence[Standing]) -> str:
     by = "" if (request.label, request.subset) == ("f1@M", "all") else f" in {metric_of(request)}"
     if not others:
         return f"{name} has {number(best.value)}{by or ' in F1'}"
+    if request.spec.better is None:
+        return f"{name} has the highest {metric_of(request)}"
     pair = pair_of(found, best, others[0])
     if pair is not None and pair.apart.significant(found.options.alpha):
         return f"{name} is best{by}"
