@@ -117,3 +117,59 @@ def test_systems_without_a_value_have_no_letters() -> None:
     nothing = karat.Run.of([{"id": str(i), "keyphrases": []} for i in range(12)], name="nothing")
     found = karat.compare(corpus(), run("full"), nothing, metrics=["words"], **QUICK)
     assert {row["system"]: row["letters"] for row in found.systems()} == {"full": "a", "nothing": ""}
+
+
+@pytest.mark.parametrize("documents", [1, 2])
+def test_equal_systems_have_p_1_on_one_or_two_common_documents(documents: int) -> None:
+    found = karat.compare(
+        corpus(), run("full"), run("few", documents), metrics=["f1@5:present"], missing="skip", **QUICK
+    )
+    [row] = found.rows()
+    assert (row["difference"], row["p"], row["p_adjusted"], row["n"]) == (0, 1, 1, documents)
+    assert any("equal on every document" in note for note in found.notes)
+    assert not any("nothing is tested" in note for note in found.notes)
+    apart = karat.compare(
+        corpus(), run("full"), other("few", documents), metrics=["f1@5:present"], missing="skip", **QUICK
+    )
+    assert apart.rows()[0]["p"] is None
+    assert any("nothing is tested" in note for note in apart.notes)
+
+
+def test_equal_systems_have_no_interval_where_a_metric_has_no_bound() -> None:
+    found = karat.compare(corpus(), run("one"), run("two"), metrics=["words", "f1@5:present"], **QUICK)
+    unbounded, bounded = found.rows()
+    assert unbounded["ci"] == [None, None]
+    assert bounded["ci"][0] < 0 < bounded["ci"][1]
+
+
+def test_metrics_that_differ_in_their_average_alone_are_named_with_it() -> None:
+    metrics = ["f1@5:present", "f1@5:present/micro", "words"]
+    two = text_of(karat.compare(corpus(), run("full"), other(), metrics=metrics, **QUICK))
+    three = text_of(karat.compare(corpus(), run("full"), other(), other("third"), metrics=metrics, **QUICK))
+    for text in (two, three):
+        assert "f1@5 present mean-of-f, 12 documents" in text
+        assert "f1@5 present micro, 12 documents" in text
+        assert "words all, 12 documents" in text
+
+
+def test_rows_have_the_documents_that_a_difference_needs() -> None:
+    found = karat.compare(corpus(), run("full"), other(), metrics=["f1@5:present"], difference=0.1, **QUICK)
+    [row], [flat] = found.rows(), found.flat_rows()
+    low, high = row["documents_needed_ci"]
+    assert 2 <= low < row["documents_needed"] < high
+    assert f"{row['documents_needed']:,} [{low:,}, {high:,}]" in text_of(found)
+    assert [flat[f"documents_needed{end}"] for end in ("", "_low", "_high")] == [row["documents_needed"], low, high]
+    equal = karat.compare(corpus(), run("one"), run("two"), metrics=["f1@5:present"], difference=0.1, **QUICK)
+    assert (equal.rows()[0]["documents_needed"], equal.rows()[0]["documents_needed_ci"]) == (None, [None, None])
+
+
+def test_legends_name_adjusted_p_only_where_it_is_adjusted() -> None:
+    runs = [run("full"), other(), run("half", lists=6)]
+    options: dict[str, Any] = {"metrics": ["f1@5:present"], **QUICK}
+    for correction, expected in (("none", "p at most"), ("max-t", "adjusted p at most")):
+        table = text_of(karat.table(corpus(), *runs, correction=correction, **options))
+        assert f"two-sided; {expected} .05" in table
+        compared = text_of(karat.compare(corpus(), *runs, correction=correction, **options))
+        assert f"differ: {expected} 0.05" in compared
+        assert ("jackknife t; not adjusted)" in compared) == (correction == "max-t")
+    assert "of differences" not in text_of(karat.table(corpus(), *runs, intervals=True, **options))

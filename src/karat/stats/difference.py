@@ -38,6 +38,7 @@ TEST_NAMES = {
     "dyadic_t": "t with dyadic standard errors",
 }
 CORRECTION_NAMES = {"max-t": "step-down max-T", "holm": "Holm", "bh": "Benjamini-Hochberg", "none": "none"}
+NOT_ADJUSTED = "not adjusted"
 APPROXIMATE = "≈: no resample was as extreme, so p is that of the t distribution."
 
 
@@ -463,7 +464,7 @@ def family_caption(differences: Sequence[Difference], over: str) -> str:
     sizes = [one.family for one in differences if one.adjusted_by]
     by = dict.fromkeys(one.adjusted_by for one in differences if one.adjusted_by)
     if not sizes or "none" in by:
-        return "not adjusted"
+        return NOT_ADJUSTED
     count = f"{min(sizes):,}" if min(sizes) == max(sizes) else f"{min(sizes):,} to {max(sizes):,}"
     tests = "test" if max(sizes) == 1 else "tests"
     return f"adjusted by {' and '.join(CORRECTION_NAMES[each] for each in by)} over {over} ({count} {tests} each)"

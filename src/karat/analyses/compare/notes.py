@@ -71,7 +71,9 @@ def notes_of_seeds(pairs: Sequence[Pair], standings: Sequence[Standing], options
             f"{name} has one run and others have several seeds: its seeds are assumed to vary as those of the system "
             "it is compared with"
         )
-    two = [pair for pair in over if 2 in (seeds[pair.corpus, pair.a], seeds[pair.corpus, pair.b])]
+    two = [
+        pair for pair in over if not pair.apart.equal and 2 in (seeds[pair.corpus, pair.a], seeds[pair.corpus, pair.b])
+    ]
     open_ = [pair for pair in two if pair.apart.adjusted > options.alpha and _seeds_vary_much(pair, options.alpha)]
     if open_:
         said = [

@@ -7,7 +7,7 @@ from math import isnan
 from typing import Any
 
 from karat.analyses.compare.families import without_seed
-from karat.analyses.compare.tables import SIDES, family_words, intervals_by
+from karat.analyses.compare.tables import SIDES, family_words, intervals_by, p_name
 from karat.analyses.table.columns import APART, WORSE
 from karat.analyses.table.result import MeanRanks, PaperTable, Value
 from karat.citations import short_signatures
@@ -134,7 +134,7 @@ def _legend(found: PaperTable, values: Sequence[Value], ranks: MeanRanks | None)
         yield best, " is the best value of a column, ", second, " the second one"
     yield from _about_marks(found, values)
     if found.options.intervals and found.measured is not None:
-        yield f"in brackets {100 * found.options.level:.4g} % intervals ({intervals_by(found.measured)})"
+        yield f"in brackets {100 * found.options.level:.4g} % intervals ({intervals_by(found.measured, differences=False)})"
     if ranks is not None:
         which = f"all {ranks.columns} columns"
         if len(ranks.corpora) < len(found.names.corpora):
@@ -157,7 +157,7 @@ def _about_marks(found: PaperTable, values: Sequence[Value]) -> Iterator[str]:
     else:
         name = found.names.systems[options.baseline]
         what = f"{APART} is significantly better than {name}, {WORSE} significantly worse"
-    p = f"adjusted p at most {number(options.alpha).rstrip('0')}"
+    p = f"{p_name(found.measured)} at most {number(options.alpha).rstrip('0')}"
     yield f"{what} ({tests}, {SIDES['two-sided']}; {p}, {family_words(found.measured)})"
 
 

@@ -8,6 +8,7 @@ from math import isnan
 from typing import Any
 
 from karat.analyses.compare.result import Comparison, Pair, Standing
+from karat.analyses.compare.tables import several_averages
 from karat.metrics.base import Request
 from karat.output.page.words import interval_words, metric_of, pair_of, percent, ranked
 from karat.results import documents_of
@@ -103,7 +104,11 @@ def _score_table(
     averages = ", ".join(dict.fromkeys(request.average or "" for request in requests))
     documents = documents_of(found.common[corpus], found.documents[corpus])
     where = f"{corpus}, {documents}, protocol {protocol}, average {averages}"
-    heads = [Head(_short(request), request.subset) for request in requests]
+    several = several_averages(requests)
+    heads = [
+        Head(_short(request), f"{request.subset}, {request.average}" if request in several else request.subset)
+        for request in requests
+    ]
     rows = [
         [name_cell(system), *(cells.get((system, request), Cell("")) for request in requests)] for system in systems
     ]
