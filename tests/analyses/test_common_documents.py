@@ -173,3 +173,17 @@ def test_legends_name_adjusted_p_only_where_it_is_adjusted() -> None:
         assert f"differ: {expected} 0.05" in compared
         assert ("jackknife t; not adjusted)" in compared) == (correction == "max-t")
     assert "of differences" not in text_of(karat.table(corpus(), *runs, intervals=True, **options))
+
+
+def test_too_few_resamples_for_alpha_have_a_note() -> None:
+    options: dict[str, Any] = {"metrics": ["f1@5:present"]}
+    said = "18 resamples cannot give a p of 0.05 or less"
+    assert any(
+        said in note
+        for note in karat.compare(corpus(20), run("a", 20, 20), other("b", 20), resamples=18, **options).notes
+    )
+    for documents, resamples in ((20, 19), (12, 18)):  # enough resamples; all swaps of 12 documents
+        found = karat.compare(
+            corpus(documents), run("a", documents), other("b", documents), resamples=resamples, **options
+        )
+        assert not any("resamples cannot" in note for note in found.notes)

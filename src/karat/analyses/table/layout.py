@@ -134,7 +134,8 @@ def _legend(found: PaperTable, values: Sequence[Value], ranks: MeanRanks | None)
         yield best, " is the best value of a column, ", second, " the second one"
     yield from _about_marks(found, values)
     if found.options.intervals and found.measured is not None:
-        yield f"in brackets {100 * found.options.level:.4g} % intervals ({intervals_by(found.measured, differences=False)})"
+        how = intervals_by(found.measured, differences=False)
+        yield f"in brackets {100 * found.options.level:.4g} % intervals ({how})"
     if ranks is not None:
         which = f"all {ranks.columns} columns"
         if len(ranks.corpora) < len(found.names.corpora):
