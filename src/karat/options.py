@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import wraps
 from inspect import Parameter, signature
+from math import isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 from warnings import warn
@@ -117,7 +118,8 @@ def _checked(each: Field[Any], value: Any) -> Any:
         raise unknown(f"value of {each.name}", str(value), known.values)
     whole = str(each.type).startswith("int")
     if _has_bounds(known) and not _within(value, known, whole):
-        raise InputError(f"{each.name} is a {'whole ' if whole else ''}number {_bounds(known)}, not {value!r}")
+        kind = "whole " if whole else "finite " if isinstance(value, float) and not isfinite(value) else ""
+        raise InputError(f"{each.name} is a {kind}number {_bounds(known)}, not {value!r}")
     return value
 
 
@@ -130,7 +132,8 @@ def _within(value: Any, known: About, whole: bool) -> bool:
         return False
     number = float(value)
     return (
-        (known.least is None or number >= known.least)
+        isfinite(number)
+        and (known.least is None or number >= known.least)
         and (known.most is None or number <= known.most)
         and (known.above is None or number > known.above)
         and (known.below is None or number < known.below)
@@ -142,13 +145,15 @@ def _bounds(known: About) -> str:
 
     >>> [_bounds(About("", least=1)), _bounds(About("", least=1, most=9000)), _bounds(About("", above=0, below=1))]
     ['from 1 on', 'from 1 to 9,000', 'above 0 and below 1']
+    >>> _bounds(About("", above=0))
+    'above 0'
     """
     low = f"from {known.least:,}" if known.least is not None else f"above {known.above:,}"
     if known.below is not None:
         return f"{low} and below {known.below:,}"
     if known.most is not None:
         return f"{low} {'to' if known.least is not None else 'and up to'} {known.most:,}"
-    return f"{low} on"
+    return f"{low} on" if known.least is not None else low
 
 
 def public(kind: type[Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:

@@ -17,6 +17,7 @@ from karat.analyses.check import metric_text
 from karat.metrics.base import Rows, parse_request
 from karat.output import render
 from karat.results import Part, Results, Score
+from karat.tabular import p_value
 from tests.forked import command
 
 ROOT = Path(__file__).parents[2]
@@ -53,12 +54,12 @@ def test_a_floor_that_is_reached_passes_and_one_that_is_missed_is_said() -> None
     assert found.failures == []
     missed = karat.check(results(score([0.2, 0.4])), minimum={"f1@M:present": 0.3001})
     assert not missed.passed
-    assert missed.failures == ["t5: f1@M:present/mean-of-f under karat is 0.3000, below 0.3001"]
+    assert missed.failures == ["t5: f1@M:present/mean-of-f under karat is .3000, below .3001"]
 
 
 def test_as_many_digits_are_shown_as_tell_the_two_apart() -> None:
     [said] = karat.check(results(score([0.34168])), minimum={"f1@M:present": 0.34173}).failures
-    assert said.endswith("is 0.34168, below 0.34173")
+    assert said.endswith("is .34168, below .34173")
 
 
 def test_a_ceiling_is_for_what_is_better_when_lower() -> None:
@@ -114,8 +115,8 @@ def test_a_drop_fails_when_chance_does_not_explain_it(documents: int, p: float, 
     assert found.passed is passes
     if not passes:
         [said] = found.failures
-        assert said.startswith("t5: f1@M:present/mean-of-f under karat fell from 0.8000 to 0.")
-        assert f"adjusted p {p:.4g}" in said
+        assert said.startswith("t5: f1@M:present/mean-of-f under karat fell from .8000 to .")
+        assert f"adjusted p {p_value(p)}" in said
 
 
 def test_p_is_adjusted_over_all_metrics_that_both_hold() -> None:
@@ -153,7 +154,7 @@ def test_what_is_better_when_lower_fails_when_it_rises() -> None:
     low, high = falling(7, metric="count_mae:present/mean")
     assert karat.check(results(low), no_worse_than=results(high)).passed
     [said] = karat.check(results(high), no_worse_than=results(low)).failures
-    assert "rose from 0.4500 to 0.8000" in said
+    assert "rose from .4500 to .8000" in said
 
 
 def test_alpha_decides() -> None:
@@ -211,6 +212,18 @@ def test_with_a_margin_a_drop_must_be_ruled_out() -> None:
     assert row["detectable"] == pytest.approx(2.84 * d.std(ddof=1) / np.sqrt(60), rel=0.05)
 
 
+def test_equal_scores_are_unchanged_and_the_bound_is_named() -> None:
+    same = results(score([0.2, 0.4, 0.6]))
+    [said] = karat.check(same, no_worse_than=same, margin=0.01).failures
+    assert said.startswith(
+        "t5: f1@M:present/mean-of-f under karat is unchanged at .4000: the bound of an equal pair over 3"
+    )
+    assert "documents is wider than the margin of 0.01 (adjusted p .9703)" in said
+    turned = results(score([0.6, 0.4, 0.2]))
+    [other] = karat.check(turned, no_worse_than=same, margin=0.01).failures
+    assert "is unchanged at .4000: a drop of 0.01 cannot be ruled out" in other
+
+
 # ---------------------------------------------------------------------------------------------- what cannot be checked
 
 
@@ -224,6 +237,8 @@ def test_what_cannot_be_checked_is_said() -> None:
         ({"minimum": {"f1@M:present": 0.3}, "systems": ["T5"]}, "unknown system 'T5'; did you mean 't5'"),
         ({"minimum": {"f1@M:present": 0.3}, "protocols": ["carat"]}, "unknown protocol 'carat'; did you mean 'karat'"),
         ({"minimum": {"f1@M:present": 0.3}, "alpha": 2}, "alpha is a number above 0 and below 1"),
+        ({"minimum": {"f1@M:present": 0.3}, "margin": np.inf}, "margin is a finite number above 0, not inf"),
+        ({"minimum": {"f1@M:present": 0.3}, "margin": 0.0}, "margin is a number above 0, not 0.0"),
         ({"minimum": {"f1@M:present": 0.3}, "test": "z"}, "unknown value of test 'z'"),
     ):
         with pytest.raises(karat.InputError) as error:
@@ -294,7 +309,7 @@ def test_a_gate_that_fails_ends_with_1_and_a_sentence_for_each_failure(folder: P
     assert done.returncode == 1
     said = done.stderr.splitlines()
     assert len(said) == 4
-    assert said[0] == "karat: t5: f1@M:present/mean-of-f under karat is 0.5526, below 0.6000"
+    assert said[0] == "karat: t5: f1@M:present/mean-of-f under karat is .5526, below .6000"
     assert all(line.startswith("karat: t5: ") for line in said)
     assert "4 of 4 checks fail" in done.stdout
 

@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import rankdata
 
 import karat
-from karat.analyses.table.columns import best_and_second
+from karat.analyses.compare.ranks import best_and_second
 from karat.metrics.base import parse_request
 
 WORDS = ["bee", "hive", "honey", "swarm", "queen", "comb", "nectar", "pollen", "drone", "brood", "wax", "sting"]

@@ -79,7 +79,8 @@ def audited(folder: Path, words: list[str]) -> dict[str, Any]:
     with os.fdopen(errors, encoding="utf-8", errors="replace") as said, os.fdopen(reader, "rb") as seen_file:
         message, seen_bytes = said.read(), seen_file.read()
     os.waitpid(child, 0)
-    return {"stderr": message} | json.loads(seen_bytes or b"{}")
+    seen: dict[str, Any] = json.loads(seen_bytes or b"{}")
+    return {"stderr": message} | seen
 
 
 def main(folder: str) -> None:

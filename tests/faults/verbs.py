@@ -269,11 +269,12 @@ def _write_results(folder: Path) -> None:
     (folder / "homogeneity.json").write_text(json.dumps(homogeneity.as_dict()))
     (folder / "review.csv").write_text("id,phrase,systems,accept\nd0,load balancing,a,yes\n")
     assert forked.command(folder, "train", "kea", "corpus.jsonl", "-o", "kea.json").returncode == 0
-    for task, place, answer in (("set", "study", 1), ("phrase", "phrases", 1)):
+    tasks: tuple[tuple[Any, str], ...] = (("set", "study"), ("phrase", "phrases"))
+    for task, place in tasks:
         sheets = karat.annotation_sheets(corpus, *runs, task=task, annotators="ana,ben")
         sheets.save(folder / place)
         for name, items in sheets.study.annotators.items():
-            answers = {str(n): {"answer": (answer + n * (name == "ana")) % 2, "comment": "", "at": 1} for n in items}
+            answers = {str(n): {"answer": (1 + n * (name == "ana")) % 2, "comment": "", "at": 1} for n in items}
             head = {"karat": "annotations", "version": 1, "study": sheets.study.id, "task": task, "annotator": name}
             content = head | {"token": sheets.study.token(name), "answers": answers}
             (folder / place / f"{name}.json").write_text(json.dumps(content))

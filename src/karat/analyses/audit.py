@@ -396,8 +396,9 @@ def _left_out(results: Results) -> list[str]:
     missing = {tally.system: tally.missing for tally in results.tallies if tally.missing}
     undefined: dict[int, list[str]] = {}
     for each in results.scores:
-        if each.undefined and each.protocol not in undefined.setdefault(each.undefined, []):
-            undefined[each.undefined].append(each.protocol)
+        count = max(each.undefined - len(results.lacking.get(each.system, ())), 0)
+        if count and each.protocol not in undefined.setdefault(count, []):
+            undefined[count].append(each.protocol)
     return [
         *(
             f"{system}: {counted(count, 'document')} without predictions in the run"

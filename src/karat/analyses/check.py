@@ -36,7 +36,7 @@ from karat.results.displayed import Displayed
 from karat.results.files import load
 from karat.stats.difference import APPROXIMATE, CORRECTION_NAMES, TEST_NAMES, TESTS, Test, test_names
 from karat.stats.families import adjust
-from karat.tabular import FIGURE, NUMBER, P_APPROXIMATE, SIGNED, Column, Group, Row, Table
+from karat.tabular import FIGURE, NUMBER, P_APPROXIMATE, SIGNED, Column, Group, Row, Table, number, p_value
 
 Kind = Literal["min", "max", "no-worse-than"]
 NEW, OLD = "new", "old"  # what systems are called while they are compared
@@ -98,6 +98,7 @@ class Checked:
     test: str | None = None  # that p is of
     detectable: float | None = None  # the smallest drop that the test detects with a power of 80 %
     documents: int | None = None  # on which both are defined
+    equal: bool = False  # whether both are equal on every document
 
     def as_dict(self) -> dict[str, Any]:
         """The row of the JSON output."""
@@ -232,26 +233,30 @@ def _failure(each: Checked, margin: float | None = None) -> str:
     if isnan(each.value):
         return f"{whose} is undefined, so that it cannot be compared with {each.against:g}"
     value, against = _apart(each.value, each.against)
-    if each.kind == "no-worse-than":
-        way = "fell" if each.value < each.against else "rose"
-        p = f"adjusted p {each.adjusted:.4g}" if each.adjusted == each.adjusted else "not tested"
-        if margin is not None:
-            return f"{whose} {way} from {against} to {value}: a drop of {margin:g} cannot be ruled out ({p})"
-        return f"{whose} {way} from {against} to {value}, a significant drop ({p})"
-    return f"{whose} is {value}, {'below' if each.kind == 'min' else 'above'} {against}"
+    if each.kind != "no-worse-than":
+        return f"{whose} is {value}, {'below' if each.kind == 'min' else 'above'} {against}"
+    p = f"adjusted p {p_value(each.adjusted)}" if each.adjusted == each.adjusted else "not tested"
+    way = "fell" if each.value < each.against else "rose"
+    change = f"is unchanged at {value}" if value == against else f"{way} from {against} to {value}"
+    if margin is None:
+        return f"{whose} {change}, a significant drop ({p})"
+    if each.equal:
+        over = counted(each.documents or 0, "document")
+        return f"{whose} {change}: the bound of an equal pair over {over} is wider than the margin of {margin:g} ({p})"
+    return f"{whose} {change}: a drop of {margin:g} cannot be ruled out ({p})"
 
 
 def _apart(value: float, other: float) -> tuple[str, str]:
-    """Two numbers with as many digits as it takes to tell them apart, four or more.
+    """Write two numbers with as many digits as it takes to tell them apart, four or more; equal ones with four.
 
-    >>> _apart(0.34168, 0.34173), _apart(0.5, 0.25)
-    (('0.34168', '0.34173'), ('0.5000', '0.2500'))
+    >>> _apart(0.34168, 0.34173), _apart(0.5, 0.25), _apart(0.5, 0.5)
+    (('.34168', '.34173'), ('.5000', '.2500'), ('.5000', '.5000'))
     """
-    for digits in range(4, 17):
-        shown = f"{value:.{digits}f}", f"{other:.{digits}f}"
+    for digits in range(4, 13):
+        shown = number(value, digits), number(other, digits)
         if shown[0] != shown[1]:
             return shown
-    return repr(value), repr(other)
+    return number(value), number(other)
 
 
 # ---------------------------------------------------------------------------------------------- checking
@@ -434,6 +439,7 @@ def _no_worse(pairs: Sequence[tuple[str, Pair]], options: CheckOptions) -> list[
                 apart.test,
                 apart.detectable,
                 apart.n,
+                apart.equal,
             )
         )
     return checked

@@ -434,7 +434,7 @@ def _results(plan: Plan, reading: Pass, whole: _Whole, total: int, notes: list[s
     if not setup.common or shard.count > 1:
         return results
     [restricted], said = on_common_documents([results])
-    return replace(restricted, remarks=(*results.remarks, *said), lacking={})
+    return replace(restricted, remarks=(*results.remarks, *said))
 
 
 def _concatenate(rows: Sequence[Rows], documents: Sequence[int]) -> Rows:

@@ -1,6 +1,7 @@
 """Pairs of documents that are alike.
 
     {"a": "d1", "b": "d7", "jaccard": 0.5}                           further fields tell how alike they are: not read
+    {"a": "d1", "b": "d7", "jaccard": 0.5, "stemmer": "porter"}      mined by stems
     {"a": "d1", "b": "d1~paraphrase", "method": "paraphrase"}        how a reformulation was made
 
 JSON lines, a JSON list, CSV, TSV or Parquet. For a reformulation, a is its source. Where no method is given, the id
@@ -21,6 +22,7 @@ from karat.formats.containers import container_at, container_of, rows, save
 PairsLike = str | Path | Iterable[Mapping[str, Any]]
 FORM = 'a line is {"a": "d1", "b": "d7"}'
 SCORES = ("jaccard", "max")  # fields of pairs that were mined by what they share
+STEMMER = "stemmer"  # the field that names the stemmer of pairs that were mined by stems
 MARK = "~"  # in the id of a reformulation, between that of its document and the method
 
 
@@ -33,6 +35,7 @@ class Paired:
     places: tuple[int, ...]  # the line of each
     origin: str
     mined: bool = False  # whether they have the score of pairs that were mined by what they share
+    stemmed: bool = False  # whether they were mined by stems
     methods: tuple[str | None, ...] = ()  # how the reformulation of each pair was made, where that is known
 
     def __len__(self) -> int:
@@ -56,9 +59,10 @@ def read_pairs(pairs: PairsLike) -> Paired:
 def _paired(records: Iterable[tuple[int, Any]], origin: str) -> Paired:
     known: dict[tuple[str, str], int] = {}
     methods: list[str | None] = []
-    mined = False
+    mined = stemmed = False
     for place, a, b, record in _entries(records, origin):
         mined = mined or not record.keys().isdisjoint(SCORES)
+        stemmed = stemmed or bool(record.get(STEMMER))
         methods.append(method_of(record, a, b))
         before = known.get((a, b)) or known.get((b, a))
         if before is not None:
@@ -69,7 +73,7 @@ def _paired(records: Iterable[tuple[int, Any]], origin: str) -> Paired:
     if not known:
         raise InputError(f"{origin}: there are no pairs in it; {FORM}")
     ids_a, ids_b = tuple(a for a, _ in known), tuple(b for _, b in known)
-    return Paired(ids_a, ids_b, tuple(known.values()), origin, mined, tuple(methods))
+    return Paired(ids_a, ids_b, tuple(known.values()), origin, mined, stemmed, tuple(methods))
 
 
 def method_of(record: Mapping[str, Any], a: str, b: str) -> str | None:

@@ -17,7 +17,7 @@ from karat.corpus import Corpus, Document
 from karat.embed import embedder
 from karat.errors import InputError, counted, unknown
 from karat.formats.base import first_variant
-from karat.formats.pairs import write_pairs
+from karat.formats.pairs import STEMMER, write_pairs
 from karat.matching.align import references_of
 from karat.matching.columns import Numbers, position
 from karat.matching.inputs import CorpusLike, as_corpus, chosen_set
@@ -135,6 +135,8 @@ class Pairs:
             row = {"a": self.ids[a], "b": self.ids[b], self.options.name: score}
             if texts is not None:
                 row["text"] = texts[n] if texts[n] == texts[n] else None
+            if self.options.stemmer != "none":
+                row[STEMMER] = self.options.stemmer
             yield row
 
     def rows(self) -> list[dict[str, Any]]:

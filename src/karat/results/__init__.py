@@ -138,6 +138,23 @@ class Results(Displayed):
     lacking: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # by run, the documents that are left out
 
     @property
+    def common_ids(self) -> tuple[str, ...]:
+        """The documents that all runs have, where those that a run lacks are left out."""
+        gone = {place for places in self.lacking.values() for place in places}
+        return tuple(each for place, each in enumerate(self.ids) if place not in gone)
+
+    @property
+    def common(self) -> int:
+        """How many documents all runs have."""
+        return len(self.common_ids)
+
+    @property
+    def documents(self) -> str:
+        """How many documents the scores rest on, in words; all of them where each run has its own."""
+        same = len({self.lacking.get(score.system, ()) for score in self.scores}) == 1
+        return documents_of(self.common if same else len(self.ids), len(self.ids))
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know: how files were matched, what was dropped."""
         return (*self.remarks, *(note for tally in self.tallies for note in tally.notes()))
@@ -154,7 +171,7 @@ class Results(Displayed):
         """A table for each corpus and protocol: systems down, metrics across."""
         for corpus, protocol in dict.fromkeys((score.corpus, score.protocol) for score in self.scores):
             scores = [score for score in self.scores if (score.corpus, score.protocol) == (corpus, protocol)]
-            yield _table(f"{corpus}, {counted(len(self.ids), 'document')}, protocol {protocol}", scores)
+            yield _table(f"{corpus}, {self.documents}, protocol {protocol}", scores, self.lacking)
 
     def to_polars(self) -> Any:
         """The rows as a polars DataFrame; options as JSON text."""
@@ -220,6 +237,15 @@ class Collection(Displayed):
         return save_documents(self.parts, path)
 
 
+def documents_of(used: int, total: int) -> str:
+    """State how many documents figures rest on, and of how many where some are left out.
+
+    >>> documents_of(67, 100), documents_of(100, 100)
+    ('67 of 100 documents', '100 documents')
+    """
+    return f"{used:,} of {counted(total, 'document')}" if used < total else counted(total, "document")
+
+
 def corpus_of(results: Results) -> str:
     """The corpus that results are of. Raises InputError if they hold no score."""
     if not results.scores:
@@ -265,13 +291,15 @@ def _of_corpus(corpus: str, note: str) -> str:
 # ---------------------------------------------------------------------------------------------- tables
 
 
-def _table(title: str, scores: Sequence[Score]) -> Table:
+def _table(title: str, scores: Sequence[Score], lacking: Mapping[str, Sequence[int]]) -> Table:
     """The scores of one corpus under one protocol."""
     systems = dict.fromkeys(score.system for score in scores)
     requests = list(dict.fromkeys(score.request.without_fitted() for score in scores))
     values = {(score.system, score.request.without_fitted()): score.value for score in scores}
     averages = sorted({request.average or "" for request in requests})
-    left_out = [f"documents left out, undefined: {', '.join(missing)}" for missing in [_left_out(scores)] if missing]
+    left_out = [
+        f"documents left out, undefined: {', '.join(missing)}" for missing in [_left_out(scores, lacking)] if missing
+    ]
     caption = f"{title}, average {', '.join(averages)}."
     return Table(
         title,
@@ -289,12 +317,13 @@ def _column(request: Request, several: bool) -> Column:
     return Column(request.label + options, above=request.subset, below=below, better=request.spec.better)
 
 
-def _left_out(scores: Sequence[Score]) -> list[str]:
-    """How many documents each subset leaves out, said once for all its metrics where they agree."""
+def _left_out(scores: Sequence[Score], lacking: Mapping[str, Sequence[int]]) -> list[str]:
+    """State on how many documents of a run each subset is undefined, once for all its metrics where they agree."""
     counts: dict[str, dict[str, int]] = {}
     for score in scores:
-        if score.undefined:
-            counts.setdefault(score.request.subset, {})[score.request.label] = score.undefined
+        undefined = max(score.undefined - len(lacking.get(score.system, ())), 0)
+        if undefined:
+            counts.setdefault(score.request.subset, {})[score.request.label] = undefined
     said = []
     for subset, by_metric in counts.items():
         for missing, group in groupby(sorted(by_metric.items(), key=lambda item: item[1]), key=lambda i: i[1]):

@@ -13,6 +13,7 @@ from karat.metrics.base import Rows
 from karat.results import Results, Score, corpus_of
 from karat.tabular import number
 
+LEFT_OUT = "which are left out of all runs"
 FEW_COMMON = 0.8  # share of common documents below which a note names a run to drop
 
 
@@ -45,7 +46,13 @@ def _restrict(results: Results, lacking: dict[str, list[int]]) -> Results:
         gone[places] = True
     if gone.all():
         raise InputError(f"{corpus_of(results)}: the runs have no document in common: {_most(lacking)} lacks the most")
-    return replace(results, scores=tuple(replace(score, rows=_without(score.rows, gone)) for score in results.scores))
+    everyone = dict.fromkeys([*lacking, *(score.system for score in results.scores)])
+    left_out = tuple(np.flatnonzero(gone).tolist())
+    return replace(
+        results,
+        scores=tuple(replace(score, rows=_without(score.rows, gone)) for score in results.scores),
+        lacking=dict.fromkeys(everyone, left_out),
+    )
 
 
 def _without(rows: Rows, gone: Bools) -> Rows:
@@ -63,11 +70,13 @@ def _most(lacking: dict[str, list[int]]) -> str:
 def _notes(corpus: str, parts: Sequence[Results], lacking: dict[str, list[int]]) -> Iterator[str]:
     """Say how many documents each run lacks, how the others score on those, and which run to drop."""
     documents = len(parts[0].ids)
+    systems = {score.system for part in parts for score in part.scores}
+    if len({tuple(lacking.get(system, ())) for system in systems}) == 1:  # nothing is left out of another run
+        return
     for system, places in lacking.items():
         scores = "".join(_elsewhere(parts, system, places))
         yield (
-            f"warning: {corpus}: {system} lacks {len(places):,} of {counted(documents, 'document')}, which are left "
-            f"out of all runs{scores}"
+            f"warning: {corpus}: {system} lacks {len(places):,} of {counted(documents, 'document')}, {LEFT_OUT}{scores}"
         )
     gone = {place for places in lacking.values() for place in places}
     common = documents - len(gone)

@@ -38,6 +38,7 @@ TEST_NAMES = {
     "dyadic_t": "t with dyadic standard errors",
 }
 CORRECTION_NAMES = {"max-t": "step-down max-T", "holm": "Holm", "bh": "Benjamini-Hochberg", "none": "none"}
+NOT_ADJUSTED = "not adjusted"
 APPROXIMATE = "≈: no resample was as extreme, so p is that of the t distribution."
 
 
@@ -237,15 +238,18 @@ def _difference(pair: Contestants, of_a: Influences, of_b: Influences, apart: Co
     both = np.logical_and.reduce([sample.defined() for sample in (*pair.a, *pair.b)])
     units = apart.n if pair.a[0].pairwise else int(both.sum())
     enough = units >= FEWEST
+    if not enough and units and _identical(pair):
+        return Difference(float(of_a.value), float(of_b.value), (nan, nan), 0.0, units, 1.0, test, tests={test: 1.0})
     constant = test == "t" and not apart.varies and bool(apart.value)  # documents differ alike: t is infinite
     p = float((student(apart) if test == "t" else apart).p(how.alternative)) if enough and not constant else nan
     low, high = apart.interval(how.level, pair.reach)
+    bounded = enough and bool(np.isfinite(pair.reach) or apart.varies)
     influence = of_a.mean_influence - of_b.mean_influence
     influence = np.where(of_a.defined | of_b.defined, influence, np.nan)
     return Difference(
         float(of_a.value),
         float(of_b.value),
-        (_clip(float(low), pair.reach), _clip(float(high), pair.reach)) if enough else (nan, nan),
+        (_clip(float(low), pair.reach), _clip(float(high), pair.reach)) if bounded else (nan, nan),
         float(apart.error) if enough else nan,
         units,
         p,
@@ -257,6 +261,12 @@ def _difference(pair: Contestants, of_a: Influences, of_b: Influences, apart: Co
         influence=influence if pair.single else None,
         pairs=of_a.pairs,
     )
+
+
+def _identical(pair: Contestants) -> bool:
+    """Whether all runs of both systems have the same rows."""
+    first, *others = (*pair.a, *pair.b)
+    return all(np.array_equal(first.values, each.values) for each in others)
 
 
 def _clip(end: float, reach: float) -> float:
@@ -461,7 +471,7 @@ def family_caption(differences: Sequence[Difference], over: str) -> str:
     sizes = [one.family for one in differences if one.adjusted_by]
     by = dict.fromkeys(one.adjusted_by for one in differences if one.adjusted_by)
     if not sizes or "none" in by:
-        return "not adjusted"
+        return NOT_ADJUSTED
     count = f"{min(sizes):,}" if min(sizes) == max(sizes) else f"{min(sizes):,} to {max(sizes):,}"
     tests = "test" if max(sizes) == 1 else "tests"
     return f"adjusted by {' and '.join(CORRECTION_NAMES[each] for each in by)} over {over} ({count} {tests} each)"

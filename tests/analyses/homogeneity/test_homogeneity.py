@@ -529,7 +529,11 @@ def test_stems_beside_pairs_that_were_found_without_are_noted(tmp_path: Path) ->
     assert noted(tmp_path / "pairs.csv")
     assert not noted(mined, stem=False)
     assert not noted(mined, protocol="karat,stemmer=none")
-    assert not noted(karat.mine_pairs(made, min=0.3, stem=True))
+    stems = karat.mine_pairs(made, min=0.3, stem=True)
+    assert not noted(stems)
+    for name in ("stems.csv", "stems.jsonl"):
+        stems.save(tmp_path / name)
+        assert not noted(tmp_path / name)
     assert not noted([pair(1, 2)])
 
 

@@ -17,7 +17,7 @@ from karat.analyses.compare.letters import lettered
 from karat.analyses.compare.measure import measure
 from karat.analyses.compare.notes import equal_systems
 from karat.analyses.compare.options import CompareOptions
-from karat.analyses.compare.ranks import rankings
+from karat.analyses.compare.ranks import notes_of_best, rankings
 from karat.analyses.compare.result import Comparison
 from karat.analyses.score import ScoreOptions, metrics_to_compute, score_with
 from karat.corpus import Corpus, Run
@@ -165,12 +165,14 @@ def compare_results(results: Sequence[Results], options: CompareOptions) -> Comp
         tuple(pairs),
         tuple(ranked),
         {corpus_of(each): len(each.ids) for each in results},
+        {corpus_of(each): each.common for each in results},
         signatures_of(results),
         chosen,
         (
             *notes_of(results),
             *common_notes,
             *equal_systems(pairs, several=len(set(map(corpus_of, results))) > 1),
+            *notes_of_best(families),
             *measured.notes(),
             *dict.fromkeys(of_ranks),
         ),

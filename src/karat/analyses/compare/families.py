@@ -54,6 +54,7 @@ class Family:
     protocol: str
     request: Request
     documents: int
+    common: int  # documents that all runs have
     systems: Mapping[str, list[Score]]
     found: Mapping[str, list[Score]]  # single references, where McNemar's test goes with the metric
 
@@ -61,6 +62,12 @@ class Family:
     def better(self) -> Better:
         """Which values are better; the higher ones where neither is known to be."""
         return self.request.spec.better or "higher"
+
+    @property
+    def same_documents(self) -> bool:
+        """Whether all systems that have a value are defined on the same documents."""
+        scores = [score for seeds in self.systems.values() for score in seeds if score.value == score.value]
+        return len({sample_of(score, self.documents).defined().tobytes() for score in scores}) <= 1
 
 
 def without_seed(name: str) -> str:
@@ -94,7 +101,9 @@ def _families(corpus: str, parts: Sequence[Results]) -> list[Family]:
     beside = {key: family for key, family in scores.items() if key[1].metric == "found"}
     requested = {key: family for key, family in scores.items() if key not in beside or len(beside) == len(scores)}
     return [
-        Family(corpus, protocol, request, len(parts[0].ids), systems, _beside(beside, protocol, request))
+        Family(
+            corpus, protocol, request, len(parts[0].ids), parts[0].common, systems, _beside(beside, protocol, request)
+        )
         for (protocol, request), systems in requested.items()
     ]
 

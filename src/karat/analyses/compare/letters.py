@@ -17,7 +17,8 @@ Key = tuple[str, str, Request]  # corpus, protocol and request: what one family 
 def lettered(standings: Sequence[Standing], pairs: Sequence[Pair], options: CompareOptions) -> list[Standing]:
     """The standings with letters: systems that share one do not differ significantly.
 
-    With a baseline not all are compared, and one-sided tests ask one way alone: then there are none.
+    With a baseline not all are compared, and one-sided tests ask one way alone: then there are none. Systems without a
+    value have none either.
     """
     if options.baseline is not None or options.alternative != "two-sided":
         return list(standings)
@@ -32,7 +33,9 @@ def lettered(standings: Sequence[Standing], pairs: Sequence[Pair], options: Comp
     found = list(standings)
     for key, members in families.items():
         sign = -1 if key[2].spec.better != "lower" else 1
-        order = sorted(members, key=lambda i: (np.isnan(standings[i].value), sign * standings[i].value))
+        order = sorted(
+            (i for i in members if not np.isnan(standings[i].value)), key=lambda i: sign * standings[i].value
+        )
         given = letters([standings[i].system for i in order], apart.get(key, set()))
         for i in order:
             found[i] = replace(found[i], letters=given[standings[i].system])

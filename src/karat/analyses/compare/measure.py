@@ -12,6 +12,7 @@ import numpy as np
 from karat.analyses.compare.families import Family, sample_of
 from karat.analyses.compare.notes import notes_of_seeds, notes_of_tests
 from karat.analyses.compare.options import OVER_SEEDS, CompareOptions
+from karat.analyses.compare.ranks import best_systems
 from karat.analyses.compare.result import Pair, Standing
 from karat.stats.difference import Contestants, Inference, adjust_families, compare_pairs
 from karat.stats.resampling import Sample
@@ -99,8 +100,7 @@ def _hits(family: Family, a: str, b: str) -> tuple[Sample, Sample] | None:
 def _standings(family: Family, samples: dict[str, list[Sample]], options: CompareOptions) -> Iterator[Standing]:
     values = {name: [sample.value() for sample in own] for name, own in samples.items()}
     means = {name: float(np.mean(own)) for name, own in values.items()}
-    defined = [value for value in means.values() if value == value]
-    top = (max if family.better == "higher" else min)(defined, default=np.nan)
+    best, _ = best_systems(family, means)
     for name, own in samples.items():
         bounds = family.request.spec.bounds
         ends = interval_of_score(own, bounds, options.interval, options.level, options.drawn, options.seed)
@@ -113,6 +113,6 @@ def _standings(family: Family, samples: dict[str, list[Sample]], options: Compar
             ends,
             len(own),
             float(np.std(values[name], ddof=1)) if len(own) > 1 else np.nan,
-            bool(abs(means[name] - top) < 1e-12),
+            name in best,
             interval_by=options.interval if len(own) == 1 else OVER_SEEDS,
         )

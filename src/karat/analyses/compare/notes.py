@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import ceil
 
 from karat.analyses.compare.options import OVER_SEEDS, CompareOptions
 from karat.analyses.compare.result import Pair, Standing
 from karat.errors import counted
 from karat.metrics.base import Request
 from karat.stats.difference import FEWEST, notes_of_differences
+from karat.stats.families import LARGEST_EXACT
 
 LARGE = 2.0  # seeds vary much where they make an interval so many times as wide as documents alone do
 
@@ -50,16 +52,29 @@ def _joined(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
 
 
 def notes_of_tests(pairs: Sequence[Pair], options: CompareOptions) -> Iterator[str]:
-    """Yield notes on p-values: pairs with too few common documents, and metrics where lower is better."""
+    """Yield notes on p-values: unequal systems with few common documents, and metrics where lower is better."""
     for pair in pairs:
-        if pair.n < FEWEST:
+        if pair.n < FEWEST and not pair.apart.equal:
             common = "no document" if not pair.n else counted(pair.n, "document")
             yield f"{pair.a} and {pair.b} have {common} in common on {label(pair.request)}: nothing is tested"
     yield from notes_of_differences([(label(pair.request), pair.apart) for pair in pairs if pair.n >= FEWEST])
+    yield from _few_resamples(pairs, options)
     lower = dict.fromkeys(label(pair.request) for pair in pairs if pair.request.spec.better == "lower")
     if lower and options.alternative != "two-sided":
         way = "worse" if options.alternative == "greater" else "better"
         yield f"{', '.join(lower)}: lower is better, so the tests ask whether a, the first of two systems, is {way}"
+
+
+def _few_resamples(pairs: Sequence[Pair], options: CompareOptions) -> Iterator[str]:
+    """State that resamples are too few for a p at alpha; without resampling a p is that of t, or of all swaps."""
+    tests = {pair.apart.test for pair in pairs if pair.n > LARGEST_EXACT} & {"randomisation", "mcnemar"}
+    if tests and options.alpha * (options.drawn + 1) < 1:
+        only_t = ", only the t distribution (≈) can" if "randomisation" in tests else ""
+        enough = ceil(1 / options.alpha - 1e-9) - 1
+        yield (
+            f"{counted(options.drawn, 'resample')} cannot give a p of {options.alpha:g} or less{only_t}: use "
+            f"--resamples {enough:,} or more"
+        )
 
 
 def notes_of_seeds(pairs: Sequence[Pair], standings: Sequence[Standing], options: CompareOptions) -> Iterator[str]:
@@ -71,7 +86,9 @@ def notes_of_seeds(pairs: Sequence[Pair], standings: Sequence[Standing], options
             f"{name} has one run and others have several seeds: its seeds are assumed to vary as those of the system "
             "it is compared with"
         )
-    two = [pair for pair in over if 2 in (seeds[pair.corpus, pair.a], seeds[pair.corpus, pair.b])]
+    two = [
+        pair for pair in over if not pair.apart.equal and 2 in (seeds[pair.corpus, pair.a], seeds[pair.corpus, pair.b])
+    ]
     open_ = [pair for pair in two if pair.apart.adjusted > options.alpha and _seeds_vary_much(pair, options.alpha)]
     if open_:
         said = [

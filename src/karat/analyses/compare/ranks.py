@@ -1,18 +1,18 @@
-"""Systems ranked over several corpora."""
+"""The best system of a metric, and systems ranked over several corpora."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from karat.analyses.compare.families import without_seed
+from karat.analyses.compare.families import Family, without_seed
 from karat.analyses.compare.notes import label
 from karat.analyses.compare.options import CompareOptions
 from karat.analyses.compare.result import Ranking, Standing
 from karat.metrics.base import Request
 from karat.results import Results
-from karat.stats.base import Floats
+from karat.stats.base import ALIKE, Floats
 from karat.stats.ranks import cliques, friedman
 
 
@@ -40,6 +40,46 @@ def rankings(
         if len(common) - len(undefined) > 1:
             found.append(_ranking(protocol, request, systems, values, options))
     return found, [*notes, *(note for ranking in found for note in _hopeless(ranking, options.alpha))]
+
+
+def best_systems(family: Family, values: Mapping[str, float]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return (the best systems of a family, the second ones); none where values rest on different documents."""
+    return best_and_second(values, family.request) if family.same_documents else ((), ())
+
+
+def best_and_second(values: Mapping[str, float], request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return (the systems with the best value, those with the next one); ties share, undefined values are left out.
+
+    The worst value that a metric can have is neither, and metrics without a better direction and single systems have
+    none.
+
+    >>> from karat.metrics.base import parse_request
+    >>> best_and_second({"a": 0.5, "b": 0.2, "c": 0.5, "d": 0.0}, parse_request("f1@5"))
+    (('a', 'c'), ('b',))
+    """
+    better = request.spec.better
+    defined = {name: value for name, value in values.items() if value == value}
+    if better is None or len(defined) < 2:
+        return (), ()
+    sign = 1 if better == "lower" else -1
+    worst = request.spec.bounds[0 if better == "higher" else 1]
+    rest = {name: sign * value for name, value in defined.items() if abs(value - worst) > ALIKE}
+    found = []
+    for _ in range(2):
+        top = min(rest.values(), default=0.0)
+        found.append(tuple(name for name, value in rest.items() if value - top < ALIKE))
+        rest = {name: value for name, value in rest.items() if name not in found[-1]}
+    return found[0], found[1]
+
+
+def notes_of_best(families: Iterable[Family]) -> Iterator[str]:
+    """Name the metrics on which no value is marked as the best, since systems are defined on different documents."""
+    names = [label(each.request) for each in families if each.request.spec.better and not each.same_documents]
+    if names:
+        yield (
+            f"{', '.join(dict.fromkeys(names))}: no value is marked as the best, since the systems are defined on "
+            "different documents"
+        )
 
 
 def ranked_systems(

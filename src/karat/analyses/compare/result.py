@@ -13,7 +13,8 @@ from karat.analyses.compare.options import CompareOptions
 from karat.metrics.base import Request
 from karat.results import signed
 from karat.results.displayed import Displayed
-from karat.stats.difference import Difference
+from karat.stats.difference import FEWEST, Difference
+from karat.stats.effects import POWER
 from karat.stats.ranks import Friedman
 from karat.tabular import Table
 
@@ -61,9 +62,23 @@ class Pair:
         """The documents on which both systems are defined."""
         return self.apart.n
 
-    def as_dict(self) -> dict[str, Any]:
+    def needed(self, options: CompareOptions) -> tuple[float, float, float] | None:
+        """Return how many documents detect the difference of the options with 80 % power, and the ends of an interval.
+
+        The interval follows from the sampling error of the standard deviation. None where nothing varies or no
+        difference is named.
+        """
+        apart = self.apart.contrast
+        if options.difference is None or apart is None or self.n < FEWEST or not apart.varies:
+            return None
+        count = float(apart.needed(options.difference, options.alpha, POWER, options.alternative))
+        return count, *apart.needed_interval(options.difference, options.alpha, POWER, options.level)
+
+    def as_dict(self, options: CompareOptions) -> dict[str, Any]:
         """The row of the JSON output."""
         request = self.request
+        count, *ends = self.needed(options) or (None, None, None)
+        planned = {"documents_needed": _count(count), "documents_needed_ci": list(map(_count, ends))}
         return {
             "corpus": self.corpus,
             "protocol": self.protocol,
@@ -74,6 +89,7 @@ class Pair:
             "subset": request.subset,
             "average": request.average,
             **self.apart.as_dict(),
+            **({} if options.difference is None else planned),
         }
 
 
@@ -128,13 +144,14 @@ class Comparison(Displayed):
     pairs: tuple[Pair, ...]
     rankings: tuple[Ranking, ...]
     documents: Mapping[str, int]  # by corpus
+    common: Mapping[str, int]  # by corpus, the documents that all runs have
     signatures: Mapping[str, str]
     options: CompareOptions
     notes: tuple[str, ...]
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each pair of systems and metric, as in the JSON output."""
-        return [pair.as_dict() for pair in self.pairs]
+        return [pair.as_dict(self.options) for pair in self.pairs]
 
     def systems(self) -> list[dict[str, Any]]:
         """One dict for each system and metric."""
@@ -179,6 +196,10 @@ class Comparison(Displayed):
         from karat.analyses.compare.tables import tables_of
 
         return tables_of(self)
+
+
+def _count(value: float | None) -> int | None:
+    return int(value) if value is not None and np.isfinite(value) else None
 
 
 def _or_none(value: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import inf, isnan
 from typing import Any, Literal
 
@@ -12,9 +13,10 @@ from karat.analyses.compare.options import OVER_SEEDS, CompareOptions
 from karat.analyses.compare.result import Comparison, Pair, Ranking, Standing
 from karat.errors import counted
 from karat.metrics.base import Request
+from karat.results import documents_of
 from karat.stats.difference import (
     APPROXIMATE,
-    FEWEST,
+    NOT_ADJUSTED,
     TEST_NAMES,
     Difference,
     difference_cell,
@@ -69,7 +71,7 @@ def tables_of(found: Comparison) -> Iterator[Table]:
     """For each corpus and protocol the systems and their differences, then the ranks, then what it all means."""
     layout = layout_of(found)
     for (corpus, protocol), standings in _by_corpus(found).items():
-        title = f"{corpus}, {counted(found.documents[corpus], 'document')}, protocol {protocol}"
+        title = f"{corpus}, {documents_of(found.common[corpus], found.documents[corpus])}, protocol {protocol}"
         note = f"average: {', '.join(dict.fromkeys(each.request.average or '' for each in standings))}"
         about = f"{title}; {note}. {p_legend(found)}{_shown(found, layout)}."
         pairs = [pair for pair in found.pairs if (pair.corpus, pair.protocol) == (corpus, protocol)]
@@ -80,7 +82,8 @@ def tables_of(found: Comparison) -> Iterator[Table]:
         differences = _overview_table if layout == "overview" else _pair_table
         yield differences(found, pairs, f"Differences on {about}")
     for ranking in found.rankings:
-        yield _ranking_table(ranking)
+        same = [each.request for each in found.rankings if each.protocol == ranking.protocol]
+        yield _ranking_table(ranking, several_averages(same))
     legend = f"{p_legend(found)}{_shown(found, layout)}."
     reached = _reached(found) if layout == "pairs" else ()
     yield Table(notes=[*_legend(found), legend, *_more(found, layout), *_bounds(found), *reached])
@@ -127,9 +130,10 @@ def _system_table(found: Comparison, standings: Sequence[Standing], title: str, 
     """A row a system, the best on the first metric first: its values with intervals and letters."""
     cells = {(each.system, each.request): _standing_cell(found, each) for each in standings}
     metrics = _by_metric(standings)
+    several = several_averages(metrics)
     systems = dict.fromkeys(each.system for own in metrics.values() for each in own)
     rows = rows_of((system, [cells.get((system, metric)) for metric in metrics]) for system in systems)
-    columns = [Column(metric_name(own[0]), NUMBER) for own in metrics.values()]
+    columns = [Column(metric_name(own[0], several), NUMBER) for own in metrics.values()]
     return Table(title, "system", columns, rows, notes=[note], caption=caption)
 
 
@@ -152,8 +156,11 @@ class _Beside:
 
 
 def _beside(found: Comparison, own: Sequence[Standing], pairs: Sequence[Pair]) -> tuple[str, dict[str, _Beside]]:
-    """(the baseline, or the best system on a metric; the difference of each other one to it); "" without a best."""
-    top = found.options.baseline or next((each.system for each in own if each.best), "")
+    """Return (the baseline, or the first system on a metric; the difference of each other one to it).
+
+    The system is "" where none has a value.
+    """
+    top = found.options.baseline or next((each.system for each in own if each.value == each.value), "")
     differences: dict[str, _Beside] = {}
     for pair in pairs:
         if pair.request != own[0].request or top not in (pair.a, pair.b):
@@ -171,14 +178,16 @@ def _row_table(
     """Below each metric a row a system, the best first: its value, its difference to the best or the baseline, p."""
     groups = []
     uneven = _uneven(standings, pairs)
-    for own in _by_metric(standings).values():
+    metrics = _by_metric(standings)
+    several = several_averages(metrics)
+    for own in metrics.values():
         top, differences = _beside(found, own, pairs)
         rows = [
             Row(each.system, [_standing_cell(found, each), *_beside_cells(found, differences.get(each.system), uneven)])
             for each in own
         ]
         on = _documents([each.pair for each in differences.values()]) if differences else "no documents"
-        groups.append(Group(rows, f"{metric_name(own[0])}, {on}" + (f", differences to {top}" if top else "")))
+        groups.append(Group(rows, f"{metric_name(own[0], several)}, {on}" + (f", differences to {top}" if top else "")))
     columns = [Column("value", NUMBER), Column("difference", SIGNED), Column("adjusted p", P_APPROXIMATE)]
     if uneven:
         columns += [Column("value", NUMBER, above="on common documents"), Column(UNEVEN[1]), Column("n", COUNT)]
@@ -216,6 +225,7 @@ def _overview_table(found: Comparison, pairs: Sequence[Pair], caption: str) -> T
     first = pairs[0]
     standings = [e for e in found.standings if (e.corpus, e.protocol) == (first.corpus, first.protocol)]
     metrics = _by_metric(standings)
+    several = several_averages(metrics)
     beside = [_beside(found, own, pairs) for own in metrics.values()]
     systems = dict.fromkeys(each.system for own in metrics.values() for each in own)
     rows = []
@@ -224,7 +234,7 @@ def _overview_table(found: Comparison, pairs: Sequence[Pair], caption: str) -> T
         if any(cell is not None for cell in own_cells):
             rows.append((system, own_cells))
     columns = [
-        Column(metric_name(own[0]), SIGNED, above=f"− {top}" if top else "")
+        Column(metric_name(own[0], several), SIGNED, above=f"− {top}" if top else "")
         for own, (top, _) in zip(metrics.values(), beside, strict=True)
     ]
     return Table("", "difference", columns, rows_of(rows), caption=caption)
@@ -244,10 +254,12 @@ def _pair_table(found: Comparison, pairs: Sequence[Pair], caption: str) -> Table
     """Below each metric, with its documents, a row a pair."""
     groups = []
     uneven = _uneven(found.standings, pairs)
-    for metric in dict.fromkeys(map(metric_name, pairs)):
-        own = [pair for pair in pairs if metric_name(pair) == metric]
+    requests = dict.fromkeys(pair.request for pair in pairs)
+    several = several_averages(requests)
+    for request in requests:
+        own = [pair for pair in pairs if pair.request == request]
         rows = [Row(f"{pair.a} − {pair.b}", _pair_cells(found, pair, uneven)) for pair in own]
-        groups.append(Group(rows, f"{metric}, {_documents(own)}"))
+        groups.append(Group(rows, f"{metric_name(own[0], several)}, {_documents(own)}"))
     planned = found.options.difference
     needed = [] if planned is None else [Column(f"for {number(planned)}", TEXT, above="documents")]
     both = [Column("a", NUMBER), Column("b", NUMBER), Column("n", COUNT)] if uneven else []
@@ -269,27 +281,24 @@ def _pair_cells(found: Comparison, pair: Pair, uneven: bool) -> list[Any]:
 
 
 def documents_needed(pair: Pair, options: CompareOptions) -> str:
-    """Return how many documents detect the difference of the options with 80 % power, with an interval.
-
-    The interval follows from the sampling error of the standard deviation.
-    """
-    apart = pair.apart.contrast
-    if options.difference is None or apart is None or pair.n < FEWEST or not apart.varies:
+    """Write how many documents detect the difference of the options with 80 % power, with an interval."""
+    needed = pair.needed(options)
+    if needed is None:
         return "–"
-    count = float(apart.needed(options.difference, options.alpha, POWER, options.alternative))
-    ends = apart.needed_interval(options.difference, options.alpha, POWER, options.level)
-    low, high = (f"{end:,.0f}" if end < inf else "∞" for end in ends)
-    return f"{count:,.0f} [{low}, {high}]" if count < inf else "∞"
+    count, low, high = (f"{each:,.0f}" if each < inf else "∞" for each in needed)
+    return f"{count} [{low}, {high}]" if needed[0] < inf else "∞"
 
 
-def _ranking_table(ranking: Ranking) -> Table:
+def _ranking_table(ranking: Ranking, several: Collection[Request]) -> Table:
     """A row a system, the best first: its mean rank, and which bars of the critical-difference diagram it is under."""
     order = sorted(range(len(ranking.systems)), key=lambda i: float(ranking.friedman.ranks[i]))
     rows = [
         (system, [ranking.friedman.ranks[i], "".join("|" if system in each else " " for each in ranking.cliques)])
         for i, system in ((i, ranking.systems[i]) for i in order)
     ]
-    return Table(ranking_title(ranking), "system", [Column("rank", FIXED2), Column("alike", TEXT)], rows_of(rows))
+    return Table(
+        ranking_title(ranking, several), "system", [Column("rank", FIXED2), Column("alike", TEXT)], rows_of(rows)
+    )
 
 
 # ---------------------------------------------------------------------------------------------- rows
@@ -297,7 +306,8 @@ def _ranking_table(ranking: Ranking) -> Table:
 
 def flat_row(found: Comparison, pair: Pair) -> dict[str, Any]:
     """The row of the CSV output: of the test that is used."""
-    row = pair.as_dict()
+    row = pair.as_dict(found.options)
+    needed = row.get("documents_needed_ci") or (None, None)
     first = ("corpus", "protocol", "a", "b", "metric")
     tested = ("p", "test", "p_approximate", "p_adjusted", "p_adjusted_by", "p_adjusted_approximate", "family")
     return {
@@ -309,6 +319,15 @@ def flat_row(found: Comparison, pair: Pair) -> dict[str, Any]:
         **{name: row[name] for name in ("se", "n", *tested)},
         **{name: row["effect"].get(name) for name in EFFECTS},
         "detectable": row["detectable"],
+        **(
+            {}
+            if found.options.difference is None
+            else {
+                "documents_needed": row["documents_needed"],
+                "documents_needed_low": needed[0],
+                "documents_needed_high": needed[1],
+            }
+        ),
         "stars": stars(found, pair),
     }
 
@@ -320,12 +339,15 @@ def _legend(found: Comparison) -> Iterator[Words]:
     """What marks, letters and brackets are."""
     options = found.options
     level = f"{100 * options.level:.4g} %"
-    brackets = "" if layout_of(found) == "overview" else f"; in brackets {level} intervals ({intervals_by(found)})"
-    yield Marked("best", "bold", _best_mark(found)), f"{brackets}."
+    brackets = "" if layout_of(found) == "overview" else f"in brackets {level} intervals ({intervals_by(found)})"
+    if any(each.best for each in found.standings):
+        yield Marked("best", "bold", _best_mark(found)), f"; {brackets}." if brackets else "."
+    elif brackets:
+        yield f"I{brackets[1:]}."
     if _has_stars(found):
         yield stars_legend()
     if any(each.letters for each in found.standings):
-        yield f"Systems without a letter in common differ: adjusted p at most {options.alpha:g}."
+        yield f"Systems without a letter in common differ: {p_name(found)} at most {options.alpha:g}."
     if options.alternative != "two-sided":
         yield "Intervals are two-sided all the same; one-sided tests ask one way alone, so there are no letters."
     yield from with_seeds(found)
@@ -337,15 +359,29 @@ def with_seeds(found: Comparison) -> Iterator[str]:
         yield "± is the standard deviation over a system's seeds."
 
 
-def intervals_by(found: Comparison | Measured, of: str = "") -> str:
-    """Name the methods of the intervals."""
+def intervals_by(found: Comparison | Measured, of: str = "", *, differences: bool = True) -> str:
+    """Name the methods of the intervals of scores and, with `differences`, of differences."""
     options = found.options
     used = {each.interval_by for each in found.standings}
-    how = {"t": "t on the logit scale, of differences jackknife t", OVER_SEEDS: TEST_NAMES[OVER_SEEDS]}
+    how = {"t": "t on the logit scale", OVER_SEEDS: TEST_NAMES[OVER_SEEDS]}
     for name in ("bca", "percentile"):
-        how[name] = f"{name}, {options.drawn:,} resamples{of}, seed {options.seed}, of differences jackknife t"
+        how[name] = f"{name}, {options.drawn:,} resamples{of}, seed {options.seed}"
+    if differences:
+        for name in ("t", "bca", "percentile"):
+            how[name] += ", of differences jackknife t"
     names = [how[name] for name in (options.interval, OVER_SEEDS) if name in used]
-    return "; with several seeds ".join(names)
+    unadjusted = ["not adjusted"] if differences and is_adjusted(found) else []
+    return "; ".join(["; with several seeds ".join(names), *unadjusted])
+
+
+def is_adjusted(found: Comparison | Measured) -> bool:
+    """Whether p is adjusted."""
+    return family_words(found) != NOT_ADJUSTED
+
+
+def p_name(found: Comparison | Measured) -> str:
+    """Name the p that letters and marks go by."""
+    return "adjusted p" if is_adjusted(found) else "p"
 
 
 def stars_legend() -> str:
@@ -373,7 +409,10 @@ def _reached(found: Comparison) -> Iterator[str]:
     for pair in found.pairs:
         words = detectable_words(found, pair)
         if words is not None:
-            yield f"detectable ({metric_name(pair)}, {pair.a} − {pair.b}): {words[:1].lower()}{words[1:]}"
+            several = several_averages(
+                dict.fromkeys(each.request for each in found.pairs if each.protocol == pair.protocol)
+            )
+            yield f"detectable ({metric_name(pair, several)}, {pair.a} − {pair.b}): {words[:1].lower()}{words[1:]}"
             break
     if found.options.difference is not None:
         yield (
@@ -413,7 +452,14 @@ def _shown(found: Comparison, layout: Layout) -> str:
         for key, standings in _by_corpus(found).items()
         for own in _by_metric(standings).values()
     )
-    return f"; the {shown:,} differences to the best are shown"
+    top = "best" if _has_best(found) else "first system of each metric"
+    return f"; the {shown:,} differences to the {top} are shown"
+
+
+def _has_best(found: Comparison) -> bool:
+    """Whether each metric on each corpus has a best system."""
+    with_best = {(each.corpus, each.protocol, each.request) for each in found.standings if each.best}
+    return all((each.corpus, each.protocol, each.request) in with_best for each in found.standings)
 
 
 def _more(found: Comparison, layout: Layout) -> Iterator[str]:
@@ -433,11 +479,18 @@ def _bounds(found: Comparison) -> Iterator[str]:
         yield APPROXIMATE
 
 
-def metric_name(each: Standing | Pair | Ranking) -> str:
-    """A metric with its options and subset."""
+def metric_name(each: Standing | Pair | Ranking, several: Collection[Request] = ()) -> str:
+    """Name a metric with its options and subset, and with its average if it is one of `several`."""
     request = each.request
     options = "".join(f",{name}={value}" for name, value in request.options)
-    return f"{request.label} {request.subset}{options}"
+    average = f" {request.average}" if request in several else ""
+    return f"{request.label} {request.subset}{options}{average}"
+
+
+def several_averages(requests: Collection[Request]) -> list[Request]:
+    """Return the requests that differ from another one in their average alone."""
+    counts = Counter(replace(request, average=None) for request in requests)
+    return [request for request in requests if counts[replace(request, average=None)] > 1]
 
 
 def _best_mark(found: Comparison) -> str:
@@ -466,9 +519,10 @@ def _marks(found: Comparison, pair: Pair) -> str:
     return "" if p is None else next((marks for marks, most in STARS.items() if p <= most), "")
 
 
-def ranking_title(ranking: Ranking) -> str:
-    """What is found over all corpora."""
-    over = f"{metric_name(ranking)}, protocol {ranking.protocol}, mean ranks over {ranking.friedman.corpora} corpora"
+def ranking_title(ranking: Ranking, several: Collection[Request] = ()) -> str:
+    """State what the ranks over all corpora are of, and what comes of them."""
+    name, corpora = metric_name(ranking, several), ranking.friedman.corpora
+    over = f"{name}, protocol {ranking.protocol}, mean ranks over {corpora} corpora"
     return f"{over}: Friedman p {ranking_p(ranking)}; {separated(ranking)}"
 
 

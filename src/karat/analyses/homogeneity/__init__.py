@@ -67,7 +67,7 @@ from karat.matching.sanity import NO_TEXTS
 from karat.metrics.base import divide
 from karat.metrics.soft import hash_remark
 from karat.options import By, Extra, Missing, Progress, options_from, public
-from karat.pairs.mine import Pairs, pairs_said
+from karat.pairs.mine import pairs_said
 from karat.pairs.sets import Floats, Measure, Sets, shares
 from karat.protocol import Matching, Protocol, change
 from karat.similarity import find
@@ -155,8 +155,7 @@ def measured(
     documents = read_documents(given, other, paired, join.references, sentences=split, jobs=options.work.jobs)
     data, columns = _read(documents, systems, protocols, options)
     parts = [_under(data, each, convention) for convention, each in zip(protocols, columns, strict=True)]
-    as_written = pairs.options.stemmer == "none" if isinstance(pairs, Pairs) else True
-    unlike = paired.mined and as_written and any(each.matching.stemmer != "none" for each in protocols)
+    unlike = paired.mined and not paired.stemmed and any(each.matching.stemmer != "none" for each in protocols)
     facts = {"set": join.references or "keyphrases", "hash": documents.hash}
     notes = [*_notes(data), *([STEMMED] if unlike else []), *(note for part in parts for note in part.notes)]
     rouge_1, error_rate = _of_texts(data)

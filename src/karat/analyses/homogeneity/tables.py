@@ -166,7 +166,7 @@ def _regression(each: Regression, brackets: str) -> _Parts:
     )
     how = (
         f"Standard errors allow for rows that share one of {fit.documents:,} documents; df: degrees of freedom of t. "
-        "ROUGE-1, WER and the share generated are shares, so a coefficient is the rise of hooper from 0 to 1."
+        "Coefficients are the rise of hooper when ROUGE-1, WER or the share generated rises by 1."
     )
     return f"Hooper by regression, {each.model}", "column", columns, rows_of(rows), [about, how, brackets]
 

@@ -65,7 +65,8 @@ from karat.options import (
     seed_option,
 )
 from karat.protocol import Protocol
-from karat.results import Results, Score
+from karat.results import Results, Score, corpus_of
+from karat.results.common import LEFT_OUT, on_common_documents
 from karat.vocabulary import VocabularyLike
 
 DEPTH = 10  # of the curves of precision and recall
@@ -199,14 +200,23 @@ page_corpora = renamed(report, "page_corpora")
 def _page(parts: Sequence[Part], options: ReportOptions) -> Page:
     results = [part.results for part in parts if part.results is not None]
     compared = _compared(results, options) if results else None
+    parts = [_on_common(part) for part in parts]
     return Page(
         options.title or f"Keyphrases of {', '.join(part.corpus for part in parts)}",
         tuple(parts),
         compared,
         {name: text for each in results for name, text in each.signatures.items()},
-        tuple(dict.fromkeys([*_notes(parts), *(compared.notes if compared else ())])),
+        tuple(_once([*_notes(parts), *(compared.notes if compared else ())])),
         _primary(results, options.primary),
     )
+
+
+def _on_common(part: Part) -> Part:
+    """Restrict the scores and curves of a corpus to the documents that all runs have."""
+    results, curves = (
+        None if each is None else on_common_documents([each])[0][0] for each in (part.results, part.curves)
+    )
+    return replace(part, results=results, curves=curves)
 
 
 def _primary(results: Sequence[Results], text: str | None) -> tuple[Request, ...]:
@@ -218,6 +228,17 @@ def _primary(results: Sequence[Results], text: str | None) -> tuple[Request, ...
     if not own:
         raise unknown("primary metric", text, known_metrics(scores))
     return tuple(dict.fromkeys(own))
+
+
+def _once(notes: Sequence[str]) -> Iterator[str]:
+    """Yield each note once; of several on the documents that a run lacks, which name other metrics, the first."""
+    known: set[str] = set()
+    for note in notes:
+        head, _, _ = note.partition("; ")
+        key = head if head.endswith(LEFT_OUT) else note
+        if key not in known:
+            known.add(key)
+            yield note
 
 
 def _notes(parts: Sequence[Part]) -> Iterator[str]:
@@ -256,7 +277,11 @@ def _of_results(results: Sequence[Results], options: ReportOptions) -> Page:
     parts = []
     for name in dict.fromkeys(one.corpus for each in results for one in each.scores):
         own = [each for each in results if any(one.corpus == name for one in each.scores)]
-        joined = replace(own[0], scores=tuple(one for each in own for one in each.scores if one.corpus == name))
+        joined = replace(
+            own[0],
+            scores=tuple(one for each in own for one in each.scores if one.corpus == name),
+            lacking={system: places for each in own for system, places in each.lacking.items()},
+        )
         systems = tuple(dict.fromkeys(one.system for one in joined.scores))
         missing = dict.fromkeys(verbs, NO_TEXTS_OF_RESULTS)
         parts.append(Part(name, len(joined.ids), systems, joined, None, {}, missing, None))
@@ -271,7 +296,9 @@ def _of_results(results: Sequence[Results], options: ReportOptions) -> Page:
 
 
 def _part(given: Given, options: ReportOptions) -> Part:
-    """What all verbs find on a corpus, from one pass over its files."""
+    """What all verbs find on a corpus, from one pass over its files, on the documents that all runs have."""
+    if options.join.missing == "skip":
+        options = replace(options, join=replace(options.join, missing="common"))
     corpus, both = given.corpus, given.runs
     runs = [run.without(reformulated(options.reformulations)) for run in both]
     referred = any(references_of(each, options.join.references) for each in corpus.records_ahead())
@@ -288,12 +315,13 @@ def _part(given: Given, options: ReportOptions) -> Part:
         results, curves, sorting = scored() if scored else (None, None, ())
         found, missing = verbs.finish(both)
         known = set(judged.ids) if referred else set[str]()
+        common = known if results is None else set(results.common_ids)
         agreed = found.get("agreement")
         browser = documents(known, sorting, agreed if isinstance(agreed, Agreement) else None)
     if not referred:
         missing["score"] = NO_REFERENCES
     systems = reading.setup.systems
-    ends = outcomes([each for each in browser.entries if each.id in known], len(systems)) if referred else ()
+    ends = outcomes([each for each in browser.entries if each.id in common], len(systems)) if referred else ()
     return Part(
         corpus.name,
         len(reading.ids),
@@ -418,7 +446,8 @@ def _compared(results: Sequence[Results], options: ReportOptions) -> Comparison:
         (*(found.standings if found else ()), *(standing for each in alone for standing in _alone(each, how))),
         found.pairs if found else (),
         found.rankings if found else (),
-        {each.scores[0].corpus: len(each.ids) for each in results},
+        {corpus_of(each): len(each.ids) for each in results},
+        {corpus_of(each): each.common for each in results},
         {name: text for each in results for name, text in each.signatures.items()},
         how,
         found.notes if found else (),
@@ -428,4 +457,4 @@ def _compared(results: Sequence[Results], options: ReportOptions) -> Comparison:
 def _alone(results: Results, how: CompareOptions) -> Iterator[Standing]:
     """One system's scores with their intervals."""
     alone = measure(families_of([results], least=1), how, tested=False)
-    yield from (replace(each, best=False) for each in alone.standings)
+    yield from alone.standings

@@ -157,6 +157,11 @@ class Part:
     notes: tuple[str, ...] = ()  # of how it was read and predicted
     provenance: tuple[str, ...] = ()  # notes on what earlier commands predicted, which do not stand on the page
 
+    @property
+    def scored(self) -> int:
+        """How many documents scores are of: those with references that all runs have."""
+        return self.documents if self.results is None else self.results.common
+
 
 @dataclass(frozen=True, slots=True)
 class Page:

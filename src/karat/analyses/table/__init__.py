@@ -14,6 +14,7 @@ from karat.analyses.check import is_of, known_metrics
 from karat.analyses.compare import all_results, is_results, own_documents
 from karat.analyses.compare.families import families_of
 from karat.analyses.compare.measure import measure
+from karat.analyses.compare.ranks import notes_of_best
 from karat.analyses.score import ScoreOptions, score_with
 from karat.analyses.table.columns import Tests, mean_ranks, values_of
 from karat.analyses.table.names import by_name, names_of
@@ -140,12 +141,13 @@ def _table(results: Sequence[Results], options: TableOptions, notes: Sequence[st
         tuple(each for each in ranks if each.columns > 1),
         names,
         {family.corpus: family.documents for family in families},
+        {family.corpus: family.common for family in families},
         signatures_of(results),
         measured,
         options,
         (),
     )
-    return replace(found, notes=(*notes, *common_notes, *notes_on(found, results, ranks)))
+    return replace(found, notes=(*notes, *common_notes, *notes_of_best(families), *notes_on(found, results, ranks)))
 
 
 def _check_baseline(names: Names, options: TableOptions) -> None:

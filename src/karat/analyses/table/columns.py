@@ -11,7 +11,7 @@ import numpy as np
 from karat.analyses.compare.families import Family
 from karat.analyses.compare.measure import Measured
 from karat.analyses.compare.options import CompareOptions
-from karat.analyses.compare.ranks import ranked_systems
+from karat.analyses.compare.ranks import best_systems, ranked_systems
 from karat.analyses.compare.result import Pair
 from karat.analyses.table.options import TableOptions
 from karat.analyses.table.result import MeanRanks, Names, Value
@@ -19,13 +19,12 @@ from karat.metrics.base import Request
 from karat.stats.ranks import row_ranks
 
 APART, WORSE = "†", "‡"  # of a value that differs significantly; that is worse than the baseline
-ALIKE = 1e-12  # values that are less apart are equal
 
 
 def values_of(family: Family, table: str, tests: Tests | None, options: TableOptions) -> Iterator[Value]:
     """The values of a metric on a corpus: which is best, and which differ from that or from the baseline."""
     values = {name: float(np.mean([score.value for score in seeds])) for name, seeds in family.systems.items()}
-    best, second = best_and_second(values, family.request)
+    best, second = best_systems(family, values)
     baseline = (options.baseline,) if options.baseline in values else ()
     against = [name for name in (best if options.baseline is None else baseline) if name is not None]
     ranks, where = _ranks(values, family.request), (family.corpus, family.protocol, family.request)
@@ -37,8 +36,8 @@ def values_of(family: Family, table: str, tests: Tests | None, options: TableOpt
             family.request,
             name,
             values[name],
-            family.documents,
-            max(score.undefined for score in seeds),
+            family.common,
+            max(max(score.undefined for score in seeds) - (family.documents - family.common), 0),
             len(seeds),
             tests.intervals[(*where, name)] if tests and options.intervals else None,
             ranks.get(name),
@@ -46,32 +45,7 @@ def values_of(family: Family, table: str, tests: Tests | None, options: TableOpt
             name in second,
         )
         tested = tests is not None and options.significance and against and name not in against
-        yield _marked(found, against, tests, values) if tests is not None and tested else found
-
-
-def best_and_second(values: Mapping[str, float], request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(the systems with the best value, those with the next one); ties share, and undefined values are left out.
-
-    The worst value that a metric can have is neither; nor is any of a metric of which no way is better, or of a system
-    alone.
-
-    >>> from karat.metrics.base import parse_request
-    >>> best_and_second({"a": 0.5, "b": 0.2, "c": 0.5, "d": 0.0}, parse_request("f1@5"))
-    (('a', 'c'), ('b',))
-    """
-    better = request.spec.better
-    defined = {name: value for name, value in values.items() if value == value}
-    if better is None or len(defined) < 2:
-        return (), ()
-    sign = 1 if better == "lower" else -1
-    worst = request.spec.bounds[0 if better == "higher" else 1]
-    rest = {name: sign * value for name, value in defined.items() if abs(value - worst) > ALIKE}
-    found = []
-    for _ in range(2):
-        top = min(rest.values(), default=0.0)
-        found.append(tuple(name for name, value in rest.items() if value - top < ALIKE))
-        rest = {name: value for name, value in rest.items() if name not in found[-1]}
-    return found[0], found[1]
+        yield _marked(found, against, tests) if tests is not None and tested else found
 
 
 def _ranks(values: Mapping[str, float], request: Request) -> dict[str, float]:
@@ -101,7 +75,7 @@ class Tests:
         )
 
 
-def _marked(found: Value, against: Sequence[str], tests: Tests, values: Mapping[str, float]) -> Value:
+def _marked(found: Value, against: Sequence[str], tests: Tests) -> Value:
     """A value with its tests against other systems, and a mark if it differs from all of these."""
     where = found.corpus, found.protocol, found.request
     pairs = [tests.pairs[(*where, frozenset((found.system, other)))] for other in against]
@@ -111,8 +85,8 @@ def _marked(found: Value, against: Sequence[str], tests: Tests, values: Mapping[
     largest = int(np.argmax(adjusted))
     apart_of = pairs[largest].apart
     better = found.request.spec.better
-    apart = found.value - values[against[0]]
-    worse = (apart > 0 if better == "lower" else apart < 0) and better is not None
+    first = pairs[0].apart if pairs[0].a == found.system else pairs[0].apart.reversed()
+    worse = (first.value > 0 if better == "lower" else first.value < 0) and better is not None
     return replace(
         found,
         against=tuple(against),

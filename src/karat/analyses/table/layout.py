@@ -7,7 +7,7 @@ from math import isnan
 from typing import Any
 
 from karat.analyses.compare.families import without_seed
-from karat.analyses.compare.tables import SIDES, family_words, intervals_by
+from karat.analyses.compare.tables import SIDES, family_words, intervals_by, p_name
 from karat.analyses.table.columns import APART, WORSE
 from karat.analyses.table.result import MeanRanks, PaperTable, Value
 from karat.citations import short_signatures
@@ -134,7 +134,8 @@ def _legend(found: PaperTable, values: Sequence[Value], ranks: MeanRanks | None)
         yield best, " is the best value of a column, ", second, " the second one"
     yield from _about_marks(found, values)
     if found.options.intervals and found.measured is not None:
-        yield f"in brackets {100 * found.options.level:.4g} % intervals ({intervals_by(found.measured)})"
+        how = intervals_by(found.measured, differences=False)
+        yield f"in brackets {100 * found.options.level:.4g} % intervals ({how})"
     if ranks is not None:
         which = f"all {ranks.columns} columns"
         if len(ranks.corpora) < len(found.names.corpora):
@@ -157,14 +158,18 @@ def _about_marks(found: PaperTable, values: Sequence[Value]) -> Iterator[str]:
     else:
         name = found.names.systems[options.baseline]
         what = f"{APART} is significantly better than {name}, {WORSE} significantly worse"
-    p = f"adjusted p at most {number(options.alpha).rstrip('0')}"
+    p = f"{p_name(found.measured)} at most {number(options.alpha).rstrip('0')}"
     yield f"{what} ({tests}, {SIDES['two-sided']}; {p}, {family_words(found.measured)})"
 
 
 def _facts(found: PaperTable, values: Sequence[Value]) -> Iterator[str]:
     """How many documents there are, and the short signatures."""
     corpora = [name for name in found.names.corpora if any(value.corpus == name for value in values)]
-    yield "documents: " + ", ".join(f"{found.names.corpora[name]} {found.documents[name]:,}" for name in corpora)
+    counts = {name: (found.common[name], found.documents[name]) for name in corpora}
+    yield "documents: " + ", ".join(
+        f"{found.names.corpora[name]} {used:,}{f' of {total:,}' if used < total else ''}"
+        for name, (used, total) in counts.items()
+    )
     protocols = {value.corpus: value.protocol for value in values}
     signatures = [(found.names.corpora[name], _signature(found, protocols[name], name)) for name in corpora]
     yield f"signature: {short_signatures(signatures)}"

@@ -66,6 +66,7 @@ class PaperTable(Displayed):
     ranks: tuple[MeanRanks, ...]
     names: Names
     documents: Mapping[str, int]  # by corpus
+    common: Mapping[str, int]  # by corpus, the documents that all runs have
     signatures: Mapping[str, str]
     measured: Measured | None  # where something was tested, or intervals were made
     options: TableOptions

@@ -38,7 +38,7 @@ from karat.output.charts.base import (
     share_axis,
     short,
 )
-from karat.results import Results, Score
+from karat.results import Results, Score, documents_of
 from karat.stats.scores import interval_of_score
 from karat.tabular import p_value
 
@@ -97,7 +97,7 @@ def _marked(audit: Audit) -> dict[str, str]:
 
 
 def _on(audit: Audit) -> str:
-    return f"{short(audit.results.scores[0].corpus)}, {counted(len(audit.results.ids), 'document')}"
+    return f"{short(audit.results.scores[0].corpus)}, {audit.results.documents}"
 
 
 def _star(audit: Audit) -> str:
@@ -218,15 +218,15 @@ def scores(found: Results | Comparison) -> list[Chart]:
         for each in found.standings:
             dot = _Dot(each.system, each.request, each.value, *each.interval)
             families.setdefault((each.corpus, each.protocol), []).append(dot)
-        documents = dict(found.documents)
+        documents = {name: documents_of(found.common[name], total) for name, total in found.documents.items()}
         level = found.options.level
     else:
         families = _with_intervals(replace(found, scores=_apart_from_curves(found)))
-        documents = {corpus: len(found.ids) for corpus, _ in families}
+        documents = {corpus: found.documents for corpus, _ in families}
         level = LEVEL
     charts: list[Chart] = []
     for (corpus, protocol), dots in families.items():
-        where = f"{short(corpus)}, {counted(documents[corpus], 'document')}, protocol {protocol}"
+        where = f"{short(corpus)}, {documents[corpus]}, protocol {protocol}"
         charts += _dot_charts(dots, where, level)
     return charts or [missing("scores", "Scores", "there are no scores in these results")]
 
@@ -351,7 +351,7 @@ def precision_recall(found: Results) -> list[Chart]:
         curves = {s: {k: at for k, at in sorted(own.items()) if _both(at)} for s, own in systems.items()}
         whole = {system: curve for system, curve in curves.items() if len(curve) > 1}
         if whole:
-            charts.append(_curves(which, whole, len(found.ids)))
+            charts.append(_curves(which, whole, found.documents))
     why = "the results have no precision and recall at two k or more: score with -m p@1 -m r@1 ... -m p@10 -m r@10"
     return charts or [missing("pr", "Precision against recall", why)]
 
@@ -360,7 +360,7 @@ def _both(at: dict[str, float]) -> bool:
     return known(at.get("p")) and known(at.get("r"))
 
 
-def _curves(key: tuple[str, str, str, str], curves: dict[str, dict[int, dict[str, float]]], documents: int) -> Chart:
+def _curves(key: tuple[str, str, str, str], curves: dict[str, dict[int, dict[str, float]]], documents: str) -> Chart:
     corpus, protocol, subset, average = key
     last = max(k for curve in curves.values() for k in curve)
     reach = {s: max(2 * a["p"] * a["r"] / ((a["p"] + a["r"]) or 1) for a in c.values()) for s, c in curves.items()}
@@ -369,7 +369,7 @@ def _curves(key: tuple[str, str, str, str], curves: dict[str, dict[int, dict[str
     shown = names(systems)
     title = f"Precision against recall, {subset} phrases"
     subtitle = (
-        f"{short(corpus)}, {counted(documents, 'document')}, protocol {protocol}, average {average}. "
+        f"{short(corpus)}, {documents}, protocol {protocol}, average {average}. "
         f"Each point is the first k predictions, k from 1 to {last}.{more}"
     )
     ks = max((list(curve) for curve in curves.values()), key=len)
@@ -412,7 +412,7 @@ def differences(found: Results, bins: int | None = None) -> list[Chart]:
     charts: list[Chart] = []
     for (corpus, protocol), requests in families.items():
         pairs = [_Apart(request, a, b) for request, own in requests.items() for a, b in _pairs(request, own)]
-        where = f"{short(corpus)}, {counted(len(found.ids), 'document')}, protocol {protocol}"
+        where = f"{short(corpus)}, {found.documents}, protocol {protocol}"
         most = max(map(len, requests.values()))
         rest = f" Of {most:,} systems, the best with the next {PANELS}." if most > PANELS + 1 else ""
         charts += [_difference_chart(some, where, rest, bins) for some in chunks(pairs, PANELS)]

@@ -15,6 +15,7 @@ from karat.output.charts.scores import dot_chart
 from karat.output.page.tables import Cell, Head, Table, figure_cell, name_cell, standing_cell, table
 from karat.output.page.words import about, headline, metric_of, ranked, said
 from karat.output.page.words import listed as listed_words
+from karat.results import documents_of
 from karat.tabular import p_value
 
 FEW = 5  # corpora that are named in a sentence
@@ -242,7 +243,7 @@ def _across(page: Page, parts: Sequence[Part], order: Sequence[str], ranking: Ra
         ]
         for system in order
     ]
-    heads = [Head(part.corpus, counted(part.documents, "document")) for part in parts]
+    heads = [Head(part.corpus, documents_of(part.scored, part.documents)) for part in parts]
     request = _standings(page, parts[0])[0].request
     last = [Head("mean rank", "1 is best")] if ranks else []
     return table(f"{metric_of(request)}; an empty cell: no run", ["system", *heads, *last], rows)

@@ -9,7 +9,7 @@ from typing import Any
 
 from karat.analyses.audit import Audit
 from karat.analyses.compare.result import Comparison, Ranking
-from karat.analyses.compare.tables import intervals_by, p_legend, with_seeds
+from karat.analyses.compare.tables import intervals_by, p_legend, p_name, with_seeds
 from karat.analyses.confidence.result import Confidence
 from karat.analyses.consistency import BY, Consistency
 from karat.analyses.describe.result import Description
@@ -176,10 +176,8 @@ def _legend(found: Comparison) -> Iterator[str]:
     options = found.options
     yield f"Intervals are of {percent(options.level)} ({intervals_by(found, ' of the documents')})."
     if any(each.letters for each in found.standings):
-        yield (
-            "Bold is the best value of a column. Systems without a letter in common differ: adjusted p of at most "
-            f"{options.alpha:g}."
-        )
+        bold = "Bold is the best value of a column. " if any(each.best for each in found.standings) else ""
+        yield f"{bold}Systems without a letter in common differ: {p_name(found)} of at most {options.alpha:g}."
     yield from with_seeds(found)
     if found.pairs:
         yield f"{p_legend(found)}."

@@ -8,9 +8,10 @@ from math import isnan
 from typing import Any
 
 from karat.analyses.compare.result import Comparison, Pair, Standing
-from karat.errors import counted
+from karat.analyses.compare.tables import several_averages
 from karat.metrics.base import Request
 from karat.output.page.words import interval_words, metric_of, pair_of, percent, ranked
+from karat.results import documents_of
 from karat.stats.effects import POWER
 from karat.tabular import approximate_p, number
 
@@ -101,8 +102,13 @@ def _score_table(
     systems = list(dict.fromkeys(each.system for each in [*order, *own]))
     cells = {(each.system, each.request): standing_cell(each, len(systems) > 1) for each in own}
     averages = ", ".join(dict.fromkeys(request.average or "" for request in requests))
-    where = f"{corpus}, {counted(found.documents[corpus], 'document')}, protocol {protocol}, average {averages}"
-    heads = [Head(_short(request), request.subset) for request in requests]
+    documents = documents_of(found.common[corpus], found.documents[corpus])
+    where = f"{corpus}, {documents}, protocol {protocol}, average {averages}"
+    several = several_averages(requests)
+    heads = [
+        Head(_short(request), f"{request.subset}, {request.average}" if request in several else request.subset)
+        for request in requests
+    ]
     rows = [
         [name_cell(system), *(cells.get((system, request), Cell("")) for request in requests)] for system in systems
     ]
@@ -144,7 +150,8 @@ def best_table(found: Comparison, corpus: str, first: Request | None) -> Table |
                 ]
             )
     heads = ["system", "behind by", Head(f"{percent(found.options.level)} interval", numeric=False), "p", "adjusted p"]
-    return table(f"Against the best, {known[0].system}: {metric_of(first)}", heads, rows) if rows else None
+    top = f"the best, {known[0].system}" if known[0].best else known[0].system
+    return table(f"Against {top}: {metric_of(first)}", heads, rows) if rows else None
 
 
 MOST_PAIRS = 400  # rows; of more, those of one metric are shown

@@ -262,8 +262,10 @@ def _higher(own: Sequence[Standing]) -> bool:
 
 def _verdict(found: Comparison, known: Sequence[Standing], request: Request, part: Part) -> Iterator[str]:
     partly = 0 < part.judged < part.documents
-    where = f"on the {counted(part.judged if partly else part.documents, 'document')} of {said(part.corpus)}"
-    where += " that have references" if partly else ""
+    lacking = part.results is not None and part.scored < len(part.results.ids)
+    where = f"on the {counted(part.scored, 'document')} of {said(part.corpus)}"
+    conditions = (["have references"] if partly else []) + (["all runs have"] if lacking else [])
+    where += f" that {' and that '.join(conditions)}" if conditions else ""
     if not known:
         yield f"{metric_of(request)} is undefined {where}."
         return
@@ -271,7 +273,8 @@ def _verdict(found: Comparison, known: Sequence[Standing], request: Request, par
     yield f"{_opening(found, known)}{_outcome_of(part, best.system)}."
     yield from _more_right(part, best.system)
     figure, value = f"{metric_of(request)} {where}", with_interval(best, percent(found.options.level))
-    yield f"{'Best is meant by' if others else 'That is'} {figure} under the protocol {best.protocol}: {value}."
+    ranked_by = others and request.spec.better is not None
+    yield f"{'Best is meant by' if ranked_by else 'That is'} {figure} under the protocol {best.protocol}: {value}."
     pair = pair_of(found, best, others[0]) if others else None
     if pair is not None:
         yield _lead(found, pair, best, others)
@@ -287,6 +290,8 @@ def _opening(found: Comparison, known: Sequence[Standing]) -> str:
     by = "" if (request.label, request.subset) == ("f1@M", "all") else f" in {metric_of(request)}"
     if not others:
         return f"{name} has {number(best.value)}{by or ' in F1'}"
+    if request.spec.better is None:
+        return f"{name} has the highest {metric_of(request)}"
     pair = pair_of(found, best, others[0])
     if pair is not None and pair.apart.significant(found.options.alpha):
         return f"{name} is best{by}"
