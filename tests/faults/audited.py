@@ -69,8 +69,8 @@ def audited(folder: Path, words: list[str]) -> dict[str, Any]:
                 audit = Audit(folder, record)
                 sys.addaudithook(audit)
                 code = _command(words)
-            seen = {"code": code, "opened": len(audit.opened), "unrecorded": sorted(audit.unrecorded)}
-            os.write(writer, json.dumps(seen).encode())
+            found = {"code": code, "opened": len(audit.opened), "unrecorded": sorted(audit.unrecorded)}
+            os.write(writer, json.dumps(found).encode())
         finally:
             sys.stderr.flush()
             os._exit(0)
