@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from karat.formats.output import LOCK
 from karat.record import FileRecord, recording
-from tests.faults.stopping import _command
+from tests.faults.stopping import ROOT, _command
 from tests.forked import load
 from tests.pairs.server import serving
 
@@ -79,8 +81,21 @@ def audited(folder: Path, words: list[str]) -> dict[str, Any]:
     with os.fdopen(errors, encoding="utf-8", errors="replace") as said, os.fdopen(reader, "rb") as seen_file:
         message, seen_bytes = said.read(), seen_file.read()
     os.waitpid(child, 0)
-    seen: dict[str, Any] = json.loads(seen_bytes or b"{}")
-    return {"stderr": message} | seen
+    return {"stderr": message, **json.loads(seen_bytes or b"{}")}
+
+
+def audit(folder: Path, lines: Sequence[str]) -> list[dict[str, Any]]:
+    """Run this file on command lines: a hook cannot be taken back, so it needs a process of its own."""
+    done = subprocess.run(
+        [sys.executable, __file__, str(folder)],
+        input=json.dumps([line.split() for line in lines]),
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stdout))
 
 
 def main(folder: str) -> None:

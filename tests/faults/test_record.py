@@ -18,7 +18,8 @@ import pytest
 import karat
 from karat.cli import completion
 from karat.cli import karat as group
-from tests.faults import audited, stopping
+from tests.faults import stopping
+from tests.faults.audited import audit
 from tests.faults.verbs import COMMANDS, REQUIRED, VERBS, parameters, populate, words_of
 from tests.forked import command
 
@@ -156,35 +157,19 @@ def _leaves(found: click.Command) -> Iterator[click.Command]:
 
 
 def test_every_file_of_an_argument_is_in_the_record_when_it_is_opened(folder: Path) -> None:
-    commands = [[*verb.split(), *line.split()] for verb, line in VERBS]
-    done = subprocess.run(
-        [sys.executable, audited.__file__, str(folder)],
-        input=json.dumps(commands),
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(stopping.ROOT / "src"), str(stopping.ROOT)])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    for words, seen in zip(commands, json.loads(done.stdout), strict=True):
-        assert seen["code"] == 0, (words, seen["stderr"])
-        assert seen["unrecorded"] == [], words
-        assert seen["opened"] or words[0] in ("list", "demo"), words
+    lines = [f"{verb} {line}" for verb, line in VERBS]
+    for line, seen in zip(lines, audit(folder, lines), strict=True):
+        assert seen["code"] == 0, (line, seen["stderr"])
+        assert seen["unrecorded"] == [], line
+        assert seen["opened"], line
 
 
 def test_the_audit_sees_what_the_record_does_not(tmp_path: Path) -> None:
     (tmp_path / "corpus.jsonl").write_text('{"id": "d", "text": "Bees.", "keyphrases": ["bees"]}\n')
     (tmp_path / "plug_in.py").write_text("def f(documents):\n    open('x')\n    return [[] for _ in documents]\n")
     (tmp_path / "x").touch()
-    code = (
-        "import sys; sys.path[:0] = sys.argv[2:]; from pathlib import Path; from tests.faults.audited import audited\n"
-        "print(audited(Path(sys.argv[1]), ['predict', './plug_in.py:f', 'corpus.jsonl', '-o', 'out.jsonl']))"
-    )
-    paths = [str(stopping.ROOT / "src"), str(stopping.ROOT)]
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path), *paths], capture_output=True, text=True, check=True
-    )
-    assert "'unrecorded': ['x (read)']" in done.stdout
+    [seen] = audit(tmp_path, ["predict ./plug_in.py:f corpus.jsonl -o out.jsonl"])
+    assert (seen["code"], seen["unrecorded"]) == (0, ["x (read)"])
 
 
 # ---------------------------------------------------------------------------------------------- files of people

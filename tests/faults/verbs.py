@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -186,6 +186,8 @@ def words_of(verb: str, changes: Mapping[str, str]) -> list[str]:
 PLUG_IN = "def words(documents):\n    return [[document.text.split()[0]] for document in documents]\n"
 PHRASES = ("honey bees", "swarm", "grid computing", "load balancing", "nests", "june")
 
+STUDIES: Mapping[Literal["set", "phrase"], str] = {"set": "study", "phrase": "phrases"}  # their folders, by task
+
 
 def populate(folder: Path) -> Path:
     """Write an input of every kind into a folder and return the folder."""
@@ -269,8 +271,7 @@ def _write_results(folder: Path) -> None:
     (folder / "homogeneity.json").write_text(json.dumps(homogeneity.as_dict()))
     (folder / "review.csv").write_text("id,phrase,systems,accept\nd0,load balancing,a,yes\n")
     assert forked.command(folder, "train", "kea", "corpus.jsonl", "-o", "kea.json").returncode == 0
-    tasks: tuple[tuple[Any, str], ...] = (("set", "study"), ("phrase", "phrases"))
-    for task, place in tasks:
+    for task, place in STUDIES.items():
         sheets = karat.annotation_sheets(corpus, *runs, task=task, annotators="ana,ben")
         sheets.save(folder / place)
         for name, items in sheets.study.annotators.items():

@@ -22,6 +22,7 @@ import torch  # noqa: E402
 import karat  # noqa: E402
 from karat import Corpus  # noqa: E402
 from karat.corpus import Document  # noqa: E402
+from tests.faults.audited import audit  # noqa: E402
 from tests.forked import program  # noqa: E402
 from tests.models.generators.made import DOCUMENTS  # noqa: E402
 from tests.models.generators.seq2seq.made import directory_of  # noqa: E402
@@ -180,3 +181,23 @@ def test_the_papers_schedule_halves_the_rate_when_validation_is_no_better(tmp_pa
         halvings += line is not lines[0] and line["valid"] >= best
         best = min(best, line["valid"])
     assert halvings > 1
+
+
+def test_the_files_of_a_model_are_in_the_record_and_are_never_overwritten(folder: Path) -> None:
+    lines = [
+        f"train {TINY} corpus.jsonl -o audited --steps 2 --valid corpus.jsonl",
+        f"train {TINY} corpus.jsonl -o audited --steps 2 --valid corpus.jsonl --resume",
+        "predict audited corpus.jsonl -o audited.jsonl",
+        "plot training audited -o audited.svg",
+    ]
+    for line, seen in zip(lines, audit(folder, lines), strict=True):
+        assert (seen["code"], seen["unrecorded"]) == (0, []), (line, seen["stderr"])
+        assert seen["opened"] >= 2, line
+    for path in sorted((folder / "audited").iterdir()):
+        before = path.read_bytes()
+        done = ran(folder, "predict", "audited", "corpus.jsonl", "-o", f"audited/{path.name}", "-f", "jsonl")
+        assert done.returncode == 2
+        assert done.stderr == (
+            f"karat: audited/{path.name}: is in audited, which is an input; name a place outside of that folder\n"
+        )
+        assert path.read_bytes() == before
