@@ -17,6 +17,7 @@ import msgspec
 from karat.errors import InputError
 
 REMEDY = "restore it from a copy, or train again"
+CHECKSUM_LENGTH = 9  # of what stands before a line
 _BLOCK = 1 << 20
 _MEMBER = re.compile(rb'\{\s*"checksum": "(.{8})",', re.DOTALL)
 
@@ -68,8 +69,8 @@ def checksum_line(line: bytes) -> bytes:
 
 def verify_line(content: bytes) -> bytes | None:
     """Return a line without its checksum; None if the line is damaged or incomplete."""
-    line = content[9:]
-    return line if content[:9] == b"%08x " % zlib.crc32(line) else None
+    line = content[CHECKSUM_LENGTH:]
+    return line if content[:CHECKSUM_LENGTH] == b"%08x " % zlib.crc32(line) else None
 
 
 # ---------------------------------------------------------------------------------------------- JSON objects

@@ -24,7 +24,7 @@ import msgspec
 
 from karat import __version__
 from karat.errors import InputError
-from karat.formats.checksums import checksum_line, verify_line
+from karat.formats.checksums import CHECKSUM_LENGTH, checksum_line, verify_line
 from karat.formats.load import DECODING_ERRORS
 from karat.formats.output import claimed, mode_of, writing, writing_errors
 
@@ -64,7 +64,7 @@ class Unfinished:
 
     def keep(self, count: int) -> None:
         """Drop all lines but the first ones."""
-        length = sum(len(checksum_line(line)) + 1 for line in self.lines[count:])
+        length = sum(CHECKSUM_LENGTH + len(line) + 1 for line in self.lines[count:])
         self._file.truncate(self._file.seek(-length, os.SEEK_END))
 
     def add(self, lines: Iterable[bytes]) -> None:
@@ -141,7 +141,7 @@ def unfinished(path: str, fingerprint: str) -> Iterator[Unfinished]:
                 damaged = 1
             if same:
                 with writing_errors(path, part.parent):
-                    file.truncate(file.seek(len(head) + 1 + sum(len(checksum_line(line)) + 1 for line in lines)))
+                    file.truncate(file.seek(len(head) + 1 + sum(CHECKSUM_LENGTH + len(line) + 1 for line in lines)))
             first = b"" if same else checksum_line(msgspec.json.encode(whose)) + b"\n"
             of_another = bool(content) and not same and damaged is None
             try:
