@@ -211,11 +211,8 @@ def _models() -> dict[str, Any]:
             "needs": ["endpoint"],
         },
         "module:function": {
-            "summary": "A function of an installed module that takes a list of documents and gives phrases for each.",
-            "needs": [],
-        },
-        "./module.py:function": {
-            "summary": "The same in a file, which is named by its path.",
+            "summary": "A function that takes a list of documents and gives phrases for each: of an installed module, "
+            "or of a file, as ./module.py:function.",
             "needs": [],
         },
     }

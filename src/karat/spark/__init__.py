@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from karat.corpus import Corpus, Document, Prediction, Run
@@ -14,7 +14,7 @@ from karat.spark.failures import explained
 from karat.spark.frames import pairs as pairs
 from karat.spark.frames import predict as predict
 from karat.spark.frames import records_of
-from karat.spark.session import quiet
+from karat.spark.session import quiet, stop
 from karat.spark.session import session as session
 
 
@@ -32,8 +32,7 @@ def engine(master: str | None = None) -> Iterator[Any]:
                 yield spark
         finally:
             if own:
-                with suppress(Exception):  # Java may have ended
-                    spark.stop()
+                stop(spark)
 
 
 def corpus(frame: Any, name: str = "corpus") -> Corpus:

@@ -42,6 +42,7 @@ _HERE = {
 _KEPT = ("AWS_", "AZURE_", "GOOGLE_", "PYSPARK_", "SPARK_")  # keys of stores, and of the session under spark-submit
 _CHATTER = ("Picked up ", "WARNING: Using incubator modules", "Setting default log level", "To adjust logging level")
 PATIENCE = 10.0  # seconds for the last lines of a process that ended
+_relays = threading.Event()  # set while a session is open: standard error of Java goes to ours
 RETRIES = 4  # of a task: what a cluster does by itself, and `local[N]` not unless it is told
 
 
@@ -76,25 +77,24 @@ def _start(master: str, settings: dict[str, str]) -> Any:
     try:
         if pyspark.SparkContext._gateway is None:
             pyspark.SparkContext._ensure_initialized(gateway=_launch_java(conf))
-        return sql.SparkSession.builder.config(conf=conf).getOrCreate()
+        spark = sql.SparkSession.builder.config(conf=conf).getOrCreate()
+        _relays.set()
+        return spark
     except Exception as error:  # Py4J and pyspark have no common one
         reason = str(error) if isinstance(error, KaratError) else root_cause(error)
         raise KaratError(f"Spark cannot be started with the master {master}: {reason}") from None
 
 
 def _launch_java(conf: Any) -> Any:
-    """Start Java, whose standard error goes to ours from then on. Raises KaratError if it ends at once."""
+    """Start Java. Raises KaratError if it ends at once."""
     launch = library("pyspark.java_gateway", "the engine spark").launch_gateway
     reader, writer = os.pipe()
     lines: list[str] = []
-    running = threading.Event()
-    thread = threading.Thread(target=_relay, args=(reader, lines, running), daemon=True)
+    thread = threading.Thread(target=_relay, args=(reader, lines), daemon=True)
     thread.start()
     try:
         with _delayed_signals():  # Java that is interrupted before it is connected would not end with this process
-            gateway = launch(conf, {"stderr": writer})
-        running.set()
-        return gateway
+            return launch(conf, {"stderr": writer})
     except Exception as error:
         os.close(writer)
         writer = -1
@@ -105,11 +105,11 @@ def _launch_java(conf: Any) -> Any:
             os.close(writer)
 
 
-def _relay(reader: int, lines: list[str], running: threading.Event) -> None:
-    """Collect lines until Java is running, and copy later ones to standard error."""
+def _relay(reader: int, lines: list[str]) -> None:
+    """Copy lines to standard error while a session is open, and collect others."""
     with open(reader, encoding="utf-8", errors="replace") as stream:
         for line in stream:
-            if not running.is_set():
+            if not _relays.is_set():
                 lines.append(line.strip())
             elif not line.startswith(_CHATTER):
                 with suppress(OSError):
@@ -156,6 +156,13 @@ def _signal_handler() -> Iterator[None]:
         if before not in (signal.default_int_handler, None):
             with suppress(ValueError):  # in another thread than the main one
                 signal.signal(signal.SIGINT, before)
+
+
+def stop(spark: Any) -> None:
+    """Stop a session, without the stack traces that Java prints of jobs under way."""
+    _relays.clear()
+    with suppress(Exception):  # Java may have ended
+        spark.stop()
 
 
 @contextmanager
