@@ -653,15 +653,19 @@ def with_long_text(line: str) -> str:
     return line.replace("TEXT", "A swarm of bees leaves the hive. " * (50 * 2**20 // 33))
 
 
-def test_a_line_of_50_megabytes_is_scored(folder: Path) -> None:
+def test_a_line_of_50_megabytes_is_scored_if_the_limits_are_raised(folder: Path) -> None:
+    raised = ("--limit", "text=64MB", "--limit", "tokens=20000000")
     line = '{"id": "d1", "text": "TEXT", "keyphrases": ["swarm"]}\n'
     (folder / "long.jsonl").write_text(with_long_text(line))
     (folder / "one.jsonl").write_text('{"id": "d1", "keyphrases": ["swarm"]}\n')
 
-    done = ran(folder, "score", "long.jsonl", "one.jsonl", "-m", "f1@1:present", "-f", "csv")
+    done = ran(folder, "score", "long.jsonl", "one.jsonl", "-m", "f1@1:present", "-f", "csv", *raised)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert ",1.0," in done.stdout
+    assert refusal(folder, "score", "long.jsonl", "one.jsonl").startswith(
+        "karat: long.jsonl:1: the document has more than 8 MB; if that is right, raise the limit: --limit text=16MB"
+    )
 
 
 @pytest.mark.parametrize(
