@@ -171,7 +171,7 @@ def test_legends_name_adjusted_p_only_where_it_is_adjusted() -> None:
         assert f"two-sided; {expected} .05" in table
         compared = text_of(karat.compare(corpus(), *runs, correction=correction, **options))
         assert f"differ: {expected} 0.05" in compared
-        assert ("jackknife t; not adjusted)" in compared) == (correction == "max-t")
+        assert ("intervals are not adjusted" in compared) == (correction == "max-t")
     assert "of differences" not in text_of(karat.table(corpus(), *runs, intervals=True, **options))
 
 
