@@ -12,6 +12,7 @@ from karat.analyses.audit import Audit
 from karat.analyses.compare.result import Comparison
 from karat.options import Missing
 from karat.output import render
+from karat.stats.difference import Correction
 
 PHRASES = ["honey bee", "wax", "old hive", "queen"]
 QUICK: dict[str, Any] = {"resamples": 200}
@@ -166,7 +167,8 @@ def test_rows_have_the_documents_that_a_difference_needs() -> None:
 def test_legends_name_adjusted_p_only_where_it_is_adjusted() -> None:
     runs = [run("full"), other(), run("half", lists=6)]
     options: dict[str, Any] = {"metrics": ["f1@5:present"], **QUICK}
-    for correction, expected in (("none", "p at most"), ("max-t", "adjusted p at most")):
+    names: dict[Correction, str] = {"none": "p at most", "max-t": "adjusted p at most"}
+    for correction, expected in names.items():
         table = text_of(karat.table(corpus(), *runs, correction=correction, **options))
         assert f"two-sided; {expected} .05" in table
         compared = text_of(karat.compare(corpus(), *runs, correction=correction, **options))
