@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import wraps
 from inspect import Parameter, signature
-from math import isfinite
+from math import isfinite, isinf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 from warnings import warn
@@ -118,7 +118,7 @@ def _checked(each: Field[Any], value: Any) -> Any:
         raise unknown(f"value of {each.name}", str(value), known.values)
     whole = str(each.type).startswith("int")
     if _has_bounds(known) and not _within(value, known, whole):
-        kind = "whole " if whole else "finite " if isinstance(value, float) and not isfinite(value) else ""
+        kind = "whole " if whole else "finite " if isinstance(value, float) and isinf(value) else ""
         raise InputError(f"{each.name} is a {kind}number {_bounds(known)}, not {value!r}")
     return value
 

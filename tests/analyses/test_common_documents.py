@@ -12,6 +12,7 @@ from karat.analyses.audit import Audit
 from karat.analyses.compare.result import Comparison
 from karat.options import Missing
 from karat.output import render
+from karat.stats.difference import Correction
 
 PHRASES = ["honey bee", "wax", "old hive", "queen"]
 QUICK: dict[str, Any] = {"resamples": 200}
@@ -166,13 +167,13 @@ def test_rows_have_the_documents_that_a_difference_needs() -> None:
 def test_legends_name_adjusted_p_only_where_it_is_adjusted() -> None:
     runs = [run("full"), other(), run("half", lists=6)]
     options: dict[str, Any] = {"metrics": ["f1@5:present"], **QUICK}
-    cases: tuple[tuple[Any, str], ...] = (("none", "p at most"), ("max-t", "adjusted p at most"))
-    for correction, expected in cases:
+    names: dict[Correction, str] = {"none": "p at most", "max-t": "adjusted p at most"}
+    for correction, expected in names.items():
         table = text_of(karat.table(corpus(), *runs, correction=correction, **options))
         assert f"two-sided; {expected} .05" in table
         compared = text_of(karat.compare(corpus(), *runs, correction=correction, **options))
         assert f"differ: {expected} 0.05" in compared
-        assert ("jackknife t; not adjusted)" in compared) == (correction == "max-t")
+        assert ("intervals are not adjusted" in compared) == (correction == "max-t")
     assert "of differences" not in text_of(karat.table(corpus(), *runs, intervals=True, **options))
 
 

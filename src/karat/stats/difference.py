@@ -462,6 +462,12 @@ WHERE = {
 }
 
 
+def family_legend(differences: Sequence[Difference], over: str) -> str:
+    """State how p is adjusted and, where it is, that intervals are not."""
+    caption = family_caption(differences, over)
+    return caption if caption == NOT_ADJUSTED else f"{caption}; intervals are not adjusted"
+
+
 def family_caption(differences: Sequence[Difference], over: str) -> str:
     """State how p is adjusted and over which family.
 

@@ -21,6 +21,7 @@ from karat.stats.difference import (
     Difference,
     difference_cell,
     family_caption,
+    family_legend,
     test_names,
 )
 from karat.stats.difference import cells as difference_cells
@@ -370,8 +371,7 @@ def intervals_by(found: Comparison | Measured, of: str = "", *, differences: boo
         for name in ("t", "bca", "percentile"):
             how[name] += ", of differences jackknife t"
     names = [how[name] for name in (options.interval, OVER_SEEDS) if name in used]
-    unadjusted = ["not adjusted"] if differences and is_adjusted(found) else []
-    return "; ".join(["; with several seeds ".join(names), *unadjusted])
+    return "; with several seeds ".join(names)
 
 
 def is_adjusted(found: Comparison | Measured) -> bool:
@@ -430,17 +430,23 @@ FAMILIES = {
 
 def family_words(found: Comparison | Measured) -> str:
     """State how p is adjusted and over which family."""
+    return family_caption([pair.apart for pair in found.pairs], _family(found))
+
+
+def _family(found: Comparison | Measured) -> str:
+    """Name the family that p is adjusted over."""
     over = FAMILIES[found.options.family]
     if found.options.baseline is not None:
         over = over.replace("all pairs of systems", f"all systems against {found.options.baseline}")
-    return family_caption([pair.apart for pair in found.pairs], over)
+    return over
 
 
 def p_legend(found: Comparison) -> str:
     """State which test p is of, and how it is adjusted."""
     options = found.options
     tests = test_names(options.test, (pair.apart.test for pair in found.pairs))
-    return f"p: {tests}, {SIDES[options.alternative]}; {family_words(found)}"
+    family = family_legend([pair.apart for pair in found.pairs], _family(found))
+    return f"p: {tests}, {SIDES[options.alternative]}; {family}"
 
 
 def _shown(found: Comparison, layout: Layout) -> str:

@@ -13,7 +13,7 @@ from karat.analyses.homogeneity.result import Comparison, Figure, Homogeneity, R
 from karat.analyses.homogeneity.subsets import Class, OfMethod
 from karat.errors import counted
 from karat.matching.columns import PRMU
-from karat.stats.difference import APPROXIMATE, cells, difference_cell, family_caption, test_names
+from karat.stats.difference import APPROXIMATE, cells, difference_cell, family_legend, test_names
 from karat.tabular import (
     COUNT,
     FIXED2,
@@ -284,6 +284,6 @@ def adjustment(compared: Sequence[Comparison]) -> Iterator[str]:
     """State how p is adjusted, where there is any p."""
     differences = [each.difference for each in compared if not isnan(each.difference.p)]
     if differences:
-        yield f"p is {family_caption(differences, FAMILY)}."
+        yield f"p is {family_legend(differences, FAMILY)}."
     if any(each.adjusted_approximate and not each.approximate for each in differences):
         yield APPROXIMATE

@@ -11,7 +11,7 @@ from karat.analyses.human.learn import Learned
 from karat.analyses.human.result import Above, Correlation, Human, above
 from karat.similarity.classes import CLASSES
 from karat.stats.correlation import COEFFICIENTS
-from karat.stats.difference import APPROXIMATE, cells, columns, family_caption, test_names
+from karat.stats.difference import APPROXIMATE, cells, columns, family_legend, test_names
 from karat.tabular import (
     COUNT,
     FIXED2,
@@ -140,7 +140,7 @@ def _comparison_part(half: Human, name: str) -> Part:
     over = f"all comparisons with {first}" if half.options.against else "all pairs of metrics"
     what = f"{name.capitalize()}, compared" if name else "Compared"
     what += f" with {first}: difference of {half.coefficient}; p by {test_names('t', ['t'])}"
-    what += f", {family_caption(every, over)}"
+    what += f", {family_legend(every, over)}"
     kept = [i for i, column in enumerate(columns()) if column.name != "d_z"]
     rows = [(metric, [cells(difference)[i] for i in kept]) for metric, difference in shown]
     marked = any(difference.approximate or difference.adjusted_approximate for _, difference in shown)

@@ -10,7 +10,7 @@ from typing import Any
 from karat.analyses.retrieval.result import REFERENCES, TEXT, Condition, Retrieval, Row
 from karat.analyses.retrieval.statistics import counted_queries
 from karat.errors import counted
-from karat.stats.difference import APPROXIMATE, Difference, cells, columns, family_caption, test_names
+from karat.stats.difference import APPROXIMATE, Difference, cells, columns, family_legend, test_names
 from karat.tabular import FIXED2, Cell, Column, Group, Table, with_ends
 from karat.tabular import Row as Line
 
@@ -86,7 +86,7 @@ def _legend(result: Retrieval, differences: Sequence[Difference]) -> list[str]:
     tests = test_names(result.options.test, (one.test for one in tested))
     draws = "randomisation" in tests or any(one.adjusted_by == "max-t" for one in tested)
     drawn = f", {result.options.resamples:,} resamples of queries, seed {result.options.seed}" if draws else ""
-    family = family_caption(tested, "all that is compared on one measure")
+    family = family_legend(tested, "all that is compared on one measure")
     approximate = any(one.approximate or one.adjusted_approximate for one in tested)
     return [f"p: {tests}, two-sided{drawn}; {family}.", DETECTABLE, *([APPROXIMATE] if approximate else [])]
 
