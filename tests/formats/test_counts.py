@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -11,7 +13,8 @@ import karat
 from karat.corpus import Document, Prediction, check_counts
 from karat.errors import InputError
 from karat.formats import read, read_run
-from karat.formats.json_bytes import check_values, repeated_key
+from karat.formats.files import line_starts
+from karat.formats.json_bytes import check_keys, check_values, repeated_key
 from karat.limits import Limits
 
 SIX = ["a", "b", "c", "d", "e", "f"]
@@ -242,3 +245,33 @@ def test_a_repeated_key_is_found_at_any_level() -> None:
     assert repeated_key(b'[{"a": [{"b": 1, "b": 2}]}]') == "b"
     assert repeated_key(b'[{"a": [{"b": 1}, {"b": 2}]}]') is None
     assert repeated_key(b'{"a": 1, "a"') is None
+
+
+NAMES = ("id", "a", "", "keyphrases", "xkeyphrases", "first_of_names", "last_of_names", 'q"x', "é")
+COLONS = (":", " :", ": ", "  : ")
+
+
+def _random_object(random: Random, level: int = 0) -> str:
+    """A JSON object whose keys repeat now and then, with colons, quotes and objects in its values."""
+    fields = []
+    for _ in range(random.randint(0, 4)):
+        inner = [_random_object(random, level + 1) for _ in range(2)] if level < 2 else ["2", "3"]
+        value = random.choice(["1", '"a:b"', '"\\"id\\": 1"', "[]", inner[0], f"[{inner[0]},{inner[1]}]"])
+        fields.append(json.dumps(random.choice(NAMES), ensure_ascii=False) + random.choice(COLONS) + value)
+    return "{" + ",".join(fields) + "}"
+
+
+def test_repeated_keys_are_those_that_a_parser_finds() -> None:
+    random, repeated = Random(0), 0
+    for _ in range(2000):
+        texts = [_random_object(random).encode() for _ in range(random.randint(1, 4))]
+        content = b"\n".join(texts) + b"\n"
+        line = next((number for number, text in enumerate(texts, 1) if repeated_key(text) is not None), None)
+        try:
+            check_keys("x", range(1, 5), content, line_starts(content))
+            refused = None
+        except InputError as error:
+            refused = int(str(error).split(":")[1])
+        assert refused == line, content
+        repeated += line is not None
+    assert 500 < repeated < 1900

@@ -61,7 +61,6 @@ def check_keys(
     The texts that begin at `starts` are lines, or items of a list; `places` are their numbers. Where `fields` are
     given, with their quotes, other keys are passed over.
     """
-    content, starts = b" " * _BYTES + content, starts + _BYTES  # so that as many bytes are before every key
     ends, unclear = _key_ends(content)
     texts = np.searchsorted(starts, ends, side="right") - 1
     numbers = _numbers(content, ends) + texts.astype(np.uint64) * _SPREAD
@@ -97,9 +96,12 @@ def _key_ends(content: bytes) -> tuple[Ints, Ints]:
 
 
 def _numbers(content: bytes, ends: Ints) -> NDArray[np.uint64]:
-    """Return a number for each key: that of its last seven bytes."""
-    words = np.ndarray(shape=(max(len(content) - _BYTES + 1, 0),), dtype=">u8", buffer=content, strides=(1,))
-    keys = words[ends - _BYTES].astype(np.uint64) >> np.uint64(8)
+    """Return a number for each key: that of its last seven bytes, or of fewer where the content begins."""
+    content = content.ljust(_BYTES)
+    words = np.ndarray(shape=(len(content) - _BYTES + 1,), dtype=">u8", buffer=content, strides=(1,))
+    first = np.maximum(ends - _BYTES, 0)
+    behind = 8 * (first + _BYTES - ends + 1)  # bits: the closing quote, and what follows a key at the beginning
+    keys = words[first].astype(np.uint64) >> behind.astype(np.uint64)
     marks = keys ^ (_ONES * np.uint64(_QUOTE))
     quotes = (marks - _ONES) & ~marks & _HIGHS  # the lowest bit of these is that of the last quote
     return keys & ((quotes & (~quotes + np.uint64(1))) - np.uint64(1))
