@@ -108,12 +108,12 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------------------------- damage
 
 
-def keep(path: Path, text: str, tokens: list[tuple[str, float]] | None = None) -> list[str]:
+def keep(path: Path, text: str, tokens: tuple[tuple[str, float], ...] = ()) -> list[str]:
     """Keep an answer; return the notes of the store."""
     with Store(path) as store:
         store.answer(b"k")
         request = store.begin(b"k", Usage(5, 5, estimated=True))
-        store.keep(question(b"k"), Answer(text, Usage(3, 4), request, tokens=tokens or []))
+        store.keep(question(b"k"), Answer(text, Usage(3, 4), request, tokens=tokens))
         return store.notes()
 
 
@@ -135,7 +135,7 @@ def change(path: Path, statement: str) -> None:
 )
 def test_a_damaged_answer_is_asked_for_again_and_replaced(statement: str, tmp_path: Path) -> None:
     path = tmp_path / "kept.sqlite"
-    assert keep(path, "Said.", [("Said.", -0.5)]) == []
+    assert keep(path, "Said.", (("Said.", -0.5),)) == []
     change(path, statement)
     with Store(path) as store:
         assert store.answer(b"k") is None
@@ -159,7 +159,7 @@ def test_a_damaged_account_is_said(tmp_path: Path) -> None:
 
 def test_answers_of_an_earlier_version_are_kept_and_get_checksums(tmp_path: Path) -> None:
     path = tmp_path / "kept.sqlite"
-    keep(path, "Said.", [("Said.", -0.5)])
+    keep(path, "Said.", (("Said.", -0.5),))
     change(
         path,
         "ALTER TABLE answers DROP COLUMN checksum; ALTER TABLE requests DROP COLUMN checksum; PRAGMA user_version = 1;",
