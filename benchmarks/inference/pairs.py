@@ -21,7 +21,14 @@ from numpy.typing import NDArray
 from benchmarks.inference.base import ALPHA, COVERAGE, LEVEL, TYPE_I, Cell
 from karat.metrics.base import mean
 from karat.stats.difference import Contestants, Inference, adjust_families, compare_pairs
-from karat.stats.influence import Contrast, Influences, contrast, correlation_p, jackknife, score_interval
+from karat.stats.influence import (
+    Contrast,
+    Influences,
+    contrast,
+    correlation_contrast,
+    correlation_p,
+    score_interval,
+)
 from karat.stats.rank_correlation import spearman, spearman_influence
 from karat.stats.regression import least_squares
 from karat.stats.resampling import Sample
@@ -200,19 +207,27 @@ def _intervals(row: str, pairs: Ints, trials: int, generator: np.random.Generato
 
 
 def _correlations(row: str, pairs: Ints, trials: int, generator: np.random.Generator, skewed: bool) -> Iterator[Cell]:
-    """Type I error of the test of Pearson's r and Spearman's rho with a column that depends on the documents."""
+    """Type I error of the test of Pearson's r and Spearman's rho with a column that depends on the documents.
+
+    The column has normal values, or, as the word error rate does, a long tail: exp of these.
+    """
     hooper = agreement(pairs, np.full(1, SHARED), trials, generator, skewed)[0]
     texts = latent(pairs, (trials,), generator, skewed)
-    wrong = {"Pearson": 0, "Spearman": 0}
+    wrong = {"Pearson": 0, "Pearson, long tail": 0, "Spearman": 0}
     for x, y in zip(hooper, texts, strict=True):
-        u, v = ((each - each.mean()) / each.std() for each in (x, y))
-        sums = Sample(np.stack([u, v, u * u, v * v, u * v, np.ones(len(u))], axis=1), _pearson, pairs)
+        sums, tail = (_sums(x, other, pairs) for other in (y, np.exp(y)))
         levels = np.stack([np.unique(each, return_inverse=True)[1] for each in (x, y)], axis=1).astype(np.float64)
         ranks = Sample(levels, spearman, pairs, items=True, influences=spearman_influence)
-        for name, sample in (("Pearson", sums), ("Spearman", ranks)):
-            wrong[name] += correlation_p(contrast(jackknife(sample))) <= ALPHA
+        for name, sample in zip(wrong, (sums, tail, ranks), strict=True):
+            wrong[name] += correlation_p(correlation_contrast(sample)) <= ALPHA
     for name, count in wrong.items():
         yield Cell("Pairs of documents: type I error", row, name, count / trials, trials, TYPE_I)
+
+
+def _sums(x: Floats, y: Floats, pairs: Ints) -> Sample:
+    """Return the sums from which Pearson's r follows, of each pair."""
+    u, v = ((each - each.mean()) / each.std() for each in (x, y))
+    return Sample(np.stack([u, v, u * u, v * v, u * v, np.ones(len(u))], axis=1), _pearson, pairs)
 
 
 def _pearson(sums: Floats) -> Floats:

@@ -496,7 +496,7 @@ def test_skewed_differences_are_named_in_a_note() -> None:
     assert abs(skew(other[:, 0] - text[:, 0])) < 3 < abs(skew(other[:, 1] - text[:, 1]))
     values = {Condition("text", "text"): text, Condition("ranking", "other"): other}
     rows = compare_conditions(values, parse_measures(["AP", "RR"]), RetrievalOptions(resamples=99))
-    note = "differences of RR are skewed: 8 % of equal systems may be significant at .05"
+    note = "differences of RR are skewed: the chance of any wrong rejection at .05 may be 8 %"
     assert list(notes_of_tests(rows, 60)) == [note]
 
 

@@ -18,7 +18,17 @@ from karat.metrics.base import f_of_means, mean
 from karat.metrics.confidence import weighted_median
 from karat.stats.base import Floats
 from karat.stats.difference import Contestants, Inference, compare_pairs
-from karat.stats.influence import ALTERNATIVES, ITEM_GROUPS, Contrast, Influences, contrast, jackknife, student
+from karat.stats.influence import (
+    ALTERNATIVES,
+    ITEM_GROUPS,
+    Contrast,
+    Influences,
+    contrast,
+    correlation_contrast,
+    correlation_p,
+    jackknife,
+    student,
+)
 from karat.stats.resampling import Sample
 from tests.examples import examples
 
@@ -90,6 +100,33 @@ def test_the_skewness_of_a_difference_is_that_of_scipy(seed: int) -> None:
     assert found.skewness == pytest.approx(stats.skew(x - y))
     assert found.reversed().skewness == pytest.approx(-stats.skew(x - y))
     assert equal.skewness == 0
+
+
+def test_a_difference_that_is_the_same_on_every_document_has_the_p_of_all_signs() -> None:
+    ones, zeros = np.ones(40), np.zeros(40)
+    [found] = compare_pairs([Contestants([means(ones)], [means(zeros)])], Inference(resamples=99))
+    assert found.p == stats.binomtest(40, 40).pvalue == 2.0**-39
+    assert found.approximate
+    assert np.isnan(found.tests["t"])
+    assert found.tests["randomisation"] == 1 / 100
+
+
+def test_a_correlation_has_at_least_the_error_of_independent_columns() -> None:
+    generator = np.random.default_rng(0)
+    x, tail = np.zeros(60), np.exp(generator.normal(size=60))
+    x[np.argsort(tail)[:20]] = generator.random(20)  # 0 where the other column has its tail
+    units = np.stack([np.ones(60), x, tail, x * x, tail * tail, x * tail], axis=1)
+    found = correlation_contrast(Sample(units, _pearson))
+    r = stats.pearsonr(x, tail).statistic
+    assert found.value == pytest.approx(r)
+    assert found.error == pytest.approx((1 - r * r) / np.sqrt(59))
+    assert contrast(jackknife(Sample(units, _pearson))).error < 0.8 * found.error
+    assert correlation_p(found) > correlation_p(contrast(jackknife(Sample(units, _pearson))))
+
+
+def _pearson(sums: Floats) -> Floats:
+    _, x, y, xx, yy, xy = np.moveaxis(sums / sums[..., :1], -1, 0)
+    return np.asarray((xy - x * y) / np.sqrt((xx - x * x) * (yy - y * y)))
 
 
 def test_the_interval_of_a_single_run_is_students() -> None:

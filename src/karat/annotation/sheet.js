@@ -16,7 +16,12 @@ function journalOf(prefix) {
   const ended = (request) => new Promise((resolve) => { request.onsuccess = () => resolve(request.result); request.onerror = () => resolve([]); });
   const put = async (id, record) => {
     const journal = await opened;
-    try { journal?.transaction("records", "readwrite", { durability: "strict" }).objectStore("records").put(record, prefix + id); } catch { /* localStorage has it */ }
+    if (journal === null) return;
+    try {
+      const change = journal.transaction("records", "readwrite", { durability: "strict" });
+      change.objectStore("records").put(record, prefix + id);
+      change.commit(); // at once: a reload aborts a transaction that waits for its commit
+    } catch { /* localStorage has it */ }
   };
   const all = async () => {
     const journal = await opened;

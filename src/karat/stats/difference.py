@@ -189,9 +189,15 @@ def compare_pairs(pairs: Sequence[Contestants], how: Inference) -> list[Differen
         tests = {"randomisation": p, **one.tests, **_by_document(common[i], how)}
         floored = at_floor and how.test == "randomisation"
         used = how.test if how.test in tests else "t"
-        after = min(p, float(one.contrast.p(how.alternative))) if floored else tests[used]
+        after = min(p, max(float(one.contrast.p(how.alternative)), _least_p(one, how))) if floored else tests[used]
         found[i] = replace(one, tests=tests, p=after, test=used, approximate=floored and after < p)
     return found
+
+
+def _least_p(one: Difference, how: Inference) -> float:
+    """Return the p of a randomisation of all signs in which no other assignment is as extreme."""
+    differing = 0 if one.scores is None else int(np.count_nonzero(np.nan_to_num(one.scores)))
+    return float(2.0 ** ((how.alternative == "two-sided") - differing))
 
 
 def _randomisations(pairs: Sequence[tuple[Contestants, Difference]], how: Inference) -> Iterator[tuple[float, bool]]:
@@ -231,7 +237,8 @@ def _difference(pair: Contestants, of_a: Influences, of_b: Influences, apart: Co
     both = np.logical_and.reduce([sample.defined() for sample in (*pair.a, *pair.b)])
     units = apart.n if pair.a[0].pairwise else int(both.sum())
     enough = units >= FEWEST
-    p = float((student(apart) if test == "t" else apart).p(how.alternative)) if enough else nan
+    constant = test == "t" and not apart.varies and bool(apart.value)  # documents differ alike: t is infinite
+    p = float((student(apart) if test == "t" else apart).p(how.alternative)) if enough and not constant else nan
     low, high = apart.interval(how.level, pair.reach)
     influence = of_a.mean_influence - of_b.mean_influence
     influence = np.where(of_a.defined | of_b.defined, influence, np.nan)

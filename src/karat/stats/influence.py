@@ -529,6 +529,18 @@ def bounded_interval(
     return np.where(undefined, np.nan, below), np.where(undefined, np.nan, above)
 
 
+def correlation_contrast(sample: Sample) -> Contrast:
+    """Return the jackknife of a correlation of two columns, with at least the variance (1 − r²)² / (n − 1).
+
+    That is the variance of r where the columns are independent, whatever their distributions. The jackknife's is too
+    small where one column has a long tail and the other is 0 there.
+    """
+    found = contrast(jackknife(sample))
+    if found.n < 2:
+        return found
+    return replace(found, documents=np.maximum(found.documents, (1 - found.value**2) ** 2 / (found.n - 1)))
+
+
 def correlation_p(correlation: Contrast) -> float:
     """Return the two-sided p of the hypothesis that a correlation is 0, by t of Fisher's z; NaN where it is ±1.
 

@@ -12,7 +12,7 @@ from karat.analyses.homogeneity.result import Figure, HomogeneityOptions
 from karat.analyses.homogeneity.samples import Units
 from karat.matching.columns import Bools
 from karat.pairs.sets import Floats, Ints, Sets
-from karat.stats.influence import contrast, correlation_p, jackknife, score_interval
+from karat.stats.influence import contrast, correlation_contrast, correlation_p, jackknife, score_interval
 from karat.stats.resampling import Sample
 
 TOO_FEW = 10  # pairs, below which correlations have no interval and no p, and there is no regression
@@ -45,7 +45,7 @@ class Data:
         """Compute a correlation with its interval and p, without both on fewer than ten pairs."""
         if pairs < TOO_FEW:
             return Figure(sample.value(), (np.nan, np.nan))
-        found = contrast(jackknife(sample))
+        found = correlation_contrast(sample)
         ends = score_interval(found, self.options.level, (-1.0, 1.0))
         return Figure(float(found.value), ends, correlation_p(found), found.dyadic)
 

@@ -120,7 +120,7 @@ def _skewed(rows: Sequence[Row]) -> Iterator[str]:
         measure for measure, apart in tested if apart.differing >= FEW_DIFFER and abs(apart.skewness) > SKEWED
     )
     if skewed:
-        yield f"differences of {', '.join(skewed)} are skewed: 8 % of equal systems may be significant at .05"
+        yield f"differences of {', '.join(skewed)} are skewed: the chance of any wrong rejection at .05 may be 8 %"
 
 
 def counted_queries(count: int) -> str:
