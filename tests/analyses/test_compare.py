@@ -139,11 +139,11 @@ def test_what_p_is_adjusted_over_is_said_and_is_what_was_compared() -> None:
     by_hand = np.maximum.accumulate(np.minimum(np.array(p) * np.arange(42, 0, -1), 1.0))
     assert sorted(row["p_adjusted"] for row in found.rows()) == pytest.approx(by_hand.tolist())
     said = " ".join(karat.render(found, "table", 80).split())
-    assert "adjusted by Holm over all tests (42 tests each); the 12 differences to the best are shown" in said
+    assert "adjusted by Holm over all tests (42 tests each); intervals are not adjusted; the 12 differences" in said
     one = " ".join(
         karat.render(compare(corpus(), *SEVEN, metrics=["f1@M"], baseline="s4", **QUICK), "table", 80).split()
     )
-    assert "adjusted by step-down max-T over all systems against s4 on one metric and corpus (6 tests each)." in one
+    assert "adjusted by step-down max-T over all systems against s4 on one metric and corpus (6 tests each);" in one
     assert "--all-pairs" not in one
 
 

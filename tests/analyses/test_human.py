@@ -271,7 +271,7 @@ def test_a_run_that_nobody_scored_is_told() -> None:
 
 @pytest.fixture
 def odd_metrics() -> Iterator[None]:
-    known = dict(METRICS)
+    known = dict(METRICS.load())
 
     def middle(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.median(values[:, 0]))
