@@ -181,10 +181,9 @@ def test_predicting_goes_on_where_it_was_whatever_is_written(tmp_path: Path, suf
     records = [json.dumps({"id": f"d{n}", "title": "a", "text": "b"}) + "\n" for n in range(50)]
     (tmp_path / "c.jsonl").write_text("".join(records))
     (tmp_path / "broken").touch()
-    arguments = ["predict", "fails:model", "c.jsonl", "-o", f"k.{suffix}"]
+    arguments = ["predict", "./fails.py:model", "c.jsonl", "-o", f"k.{suffix}"]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path)
-        patch.syspath_prepend(tmp_path)
         with pytest.raises(InputError, match=rf"so far is in k\.{suffix}\.part"):
             command.main(arguments, standalone_mode=False)
         assert not (tmp_path / f"k.{suffix}").exists()

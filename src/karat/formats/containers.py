@@ -54,7 +54,7 @@ def container_at(path: str) -> str:
     line = first_line(path).lstrip()
     if line.startswith(b"{"):
         # What is neither is taken for lines, whose reader says what is wrong.
-        return "jsonl" if isinstance(json_value(line, f"{path}:1"), dict) or not _is_json(read_whole(path)) else "json"
+        return "jsonl" if _is_json(line) or not _is_json(read_whole(path)) else "json"
     if line.startswith(b"[") and (_opens_records(line) or suffix == ".json" or _is_json(read_whole(path))):
         return "json"
     return {".csv": "csv", ".tsv": "tsv"}.get(suffix) or ("csv" if _is_header(line) else "text")

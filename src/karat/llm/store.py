@@ -141,6 +141,8 @@ class Store:
             row = self._undamaged(run, key)
         complaint = "is not a store of answers that this karat wrote; name another output"
         tokens = b"\x90" if row is None or row[-1] is None else row[-1]
+        if not isinstance(tokens, bytes):
+            raise InputError(f"{self.path}: {complaint}")
         return decoded_msgpack(tokens, list[tuple[str, float]], self.path, complaint)
 
     def notes(self) -> list[str]:
