@@ -240,7 +240,8 @@ def test_the_command_writes_versions_and_says_which_options_a_method_has(folder:
     assert [row["id"] for row in records(folder / "new.jsonl")][:2] == ["d1~said", "d1~said~2"]
     assert len(records(folder / "pairs.jsonl")) == 12
     assert "in French" in server.prompts()[0]
-    done = ran(folder, server, "--language", "french", "--forward", ".", "--backward", ".", via="marian")
+    (folder / "model").mkdir()
+    done = ran(folder, server, "--language", "french", "--forward", "model", "--backward", "model", via="marian")
     assert (done.returncode, "--language is for --via" in done.stderr) == (2, True)
 
 
