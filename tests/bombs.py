@@ -164,7 +164,7 @@ COUNTS = [
         "phrases",
     ),
     many(
-        "cell.csv.gz",
+        "phrases.csv.gz",
         "7,000,000 phrases in a cell",
         (b"id,text,keyphrases\nd1,a,", b"a;", b"a\n"),
         "phrases",

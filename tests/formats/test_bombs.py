@@ -14,7 +14,7 @@ QUICK = (
     "phrases.jsonl.gz",
     "entry.json.gz",
     "joined.jsonl.gz",
-    "cell.csv.gz",
+    "phrases.csv.gz",
     "lines.txt.gz",
     "variants.final.gz",
     "lines.ris.gz",
