@@ -95,6 +95,16 @@ def one(found: Any, selector: str) -> Any:
     return found.find_element("css selector", selector)
 
 
+def click(found: Any, selector: str) -> None:
+    """Click an element, and its successor if the page is just replacing it."""
+    from selenium.common.exceptions import StaleElementReferenceException
+
+    try:
+        one(found, selector).click()
+    except StaleElementReferenceException:
+        one(found, selector).click()
+
+
 def texts(found: Any, selector: str) -> list[str]:
     script = "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)"
     return list(found.execute_script(script, selector))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Open, choose, faults_of, one, texts, until
+from tests.browser.conftest import Open, choose, click, faults_of, one, texts, until
 from tests.folders import BAD, COUNT, identifier, make, references, sentences, title
 from tests.forked import program
 
@@ -121,7 +121,7 @@ def test_the_page_of_a_catalogue_has_its_titles_and_subjects(catalogue: Path, op
     assert (told["documents"], told["with references"]) == (str(COUNT), "15")
     choose(found, "Order", "as in the corpus")
     until(found, "return document.querySelector('.row .who').textContent === 'r0'")
-    one(found, ".row").click()
+    click(found, ".row")
     until(found, "return document.querySelector('.view .id').textContent === 'Document r0'")
     wanted = texts(found, ".view .wanted .phrases bdi")
     assert wanted == references(0)

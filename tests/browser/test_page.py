@@ -10,7 +10,7 @@ import pytest
 
 import karat
 from karat.inert import inert, neutral
-from tests.browser.conftest import Open, choose, faults_of, one, texts, until
+from tests.browser.conftest import Open, choose, click, faults_of, one, texts, until
 from tests.output.nasty import ATTACKS, HOSTILE_CORPUS, HOSTILE_RUNS, LONG, NASTY, corpus, hostile_folder, runs
 
 pytestmark = pytest.mark.browser
@@ -161,7 +161,7 @@ def test_keys_lead_from_document_to_document_and_the_address_follows(synthetic: 
 
     found = opened(synthetic)
     choose(found, "Order", "as in the corpus")
-    one(found, ".row").click()
+    click(found, ".row")
     until(found, "return location.hash === '#doc/synthetic.corpus/s000'")
     body = one(found, "body")
     for key, name in (("j", "s001"), ("j", "s002"), ("k", "s001")):
@@ -179,7 +179,7 @@ def test_keys_lead_from_document_to_document_and_the_address_follows(synthetic: 
 def test_one_system_s_marks_are_shown_when_it_is_chosen(nasty: Path, opened: Open) -> None:
     found = opened(nasty)
     choose(found, "Order", "as in the corpus")
-    one(found, ".row").click()
+    click(found, ".row")
     until(found, "return document.querySelector('.view .id').textContent.startsWith('Document d/1')")
     states = "[...document.querySelectorAll('.view .columns div:first-child .sign')].map((e) => e.className)"
     assert found.execute_script(f"return {states}") == [
@@ -194,7 +194,7 @@ def test_one_system_s_marks_are_shown_when_it_is_chosen(nasty: Path, opened: Ope
 def test_text_that_tries_to_be_markup_is_shown_as_text(nasty: Path, opened: Open) -> None:
     found = opened(nasty)
     choose(found, "Order", "as in the corpus")
-    one(found, ".row").click()
+    click(found, ".row")
     until(found, "return document.querySelector('.view .id').textContent.startsWith('Document d/1')")
     whole = one(found, ".view").get_attribute("textContent")
     for text in NASTY:
@@ -209,7 +209,7 @@ def test_text_that_tries_to_be_markup_is_shown_as_text(nasty: Path, opened: Open
 def test_every_document_that_tries_to_act_is_shown_and_nothing_acts(hostile: Path, opened: Open) -> None:
     found = opened(hostile)
     choose(found, "Order", "as in the corpus")
-    one(found, ".row").click()
+    click(found, ".row")
     for number, attack in enumerate(ATTACKS.values()):
         id = inert(f"{attack} {number}" if attack.startswith("long") else attack)
         until(found, f"return document.querySelector('.view .id').textContent === {json.dumps('Document ' + id)}")
@@ -368,7 +368,7 @@ def test_a_filtered_list_has_an_address_and_is_as_it_was_when_the_page_is_loaded
     listed, told = texts(found, ".row .who"), one(found, ".status").text
     address = found.execute_script("return document.querySelector('.link').hash")
     assert address.startswith("#list/synthetic.corpus/")
-    one(found, ".row").click()
+    click(found, ".row")
     until(found, "return location.hash.startsWith('#doc/')")
     found.refresh()
     until(found, "return document.querySelector('.view article') !== null")
