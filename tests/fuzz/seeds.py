@@ -20,7 +20,9 @@ import karat
 import karat.models.all  # before any model by itself: models are listed in the order of their registration
 from karat.embed.cache import Cache
 from karat.llm.client import Answer, Usage
+from karat.llm.store import _ANSWERS as ANSWERS
 from karat.llm.store import Question, Store
+from karat.llm.store import _answer_checksum as answer_checksum
 from karat.models.train import train
 from karat.results import files as saved
 from karat.similarity.placed import Weights
@@ -185,7 +187,11 @@ def store() -> tuple[Files, ...]:
             opened.keep(QUESTION, Answer("A text.", request=request, usage=Usage(3, 4, False), tokens=(("A", -0.5),)))
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("UPDATE answers SET answered = '2026-01-01T00:00:00+00:00'")
+            row = connection.execute(ANSWERS).fetchone()
+            connection.execute("UPDATE answers SET checksum = ?", (answer_checksum(row),))
             connection.commit()
+        with Store(path) as opened:
+            assert opened.answer(QUESTION.key) == "A text."
         content = _one_file(path)
     return ({"answers.sqlite": content},)
 
