@@ -229,6 +229,10 @@ def test_what_is_wrong_with_a_document_is_said_with_its_line(tmp_path: Path, con
             ":1: not JSON: NaN and Infinity are no numbers there",
         ),
         (b'{"pred_sents": [["a"]], "pred_scores": [' + b"9" * 400 + b"]}\n", ":1: a number has more than 100 digits"),
+        (
+            b'{"pred_sents": []}\n{"pred_sents": [["a"]], "pred_scores": [' + b"9" * 400 + b"]}\n",
+            ":2: a number has more than 100 digits",
+        ),
         (b'{"pred_sents": [["a"]]}\n{"pred_sents": [["a"', ":2: not JSON"),
     ],
 )

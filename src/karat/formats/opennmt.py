@@ -17,6 +17,7 @@ import msgspec
 from karat.corpus import Document, Phrase, Prediction, Reference
 from karat.formats.base import Format, Record, first_variant, split_phrases
 from karat.formats.containers import cell_list
+from karat.formats.load import check_value
 from karat.formats.openkp import Tokens, agreeing, listed, phrases_of, tokens_of
 from karat.formats.records import Layout, record_format
 
@@ -61,6 +62,7 @@ def _of_document(document: Document) -> _Paper:
 def _prediction(line: _Predicted) -> Prediction:
     phrases = phrases_of(line.pred_sents, "pred_sents")
     scores = listed(line.pred_scores, list[Any], "pred_scores")
+    check_value(scores, "")
     return Prediction(id=_id(line.id), keyphrases=phrases, scores=agreeing(scores, phrases))
 
 
