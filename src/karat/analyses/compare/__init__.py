@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from karat.analyses.compare.discrimination import discriminative_powers, notes_of_means
 from karat.analyses.compare.families import families_of, found_beside
 from karat.analyses.compare.letters import lettered
 from karat.analyses.compare.measure import measure
@@ -71,6 +72,7 @@ def compare(
     difference: float | None = None,
     stars: bool = False,
     all_pairs: bool = False,
+    discriminative_power: bool = False,
     extra_references: str | Path | None = None,
     references: str | None = None,
     language: str | None = None,
@@ -92,6 +94,9 @@ def compare(
     options = options_from(CompareOptions, locals())
     if all_pairs and baseline is not None:
         raise InputError("--all-pairs shows each system with each, --baseline all with one: leave one of the two out")
+    if discriminative_power and (baseline is not None or alternative != "two-sided"):
+        other = "--baseline" if baseline is not None else "--alternative"
+        raise InputError(f"--discriminative-power needs two-sided tests of every two systems: leave {other} out")
     if is_results(corpus):
         if metrics:
             raise InputError("-m chooses nothing in .karat files: score with the metric, or leave it out")
@@ -160,6 +165,7 @@ def compare_results(results: Sequence[Results], options: CompareOptions) -> Comp
     measured = measure(families, options)
     standings, pairs, chosen = measured.standings, measured.pairs, measured.options
     ranked, of_ranks = rankings(standings, results, chosen)
+    powers = discriminative_powers(pairs, chosen.alpha) if chosen.discriminative_power else ()
     return Comparison(
         tuple(lettered(standings, pairs, chosen)),
         tuple(pairs),
@@ -175,5 +181,7 @@ def compare_results(results: Sequence[Results], options: CompareOptions) -> Comp
             *notes_of_best(families),
             *measured.notes(),
             *dict.fromkeys(of_ranks),
+            *notes_of_means(powers),
         ),
+        powers,
     )

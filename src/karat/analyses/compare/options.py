@@ -63,6 +63,9 @@ class CompareOptions:
     all_pairs: bool = option(
         False, "Show the difference of every two systems, not only those to the best; p is adjusted over all anyway."
     )
+    discriminative_power: bool = option(
+        False, "Print for each metric how many pairs of systems differ significantly, and their mean |d_z|."
+    )
     extra_references: str | Path | None = extra_references_option()
     join: MatchOptions = group(MatchOptions)
     development: Development | None = development_option()

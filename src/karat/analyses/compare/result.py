@@ -136,6 +136,44 @@ class Ranking:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class DiscriminativePower:
+    """How well one metric discriminates between the systems of a corpus, or the mean over all corpora.
+
+    Numbers of pairs are sums over the corpora, shares and other figures are means. Figures are NaN where nothing could
+    be tested; `d_z` where documents have no value of their own.
+    """
+
+    corpora: tuple[str, ...]
+    protocol: str
+    request: Request
+    pairs: int  # of systems, that could be tested
+    significant: int  # pairs with p at most alpha
+    share: float
+    significant_adjusted: int  # pairs with adjusted p at most alpha
+    share_adjusted: float
+    d_z: float  # mean |d_z| of the pairs
+    detectable: float  # mean over the pairs
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row of the JSON output."""
+        return {
+            "corpora": list(self.corpora),
+            "protocol": self.protocol,
+            "metric": self.request.label,
+            "options": dict(self.request.options),
+            "subset": self.request.subset,
+            "average": self.request.average,
+            "pairs": self.pairs,
+            "significant": self.significant,
+            "share": _or_none(self.share),
+            "significant_adjusted": self.significant_adjusted,
+            "share_adjusted": _or_none(self.share_adjusted),
+            "mean_abs_d_z": _or_none(self.d_z),
+            "mean_detectable": _or_none(self.detectable),
+        }
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison(Displayed):
     """What came of comparing systems."""
@@ -148,6 +186,7 @@ class Comparison(Displayed):
     signatures: Mapping[str, str]
     options: CompareOptions
     notes: tuple[str, ...]
+    discriminative_power: tuple[DiscriminativePower, ...] = ()  # if the options ask for it
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each pair of systems and metric, as in the JSON output."""
@@ -182,6 +221,11 @@ class Comparison(Displayed):
             "rows": self.rows(),
             "systems": self.systems(),
             "rankings": [ranking.as_dict() for ranking in self.rankings],
+            **(
+                {"discriminative_power": [e.as_dict() for e in self.discriminative_power]}
+                if self.discriminative_power
+                else {}
+            ),
             "notes": list(self.notes),
         }
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from karat.analyses.compare.measure import Measured
 from karat.analyses.compare.options import OVER_SEEDS, CompareOptions
-from karat.analyses.compare.result import Comparison, Pair, Ranking, Standing
+from karat.analyses.compare.result import Comparison, DiscriminativePower, Pair, Ranking, Standing
 from karat.errors import counted
 from karat.metrics.base import Request
 from karat.results import documents_of
@@ -85,6 +85,7 @@ def tables_of(found: Comparison) -> Iterator[Table]:
     for ranking in found.rankings:
         same = [each.request for each in found.rankings if each.protocol == ranking.protocol]
         yield _ranking_table(ranking, several_averages(same))
+    yield from _power_tables(found)
     legend = f"{p_legend(found)}{_shown(found, layout)}."
     reached = _reached(found) if layout == "pairs" else ()
     yield Table(notes=[*_legend(found), legend, *_more(found, layout), *_bounds(found), *reached])
@@ -302,6 +303,40 @@ def _ranking_table(ranking: Ranking, several: Collection[Request]) -> Table:
     )
 
 
+def _power_tables(found: Comparison) -> Iterator[Table]:
+    """Below each corpus, and below the mean over corpora, a row a metric: how well it discriminates between systems."""
+    alpha = f"{found.options.alpha:g}"
+    columns = [
+        Column("pairs", COUNT),
+        Column("number", COUNT, above=f"p ≤ {alpha}"),
+        Column("share", FIXED2, above=f"p ≤ {alpha}"),
+        Column("number", COUNT, above=f"adjusted p ≤ {alpha}"),
+        Column("share", FIXED2, above=f"adjusted p ≤ {alpha}"),
+        Column("|d_z|", FIXED2, above="mean"),
+        Column("detectable", NUMBER, above="mean"),
+    ]
+    explained = (
+        "pairs: pairs of systems that were tested; number and share: those that differ significantly; detectable: the "
+        f"difference that one test at {alpha} alone detects with {_power()} power."
+    )
+    for protocol in dict.fromkeys(each.protocol for each in found.discriminative_power):
+        powers = [each for each in found.discriminative_power if each.protocol == protocol]
+        several = several_averages(dict.fromkeys(each.request for each in powers))
+        groups = []
+        for corpora in dict.fromkeys(each.corpora for each in powers):
+            own = [each for each in powers if each.corpora == corpora]
+            name = corpora[0] if len(corpora) == 1 else f"mean over {len(corpora)} corpora"
+            groups.append(Group([Row(metric_name(each, several), _power_cells(each)) for each in own], name))
+        title = f"Discriminative power, protocol {protocol}"
+        caption = f"{title}: {explained} {p_legend(found)}."
+        yield Table(title, "metric", columns, groups, notes=[explained], caption=caption)
+
+
+def _power_cells(each: DiscriminativePower) -> list[Any]:
+    tested = [each.significant, each.share, each.significant_adjusted, each.share_adjusted]
+    return [each.pairs, *tested, each.d_z, each.detectable]
+
+
 # ---------------------------------------------------------------------------------------------- rows
 
 
@@ -485,7 +520,7 @@ def _bounds(found: Comparison) -> Iterator[str]:
         yield APPROXIMATE
 
 
-def metric_name(each: Standing | Pair | Ranking, several: Collection[Request] = ()) -> str:
+def metric_name(each: Standing | Pair | Ranking | DiscriminativePower, several: Collection[Request] = ()) -> str:
     """Name a metric with its options and subset, and with its average if it is one of `several`."""
     request = each.request
     options = "".join(f",{name}={value}" for name, value in request.options)
