@@ -22,6 +22,7 @@ GOLDEN = Path(__file__).parent / "golden"
 DATA = Path(__file__).parents[1] / "golden"
 ROOT = Path(__file__).parents[2]
 SYNTHETIC = ("synthetic.corpus.jsonl", "synthetic.alpha.jsonl", "synthetic.beta.jsonl")
+POWER = ("compare", *SYNTHETIC, "same=synthetic.alpha.jsonl", "--discriminative-power")
 REPORTED = ("--reported", "reported.csv", "--budget", "15")
 PAIRS = (SYNTHETIC[0], "synthetic.pairs.jsonl", *SYNTHETIC[1:], "--resamples", "2000")
 PARAPHRASES = tuple(str(ROOT / "src" / "karat" / "demo" / name) for name in ("corpus.jsonl", "paraphrases.jsonl"))
@@ -43,6 +44,9 @@ COMMANDS = {
     "compare.typ": ("compare", *SYNTHETIC, "-m", "f1@M", "-m", "map:present", "-f", "typst", "--alpha", "0.01"),
     "compare.csv": ("compare", *SYNTHETIC, "-m", "f1@M", "-f", "csv", "--baseline", "synthetic.beta"),
     "compare.json": ("compare", *SYNTHETIC, "-m", "f1@M:present", "-f", "json", "--interval", "percentile"),
+    "compare_power.txt": (*POWER, "-m", "f1@M:present", "-m", "f1@M:present/micro"),
+    "compare_power.json": (*POWER, "-m", "f1@M:present", "-f", "json"),
+    "compare_power.tex": (*POWER, "-m", "f1@M:absent", "-f", "latex", "--alpha", "0.01"),
     "reproduce.txt": ("reproduce", *SYNTHETIC, "--reported", "reported.csv", "--budget", "120"),
     "reproduce.md": ("reproduce", *SYNTHETIC[:2], *REPORTED, "--protocol", "chan2019", "-f", "md"),
     "reproduce.tex": ("reproduce", *SYNTHETIC, *REPORTED, "--interval", "percentile", "-f", "latex"),
