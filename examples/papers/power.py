@@ -1,16 +1,18 @@
 """Discriminative power of exact and soft metrics on released runs, for finding F14 of the analysis paper.
 
-    python examples/papers/power.py DATA
+    python examples/papers/power.py DATA [--score NAME]... [--exchange N]
 
 Systems were released for two forms of the corpora, so that `karat compare` cannot pair them all. Here each system is
 scored on its form, documents are joined by their ids, and `karat.compare` tests every two systems. For each soft metric
 follow the difference of its mean |d_z| to that of f1@M and, by the jackknife over documents, its 95 % interval.
+`--exchange N` exchanges the predictions of the systems at random on each document, N times, and prints the mean shares:
+about .05 of such systems differ significantly.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.stats import t
 
 import karat
-from karat.metrics.base import Rows
+from karat.metrics.base import Request, Rows
 from karat.results import Results, Score
 
 Floats = NDArray[np.float64]
@@ -71,33 +73,66 @@ def by_metric(scores: Sequence[Score]) -> dict[str, list[Floats]]:
     """Gather the values of all systems by metric."""
     found: dict[str, list[Floats]] = {}
     for each in scores:
-        options = "".join(f",{name}={value}" for name, value in each.request.options)
-        found.setdefault(f"{each.request.label}:{each.request.subset}{options}", []).append(each.per_document())
+        found.setdefault(metric_name(each.request), []).append(each.per_document())
     return found
 
 
+def metric_name(request: Request) -> str:
+    """Name a metric with its subset and options."""
+    options = "".join(f",{name}={value}" for name, value in request.options)
+    return f"{request.label}:{request.subset}{options}"
+
+
+def exchange(results: Results, times: int) -> Iterator[str]:
+    """Yield, for each metric, how often systems differ whose rows were exchanged at random on each document."""
+    draw = np.random.default_rng(0)
+    systems = list(dict.fromkeys(each.system for each in results.scores))
+    documents = np.arange(len(results.ids))
+    shares: dict[str, list[tuple[float, bool]]] = {}
+    for seed in range(times):
+        order = np.argsort(draw.random((len(systems), len(documents))), axis=0)
+        scores = []
+        for request in dict.fromkeys(each.request for each in results.scores):
+            own = [each for each in results.scores if each.request == request]
+            rows = np.stack([each.rows.values for each in own])
+            scores += [replace(each, rows=Rows(rows[order[i], documents])) for i, each in enumerate(own)]
+        mixed = replace(results, scores=tuple(scores))
+        for power in karat.compare(mixed, discriminative_power=True, seed=seed).discriminative_power:
+            shares.setdefault(metric_name(power.request), []).append((power.share, power.significant_adjusted > 0))
+    for name, values in shares.items():
+        share, some = np.mean(values, axis=0)
+        error = np.std(values, axis=0, ddof=1)[0] / np.sqrt(times)
+        yield f"{name}: share {share:.3f} ± {error:.3f}, adjusted in {some:.3f} of {times} cases at least one pair"
+
+
 def main() -> None:
-    """Print the table of discriminative power and the differences between metrics."""
+    """Print the discriminative power of each metric and the differences between metrics."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("data", type=Path, help="folder of the corpora and of `predictions`")
     parser.add_argument("--score", action="append", help="similarity of the soft metrics; default: kmr")
+    parser.add_argument("--exchange", type=int, metavar="N", help="exchange the systems at random, N times")
     arguments = parser.parse_args()
-    softs = arguments.score or ["kmr"]
-    subsets = ("present", "absent")
-    metrics = [m for s in subsets for m in (f"f1@M:{s}", *(f"soft_f:{s},score={score}" for score in softs))]
+    metrics = [
+        metric
+        for subset in ("present", "absent")
+        for metric in (f"f1@M:{subset}", *(f"soft_f:{subset},score={score}" for score in arguments.score or ["kmr"]))
+    ]
     results = [join_forms(arguments.data, corpus, metrics) for corpus in CORPORA]
-    found = karat.compare(*results, discriminative_power=True)
-    for row in found.as_dict()["discriminative_power"]:
-        name = row["metric"] + ":" + row["subset"] + "".join(f",{k}={v}" for k, v in row["options"].items())
+    if arguments.exchange:
+        for corpus, each in zip(CORPORA, results, strict=True):
+            for line in exchange(each, arguments.exchange):
+                print(f"{corpus}, {line}")
+        return
+    for row in karat.compare(*results, discriminative_power=True).discriminative_power:
         print(
-            f"{' and '.join(row['corpora'])}, {name}: {row['pairs']} pairs, p {row['significant']} "
-            f"({row['share']:.3f}), adjusted {row['significant_adjusted']} ({row['share_adjusted']:.3f}), "
-            f"mean |d_z| {row['mean_abs_d_z']:.3f}, detectable {row['mean_detectable']:.4f}"
+            f"{' and '.join(row.corpora)}, {metric_name(row.request)}: {row.pairs} pairs, p {row.significant} "
+            f"({row.share:.3f}), adjusted {row.significant_adjusted} ({row.share_adjusted:.3f}), "
+            f"mean |d_z| {row.d_z:.3f}, detectable {row.detectable:.4f}"
         )
     for corpus, each in zip(CORPORA, results, strict=True):
         values = by_metric(each.scores)
         for name, soft in values.items():
-            if name.startswith("soft"):
+            if name.startswith("soft_f"):
                 exact = values[f"f1@M:{name.partition(':')[2].partition(',')[0]}"]
                 print(f"{corpus}, mean |d_z| of {name} less that of f1@M: {advantage(soft, exact)}")
 
