@@ -55,18 +55,22 @@ def mean_effect(values: Sequence[Floats]) -> float:
     return float(np.mean(np.abs(differences.mean(axis=1)) / differences.std(axis=1, ddof=1)))
 
 
-def advantage(soft: Sequence[Floats], exact: Sequence[Floats]) -> str:
-    """Write by how much the mean |d_z| of a soft metric is higher, with an interval and the detectable difference."""
+def advantage(soft: Sequence[Floats], exact: Sequence[Floats]) -> tuple[float, float, int]:
+    """Return (by how much the mean |d_z| of a soft metric is higher, its standard error, the number of documents)."""
     n = len(exact[0])
-    value = mean_effect(soft) - mean_effect(exact)
-    left_out = []
+    left_out = np.empty(n)
     for i in range(n):
         keep = np.arange(n) != i
-        left_out.append(mean_effect([x[keep] for x in soft]) - mean_effect([x[keep] for x in exact]))
-    error = np.sqrt((n - 1) / n * np.sum((np.array(left_out) - np.mean(left_out)) ** 2))
-    half = t.ppf(0.975, n - 1) * error
-    detectable = (t.ppf(0.975, n - 1) + t.ppf(POWER, n - 1)) * error
-    return f"{value:+.3f} [{value - half:+.3f}, {value + half:+.3f}], detectable {detectable:.3f}"
+        left_out[i] = mean_effect([x[keep] for x in soft]) - mean_effect([x[keep] for x in exact])
+    error = np.sqrt((n - 1) / n * np.sum((left_out - left_out.mean()) ** 2))
+    return mean_effect(soft) - mean_effect(exact), float(error), n
+
+
+def with_interval(value: float, error: float, n: int) -> str:
+    """Write a difference with its interval and the difference that is detectable with 80 % power."""
+    reach = t.ppf(0.975, n - 1)
+    low, high = value - reach * error, value + reach * error
+    return f"{value:+.3f} [{low:+.3f}, {high:+.3f}], detectable {(reach + t.ppf(POWER, n - 1)) * error:.3f}"
 
 
 def by_metric(scores: Sequence[Score]) -> dict[str, list[Floats]]:
@@ -129,12 +133,16 @@ def main() -> None:
             f"({row.share:.3f}), adjusted {row.significant_adjusted} ({row.share_adjusted:.3f}), "
             f"mean |d_z| {row.d_z:.3f}, detectable {row.detectable:.4f}"
         )
-    for corpus, each in zip(CORPORA, results, strict=True):
-        values = by_metric(each.scores)
-        for name, soft in values.items():
-            if name.startswith("soft_f"):
-                exact = values[f"f1@M:{name.partition(':')[2].partition(',')[0]}"]
-                print(f"{corpus}, mean |d_z| of {name} less that of f1@M: {advantage(soft, exact)}")
+    values = [by_metric(each.scores) for each in results]
+    for soft in (name for name in values[0] if name.startswith("soft_f")):
+        exact = f"f1@M:{soft.partition(':')[2].partition(',')[0]}"
+        found = [advantage(each[soft], each[exact]) for each in values]
+        for corpus, one in zip(CORPORA, found, strict=True):
+            print(f"{corpus}, mean |d_z| of {soft} less that of f1@M: {with_interval(*one)}")
+        mean = np.mean([value for value, _, _ in found])
+        error = np.sqrt(sum(error**2 for _, error, _ in found)) / len(found)
+        both = with_interval(float(mean), float(error), min(n for _, _, n in found))
+        print(f"{' and '.join(CORPORA)}, mean |d_z| of {soft} less that of f1@M: {both}")
 
 
 if __name__ == "__main__":

@@ -51,3 +51,4 @@ def test_soft_scores_tell_more_systems_apart_on_absent_phrases_and_not_on_presen
     more = "{}, mean |d_z| of soft_f:absent,score=kmr less that of f1@M"
     assert printed[more.format("inspec")] == "+0.038 [+0.005, +0.072], detectable 0.048"
     assert printed[more.format("semeval")] == "+0.086 [+0.001, +0.170], detectable 0.121"
+    assert printed[more.format("inspec and semeval")] == "+0.062 [+0.016, +0.108], detectable 0.065"

@@ -16,21 +16,21 @@ from karat.metrics.base import Request
 def discriminative_powers(pairs: Sequence[Pair], alpha: float) -> tuple[DiscriminativePower, ...]:
     """Compute the discriminative power of each metric on each corpus, then the means over several corpora.
 
-    A metric that some corpus lacks, or on which nothing could be tested there, has no mean.
+    A metric has no mean if some corpus lacks it or nothing could be tested there.
     """
     families: dict[tuple[str, str, Request], list[Pair]] = {}
     for pair in pairs:
         families.setdefault((pair.corpus, pair.protocol, pair.request), []).append(pair)
-    single = [_of_pairs(own, alpha) for own in families.values()]
-    corpora = dict.fromkeys(pair.corpus for pair in pairs)
-    return (*single, *_means(single, len(corpora))) if len(corpora) > 1 else tuple(single)
+    powers = [_power(family, alpha) for family in families.values()]
+    corpora = {pair.corpus for pair in pairs}
+    return (*powers, *_means(powers, len(corpora))) if len(corpora) > 1 else tuple(powers)
 
 
-def _of_pairs(pairs: Sequence[Pair], alpha: float) -> DiscriminativePower:
+def _power(pairs: Sequence[Pair], alpha: float) -> DiscriminativePower:
     """Compute the discriminative power of one metric on one corpus."""
     differences = [pair.apart for pair in pairs if not isnan(pair.apart.p)]
-    significant = sum(one.p <= alpha for one in differences)
-    adjusted = sum(one.significant(alpha) for one in differences)
+    significant = sum(difference.p <= alpha for difference in differences)
+    adjusted = sum(difference.significant(alpha) for difference in differences)
     count = len(differences)
     return DiscriminativePower(
         (pairs[0].corpus,),
@@ -41,29 +41,29 @@ def _of_pairs(pairs: Sequence[Pair], alpha: float) -> DiscriminativePower:
         significant / count if count else nan,
         adjusted,
         adjusted / count if count else nan,
-        _mean(abs(one.effect.d_z) for one in differences if one.effect is not None),
-        _mean(one.detectable for one in differences),
+        _mean(abs(difference.effect.d_z) for difference in differences if difference.effect is not None),
+        _mean(difference.detectable for difference in differences),
     )
 
 
-def _means(single: Sequence[DiscriminativePower], corpora: int) -> Iterator[DiscriminativePower]:
+def _means(powers: Sequence[DiscriminativePower], corpora: int) -> Iterator[DiscriminativePower]:
     """Yield the mean over corpora of each metric that all of them have."""
     metrics: dict[tuple[str, Request], list[DiscriminativePower]] = {}
-    for each in single:
-        metrics.setdefault((each.protocol, each.request), []).append(each)
-    for (protocol, request), own in metrics.items():
-        if len(own) == corpora and all(each.pairs for each in own):
+    for power in powers:
+        metrics.setdefault((power.protocol, power.request), []).append(power)
+    for (protocol, request), by_corpus in metrics.items():
+        if len(by_corpus) == corpora and all(power.pairs for power in by_corpus):
             yield DiscriminativePower(
-                tuple(corpus for each in own for corpus in each.corpora),
+                tuple(corpus for power in by_corpus for corpus in power.corpora),
                 protocol,
                 request,
-                sum(each.pairs for each in own),
-                sum(each.significant for each in own),
-                _mean(each.share for each in own),
-                sum(each.significant_adjusted for each in own),
-                _mean(each.share_adjusted for each in own),
-                _mean(each.d_z for each in own),
-                _mean(each.detectable for each in own),
+                sum(power.pairs for power in by_corpus),
+                sum(power.significant for power in by_corpus),
+                _mean(power.share for power in by_corpus),
+                sum(power.significant_adjusted for power in by_corpus),
+                _mean(power.share_adjusted for power in by_corpus),
+                _mean(power.d_z for power in by_corpus),
+                _mean(power.detectable for power in by_corpus),
             )
 
 
@@ -75,8 +75,9 @@ def _mean(values: Iterable[float]) -> float:
 
 def notes_of_means(powers: Sequence[DiscriminativePower]) -> Iterator[str]:
     """Name the metrics whose discriminative power has no mean over corpora."""
-    if len({corpus for each in powers for corpus in each.corpora}) < 2:
+    if len({corpus for power in powers for corpus in power.corpora}) < 2:
         return
-    with_mean = {(each.protocol, each.request) for each in powers if len(each.corpora) > 1}
-    for name in dict.fromkeys(label(e.request) for e in powers if (e.protocol, e.request) not in with_mean):
+    with_mean = {(power.protocol, power.request) for power in powers if len(power.corpora) > 1}
+    without = [power.request for power in powers if (power.protocol, power.request) not in with_mean]
+    for name in dict.fromkeys(map(label, without)):
         yield f"{name}: no mean discriminative power, since on some corpus no pair of systems could be tested"

@@ -319,22 +319,24 @@ def _power_tables(found: Comparison) -> Iterator[Table]:
         "pairs: pairs of systems that were tested; number and share: those that differ significantly; detectable: the "
         f"difference that one test at {alpha} alone detects with {_power()} power."
     )
-    for protocol in dict.fromkeys(each.protocol for each in found.discriminative_power):
-        powers = [each for each in found.discriminative_power if each.protocol == protocol]
-        several = several_averages(dict.fromkeys(each.request for each in powers))
-        groups = []
-        for corpora in dict.fromkeys(each.corpora for each in powers):
-            own = [each for each in powers if each.corpora == corpora]
-            name = corpora[0] if len(corpora) == 1 else f"mean over {len(corpora)} corpora"
-            groups.append(Group([Row(metric_name(each, several), _power_cells(each)) for each in own], name))
+    for protocol in dict.fromkeys(power.protocol for power in found.discriminative_power):
+        powers = [power for power in found.discriminative_power if power.protocol == protocol]
+        several = several_averages(dict.fromkeys(power.request for power in powers))
+        rows: dict[tuple[str, ...], list[Row]] = {}
+        for power in powers:
+            rows.setdefault(power.corpora, []).append(Row(metric_name(power, several), _power_cells(power)))
+        groups = [
+            Group(members, corpora[0] if len(corpora) == 1 else f"mean over {len(corpora)} corpora")
+            for corpora, members in rows.items()
+        ]
         title = f"Discriminative power, protocol {protocol}"
         caption = f"{title}: {explained} {p_legend(found)}."
         yield Table(title, "metric", columns, groups, notes=[explained], caption=caption)
 
 
-def _power_cells(each: DiscriminativePower) -> list[Any]:
-    tested = [each.significant, each.share, each.significant_adjusted, each.share_adjusted]
-    return [each.pairs, *tested, each.d_z, each.detectable]
+def _power_cells(power: DiscriminativePower) -> list[Any]:
+    tested = [power.significant, power.share, power.significant_adjusted, power.share_adjusted]
+    return [power.pairs, *tested, power.d_z, power.detectable]
 
 
 # ---------------------------------------------------------------------------------------------- rows
