@@ -347,6 +347,14 @@ def test_runs_of_equal_names_are_answered_with_how_to_name_them(folder: Path) ->
 # ---------------------------------------------------------------------------------------------- flags
 
 
+@pytest.mark.parametrize("flags", [["--baseline", "run"], ["--alternative", "less"]])
+def test_discriminative_power_needs_two_sided_tests_of_all_pairs(folder: Path, flags: list[str]) -> None:
+    systems = "compare", "corpus.jsonl", "run.jsonl", "other=run.jsonl"
+    assert refusal(folder, *systems, "--discriminative-power", *flags) == (
+        f"karat: --discriminative-power needs two-sided tests of every two systems: leave {flags[0]} out"
+    )
+
+
 @pytest.mark.parametrize("shard", ["3", "0/3", "4/3", "1/0", "-1/3", "a/b", "1/", "/3", "", "1/2/3", "1.5/3", "²/3"])
 def test_a_wrong_shard_is_answered_with_the_form(folder: Path, shard: str) -> None:
     assert refusal(folder, *SCORE, f"--shard={shard}") == (
