@@ -40,7 +40,7 @@ OUTCOMES = {
 }
 VERDICTS = {
     "confirmed": "the interval of at least one effect lies on the side that the finding claims, and no interval lies "
-    "on the other side",
+    "on the other side; a figure without an interval, such as a count of printed cells, counts as a point",
     "refuted": "the interval of at least one effect lies on the other side, and no interval on the side that the "
     "finding claims",
     "undecided": "anything else: no data, intervals that include both sides, effects that contradict each other, or a "
@@ -72,7 +72,7 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     page: str = ""
     where: dict[str, str] = {}
     column: str = "value"
-    interval: bool = False  # whether the columns `low` and `high` of a command are its ends
+    interval: bool = False  # whether the columns COLUMN_low and COLUMN_high of a command, or low and high, are its ends
     quote: str = ""  # a part of the page that ends with the number
     cells: list[tuple[float, float]] = []  # pairs of printed figures; the value is how many have the relation
     relation: Literal[">", "<", "="] = ">"
@@ -115,7 +115,10 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A paper and its entries; `prepare` are commands that write files for others, in an empty folder."""
+    """A paper and its entries; `prepare` are commands that write files for others, in an empty folder.
+
+    In commands `$D` is the folder of the corpora, and `$E` that of examples that are copied from the papers.
+    """
 
     title: str
     authors: str
@@ -207,7 +210,7 @@ class Session:
 
     def run(self, command: str) -> str:
         """Return what a command prints; raise ValueError if it fails."""
-        words = shlex.split(command.replace("$D", str(self.data)))
+        words = shlex.split(command.replace("$D", str(self.data)).replace("$E", str(FOLDER / "examples")))
         if words[0] == "python":
             script = [sys.executable, str(ROOT / words[1]), *words[2:]]
             return subprocess.run(script, check=True, capture_output=True, text=True, cwd=self.folder).stdout
@@ -227,8 +230,10 @@ class Session:
         rows = [row for row in rows if all(row.get(column) == each for column, each in figure.where.items())]
         if len(rows) != 1:
             raise ValueError(f"{figure.name}: {len(rows)} rows of {figure.command}")
-        columns = [figure.column, *(("low", "high") if figure.interval else ())]
-        return Value(*(round(float(rows[0][column]), DIGITS) for column in columns))
+        row = rows[0]
+        prefix = f"{figure.column}_" if f"{figure.column}_low" in row else ""
+        columns = [figure.column, *((f"{prefix}low", f"{prefix}high") if figure.interval else ())]
+        return Value(*(round(float(row[column]), DIGITS) for column in columns))
 
     def _rows(self, command: str) -> list[dict[str, str]]:
         if command not in self._printed:
