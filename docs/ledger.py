@@ -206,6 +206,8 @@ class Session:
     def prepare(self, name: str) -> None:
         """Run the commands that write the files of a paper."""
         for command in load(name).prepare:
+            output = shlex.split(command.partition(" -o ")[2])[0]
+            (self.folder / output).parent.mkdir(parents=True, exist_ok=True)
             self.run(command)
 
     def run(self, command: str) -> str:
