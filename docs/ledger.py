@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import chdir
 from functools import cache
+from math import log10
 from pathlib import Path
 from typing import Literal
 
@@ -337,7 +338,7 @@ def _overview(classes: dict[str, str]) -> Iterator[str]:
 def _section(name: str, entry: Entry, mark: str) -> Iterator[str]:
     yield from (f"### {entry.at}: {mark}", "", f"The paper: {_cell(entry.says)}", "")
     compared = [equal(figure, value_of(name, entry, figure)) for figure in entry.figures]
-    count = sum(each is not None for each in compared)
+    count = sum(each is not None for each in compared) if entry.basis == "paper" else 0
     counted = f"{compared.count(True)} of {count} figures equal the paper's." if count else ""
     remarks = [counted, _cell(entry.gives), entry.reason and f"Reason: {_cell(entry.reason)}"]
     if entry.needs:
@@ -377,10 +378,13 @@ def _source(figure: Figure) -> str:
 
 
 def _shown(value: Value, figure: Figure) -> str:
-    text = _number(value.value, 0 if figure.cells else figure.decimals)
+    """Return a value on the scale of the paper's figure; the ends of its interval have one digit less."""
+    decimals = 0 if figure.cells else max(figure.decimals - round(log10(figure.scale)), 0)
+    text = _number(value.value * figure.scale, decimals)
     if value.low is None or value.high is None:
         return text
-    return f"{text} [{_number(value.low, figure.decimals)}, {_number(value.high, figure.decimals)}]"
+    low, high = (_number(end * figure.scale, max(decimals - 1, 0)) for end in (value.low, value.high))
+    return f"{text} [{low}, {high}]"
 
 
 def _number(value: float, decimals: int) -> str:
