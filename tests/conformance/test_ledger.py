@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,8 +27,31 @@ def test_every_table_and_figure_of_a_paper_is_classified(name: str, shared: Path
     assert sorted(named - found) == []
 
 
-@pytest.mark.parametrize(
-    ("key", "figure"), list(ledger.measured()), ids=lambda each: each if isinstance(each, str) else ""
-)
-def test_a_measured_figure_comes_out(key: str, figure: ledger.Measured, shared: Path) -> None:
-    assert ledger.measure(figure, shared / "data") == ledger.figures()[key]
+FIGURES = [
+    pytest.param(name, entry, figure, id=f"{name}, {ledger.key(entry, figure)}")
+    for name in ledger.NAMES
+    for entry in ledger.load(name).entries
+    for figure in entry.figures
+    if figure.command
+]
+
+
+@pytest.fixture(scope="module")
+def sessions(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ledger.Session]:
+    """Return the session of a paper, whose files are prepared."""
+
+    @cache
+    def session(name: str) -> ledger.Session:
+        made = ledger.Session(shared / "data", tmp_path_factory.mktemp(name))
+        made.prepare(name)
+        return made
+
+    return session
+
+
+@pytest.mark.parametrize(("name", "entry", "figure"), FIGURES)
+def test_a_figure_comes_out_again(
+    name: str, entry: ledger.Entry, figure: ledger.Figure, sessions: Callable[[str], ledger.Session]
+) -> None:
+    again, stored = sessions(name).measure(figure), ledger.measured(name)[ledger.key(entry, figure)]
+    assert [again.value, again.low, again.high] == pytest.approx([stored.value, stored.low, stored.high], abs=2e-6)
