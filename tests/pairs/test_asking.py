@@ -234,6 +234,16 @@ def test_failures_of_an_earlier_command_come_after_documents_without_a_request(
     assert sources == [[], ["d11", "d12"]]
 
 
+def test_each_command_begins_with_the_documents_of_the_fewest_requests(
+    server: Server, tmp_path: Path, echo: Path
+) -> None:
+    server.usual = answer(reason="length")
+    for _ in range(3):
+        made(server, tmp_path, count=12, concurrency=1, prompt=echo)
+    order = [*range(1, 11), 11, 12, *range(1, 9), *range(9, 13), *range(1, 7)]
+    assert server.prompts() == [text(n) for n in order]
+
+
 def test_a_refused_key_ends_the_asking_and_is_not_shown(server: Server, tmp_path: Path) -> None:
     server.usual = status(401, f'{{"error": "bad key {SECRET}"}}')
     found = made(server, tmp_path, concurrency=1)

@@ -329,18 +329,19 @@ def ask_all(
     """What an endpoint makes of texts, each one going through all steps; `texts` names a document for each.
 
     A thread keeps an answer before it asks for the next, and asks nothing that is kept. What is kept is looked up
-    first: it is there whatever limit ends the asking. Texts whose request failed in an earlier command come last, so
-    that they do not end the work before the others are asked.
+    first: it is there whatever limit ends the asking. Texts with the fewest requests in earlier commands come first,
+    so that failures that repeat do not end the work before the others are asked.
     """
-    answers, new, again = dict[str, str](), dict[str, str](), dict[str, str]()
-    requested = store.requested()
-    for text, document in texts.items():
+    answers, requests = dict[str, str](), dict[str, int]()
+    counts = store.request_counts()
+    for text in texts:
         answer, unanswered = _stored(text, todo, endpoint, store)
         if unanswered is None:
             answers[text] = answer
         else:
-            (again if unanswered in requested else new)[text] = document
-    work = _Queue(new | again, answers, store, concurrency, tell)
+            requests[text] = counts.get(unanswered, 0)
+    unanswered_texts = {text: texts[text] for text in sorted(requests, key=requests.__getitem__)}
+    work = _Queue(unanswered_texts, answers, store, concurrency, tell)
     with Chat(endpoint, work.stop) as chat:
         try:
             for _ in range(concurrency):

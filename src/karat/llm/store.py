@@ -135,10 +135,10 @@ class Store:
             row = self._undamaged(run, key)
         return None if row is None else str(row[_ANSWER])
 
-    def requested(self) -> set[bytes]:
-        """Return the keys of all questions for which a request was sent, answered or not."""
+    def request_counts(self) -> dict[bytes, int]:
+        """Return the number of requests by the key of their question, answered or not."""
         with self._transaction() as run:
-            return {key for (key,) in run("SELECT DISTINCT key FROM requests")}
+            return dict(run("SELECT key, COUNT(*) FROM requests GROUP BY key").fetchall())
 
     def tokens(self, key: bytes) -> list[tuple[str, float]]:
         """The tokens of an answer with their log-probabilities; none where the endpoint did not tell them."""
