@@ -100,6 +100,19 @@ def test_a_prompt_is_answered_and_what_it_took_is_told(server: Server) -> None:
     assert server.headers[0]["Authorization"] == f"Bearer {SECRET}"
 
 
+def test_a_limit_of_tokens_is_sent_and_named_where_an_answer_reaches_it(server: Server) -> None:
+    ask(server, max_tokens=20)
+    assert server.asked[0]["max_tokens"] == 20
+    for limit, usage, why in (
+        (20, (10, 20), "the answer was cut off at --max-tokens 20"),
+        (2000, None, "the answer was cut off at --max-tokens 2,000"),
+        (21, (10, 20), "the answer was cut off, since it is longer than the model may write"),
+    ):
+        with pytest.raises(AnswerError) as raised:
+            ask(server, answer("half a sen", usage, reason="length"), max_tokens=limit)
+        assert str(raised.value) == why
+
+
 def test_without_a_key_no_header_is_sent(server: Server) -> None:
     ask(server, key=None)
     assert "Authorization" not in server.headers[0]
@@ -384,7 +397,14 @@ def test_a_wrong_base_url_is_refused_without_showing_it(wrong: str) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"temperature": 3.0}, {"temperature": float("nan")}, {"timeout": 0.0}, {"first_delay": -1.0}, {"tries": 0}],
+    [
+        {"temperature": 3.0},
+        {"temperature": float("nan")},
+        {"timeout": 0.0},
+        {"first_delay": -1.0},
+        {"tries": 0},
+        {"max_tokens": 0},
+    ],
 )
 def test_settings_out_of_bounds_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError):

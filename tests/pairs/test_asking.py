@@ -174,7 +174,8 @@ def test_a_back_translation_goes_on_in_its_middle(server: Server, tmp_path: Path
     server.usual = answer("Eins\n\nZwei")
     assert len(made(server, tmp_path, "back-translation", 2, concurrency=1)) == 2
     assert len(server.asked) == 2 + 3  # the first translation is kept
-    assert server.prompts()[2].endswith("\n\nuno\n")
+    assert sum(prompt.endswith("\n\nuno\n") for prompt in server.prompts()[2:]) == 1
+    assert not any(text(1) in prompt for prompt in server.prompts()[2:])
 
 
 # ---------------------------------------------------------------------------------------------- failures
@@ -213,6 +214,34 @@ def test_failures_in_a_row_end_the_asking(server: Server, tmp_path: Path) -> Non
     said = found.complaint()
     assert said is not None
     assert said.endswith("no reformulation of document 'd1' (and 9 documents more): the endpoint answers 400: no")
+
+
+@pytest.mark.parametrize("via", ["paraphrase", "back-translation"])
+def test_failures_of_an_earlier_command_come_after_documents_without_a_request(
+    server: Server, tmp_path: Path, echo: Path, via: Method
+) -> None:
+    """Ten answers are cut off each time; of a back-translation, those of the way back."""
+    if via == "back-translation":
+        echo.write_text("Into {to}, from {from}: {text}")
+
+    def reply(handler: Handler) -> None:
+        last = via == "paraphrase" or handler.prompt.startswith("Into English")
+        cut_off = last and any(word in handler.prompt for word in WORDS[:IN_A_ROW])
+        answer(reason="length" if cut_off else "stop")(handler)
+
+    server.usual = reply
+    sources = [[each.source for each in made(server, tmp_path, via, 12, concurrency=1, prompt=echo)] for _ in range(2)]
+    assert sources == [[], ["d11", "d12"]]
+
+
+def test_each_command_begins_with_the_documents_of_the_fewest_requests(
+    server: Server, tmp_path: Path, echo: Path
+) -> None:
+    server.usual = answer(reason="length")
+    for _ in range(3):
+        made(server, tmp_path, count=12, concurrency=1, prompt=echo)
+    order = [*range(1, 11), 11, 12, *range(1, 9), *range(9, 13), *range(1, 7)]
+    assert server.prompts() == [text(n) for n in order]
 
 
 def test_a_refused_key_ends_the_asking_and_is_not_shown(server: Server, tmp_path: Path) -> None:

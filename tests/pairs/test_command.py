@@ -211,6 +211,11 @@ def test_a_document_without_an_answer_is_named_and_the_others_are_written(folder
     assert len(server.asked) == 5 + 2 + 1
 
 
+def test_a_limit_of_tokens_goes_to_the_endpoint(folder: Path, server: Endpoint) -> None:
+    assert ran(folder, server, "--max-tokens", "600", "-q").returncode == 0
+    assert {each["max_tokens"] for each in server.asked} == {600}
+
+
 def test_a_limit_leaves_what_was_done_on_disk(folder: Path, server: Endpoint) -> None:
     done = ran(folder, server, "--max-requests", "2", "-q")
     assert done.returncode == 2

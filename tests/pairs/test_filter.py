@@ -232,6 +232,13 @@ def test_nothing_to_look_at_is_said() -> None:
         filtered()
 
 
+def test_a_note_counts_kept_copies_of_documents() -> None:
+    copy, other = made("One, two three four five six seven eight nine: ten!", "d2"), made("alone in it", "d3")
+    found = filtered(copy, {**copy, "id": "d2~y", "text": "ten two three one four five six seven eight nine"}, other)
+    assert found.notes == ("1 of 2 kept reformulations repeat their document word for word (WER 0)",)
+    assert filtered(other).notes == ()
+
+
 def test_every_format_shows_it() -> None:
     found = filtered(made("Deep networks\x1b[31m to search | many & fine images_"), made("alone", "d3"))
     for form in ("table", "md", "latex", "csv", "json"):

@@ -80,6 +80,12 @@ endpoint_options = combine(
     ),
     click.option("--temperature", type=float, default=0.0, metavar="T", help="Temperature to ask with (default 0)."),
     click.option(
+        "--max-tokens",
+        type=Whole(1),
+        metavar="N",
+        help="Ask for answers of at most N tokens; a longer one counts as a failure (default: the endpoint's limit).",
+    ),
+    click.option(
         "--max-requests",
         type=Whole(0),
         metavar="N",
@@ -107,6 +113,7 @@ ENDPOINT_OPTIONS = (
     "base_url",
     "key_file",
     "temperature",
+    "max_tokens",
     "max_requests",
     "max_cost",
     "price_in",
@@ -223,7 +230,7 @@ def endpoint_of(options: dict[str, Any], **settings: Any) -> Endpoint:
         options["model"],
         key_file=options["key_file"],
         first_delay=options["delay"],
-        **{name: options[name] for name in ("temperature", "seed", "timeout", "tries")},
+        **{name: options[name] for name in ("temperature", "seed", "timeout", "tries", "max_tokens")},
         **settings,
     )
 

@@ -247,30 +247,30 @@ class _Account:
 
 
 class _Queue:
-    """The texts that threads take one by one, with the answers and failures so far."""
+    """The texts without an answer, which threads take one by one, with the answers and failures so far."""
 
     def __init__(
         self,
         texts: Mapping[str, str],
-        kept: Mapping[str, str],
+        answers: Mapping[str, str],
         store: Store,
         threads: int,
         tell: Callable[[AskProgress], None] | None,
     ) -> None:
         self.stop, self.over = Event(), Event()
-        self.answers = dict(kept)
+        self.answers = dict(answers)
         self.failures: list[tuple[str, str]] = []
         self.stopped: str | None = None
         self.fault: BaseException | None = None
-        self._left = iter([(text, document) for text, document in texts.items() if text not in kept])
-        self._texts = len(texts)
+        self._left = iter(list(texts.items()))
+        self._texts = len(texts) + len(answers)
         self._threads = threads  # at work
         self._lock = Lock()
         self._in_a_row = 0
         self._store = store
         self._tell = tell
         self._before, self._start = store.spent(), monotonic()
-        if kept:
+        if answers:
             self._say()
 
     def take(self) -> tuple[str, str] | None:
@@ -329,10 +329,19 @@ def ask_all(
     """What an endpoint makes of texts, each one going through all steps; `texts` names a document for each.
 
     A thread keeps an answer before it asks for the next, and asks nothing that is kept. What is kept is looked up
-    first: it is there whatever limit ends the asking.
+    first: it is there whatever limit ends the asking. Texts with the fewest requests in earlier commands come first,
+    so that failures that repeat do not end the work before the others are asked.
     """
-    kept = {text: found for text in texts if (found := _kept(text, todo, endpoint, store)) is not None}
-    work = _Queue(texts, kept, store, concurrency, tell)
+    answers, requests = dict[str, str](), dict[str, int]()
+    counts = store.request_counts()
+    for text in texts:
+        answer, unanswered = _stored(text, todo, endpoint, store)
+        if unanswered is None:
+            answers[text] = answer
+        else:
+            requests[text] = counts.get(unanswered, 0)
+    unanswered_texts = {text: texts[text] for text in sorted(requests, key=requests.__getitem__)}
+    work = _Queue(unanswered_texts, answers, store, concurrency, tell)
     with Chat(endpoint, work.stop) as chat:
         try:
             for _ in range(concurrency):
@@ -347,12 +356,16 @@ def ask_all(
     return Outcome(work.answers, tuple(work.failures), work.stopped)
 
 
-def _kept(text: str, todo: Todo, endpoint: Endpoint, store: Store) -> str | None:
-    """The last answer for a text where all its answers are kept, else None."""
-    current: str | None = text
+def _stored(text: str, todo: Todo, endpoint: Endpoint, store: Store) -> tuple[str, bytes | None]:
+    """Return (last stored answer for a text, key of its first question without an answer, None if all have one)."""
+    current = text
     for step in _of(todo, text):
-        current = None if current is None else store.answer(question(endpoint, step, "", current).key)
-    return current
+        key = question(endpoint, step, "", current).key
+        answer = store.answer(key)
+        if answer is None:
+            return current, key
+        current = answer
+    return current, None
 
 
 def _go(work: _Queue, todo: Todo, endpoint: Endpoint, store: Store, chat: Chat) -> None:

@@ -121,6 +121,7 @@ class Endpoint:
     timeout: float = 120.0  # seconds for one answer
     tries: int = 6
     first_delay: float = 1.0  # seconds before the second try, doubled before each further one
+    max_tokens: int | None = None  # of one answer; None leaves it to the endpoint
     logprobs: bool = False  # ask for the log-probabilities of tokens, as long as the endpoint does not mind
 
     @property
@@ -152,6 +153,8 @@ def endpoint(
         raise InputError("a timeout is more than 0 seconds, a delay 0 or more")
     if made.tries < 1:
         raise InputError(f"there is one try or more, not {made.tries}")
+    if made.max_tokens is not None and made.max_tokens < 1:
+        raise InputError(f"max_tokens must be positive, got {made.max_tokens}")
     return made
 
 
@@ -319,6 +322,8 @@ class Chat:
             "temperature": self._endpoint.temperature,
             "seed": self._endpoint.seed,
         }
+        if self._endpoint.max_tokens is not None:
+            payload["max_tokens"] = self._endpoint.max_tokens
         content = msgspec.json.encode(payload | {"logprobs": True} if self._logprobs else payload)
         url, until = f"{self._endpoint.base_url}/chat/completions", monotonic() + self._endpoint.timeout
         body = bytearray()
@@ -363,7 +368,7 @@ class Chat:
         text = message.get("content") if isinstance(message, dict) else None
         usage = _usage(found, prompt, text if isinstance(text, str) else "")
         if choice.get("finish_reason") == "length":
-            return Failure("the answer was cut off, since it is longer than the model may write", usage=usage)
+            return Failure(self._cut_off(usage), usage=usage)
         if choice.get("finish_reason") == "content_filter":
             return Failure("the endpoint's filter holds the answer back", usage=usage)
         # Some models think aloud first; what they thought is no part of the answer.
@@ -372,6 +377,13 @@ class Chat:
             return Failure("the answer is empty", again=True, usage=usage)
         shown = text if self._endpoint.key is None else self._endpoint.key.hide_in_answer(text)
         return Answer(shown, usage, request, _tokens(choice) if shown == text else ())
+
+    def _cut_off(self, usage: Usage) -> str:
+        """Describe why an answer has no end: --max-tokens, or else a limit of the model."""
+        limit = self._endpoint.max_tokens
+        if limit is not None and (usage.estimated or usage.tokens_out >= limit):
+            return f"the answer was cut off at --max-tokens {limit:,}"
+        return "the answer was cut off, since it is longer than the model may write"
 
     def _brief(self, text: str) -> str:
         """A text on one line, short, without the key and without what could move a terminal's cursor."""

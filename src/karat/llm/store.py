@@ -135,6 +135,11 @@ class Store:
             row = self._undamaged(run, key)
         return None if row is None else str(row[_ANSWER])
 
+    def request_counts(self) -> dict[bytes, int]:
+        """Return the number of requests by the key of their question, answered or not."""
+        with self._transaction() as run:
+            return dict(run("SELECT key, COUNT(*) FROM requests GROUP BY key").fetchall())
+
     def tokens(self, key: bytes) -> list[tuple[str, float]]:
         """The tokens of an answer with their log-probabilities; none where the endpoint did not tell them."""
         with self._transaction() as run:

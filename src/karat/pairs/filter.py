@@ -408,6 +408,10 @@ def _notes(judged: Sequence[Judged], original: Sequence[Sequence[int]]) -> Itera
     without = sum(not each.words_source for each in judged)
     if without:
         yield f"no WER and no ROUGE-1 for reformulations of {counted(without, 'document')} without a word"
+    kept = [each for each in judged if each.kept]
+    copies = sum(each.wer == 0 for each in kept)
+    if copies:
+        yield f"{copies:,} of {counted(len(kept), 'kept reformulation')} repeat their document word for word (WER 0)"
 
 
 # ---------------------------------------------------------------------------------------------- references in texts
