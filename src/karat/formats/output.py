@@ -22,7 +22,7 @@ from typing import IO, cast
 
 from karat.errors import InputError
 from karat.formats.files import zstandard
-from karat.record import note_output
+from karat.record import is_input, note_output
 
 try:
     import fcntl
@@ -163,8 +163,8 @@ def _remove_left_overs(folder: Path) -> None:
 
 
 def _remove_left_over(stem: Path, held: set[Path]) -> None:
-    """Removes what is left of one output, unless a process holds it."""
-    if stem in held:
+    """Removes what is left of one output, unless a process holds it or this command reads it."""
+    if stem in held or is_input(stem.with_name(stem.name + NEW)):
         return
     path = stem.with_name(stem.name + LOCK)
     lock = os.open(path, os.O_RDWR | _CREATE, 0o666)
