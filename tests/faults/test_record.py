@@ -160,6 +160,31 @@ def test_two_outputs_are_two_files(folder: Path, line: str, sentence: str) -> No
     assert stopping.content(folder) == before
 
 
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("score corpus.jsonl a.jsonl -f json -o circle", "circle: is a link that leads back to itself"),
+        ("predict firstphrases corpus.jsonl -f jsonl -o circle", "circle: is a link that leads back to itself"),
+        ("corpus convert corpus.jsonl --to csv -o circle", "circle: is a link that leads back to itself"),
+        ("annotate sheets corpus.jsonl a.jsonl --task phrase -o circle", "circle: is a link that leads back to itself"),
+        ("annotate sheets corpus.jsonl a.jsonl --task phrase -o nowhere", "no/such: there is no such folder"),
+        ("report corpus.jsonl a.jsonl -o new.html --figures nowhere", "nowhere: could not be written (File exists)"),
+        ("score corpus.jsonl a.jsonl -o ", "-o is empty; name a file or a folder"),
+        ("corpus convert corpus.jsonl -o ", "-o is empty; name a file or a folder"),
+    ],
+)
+def test_an_output_that_leads_nowhere_is_a_sentence(folder: Path, line: str, sentence: str) -> None:
+    (folder / "circle").symlink_to("back")
+    (folder / "back").symlink_to("circle")
+    (folder / "nowhere").symlink_to("no/such/folder")
+    done = command(folder, *line.split(" "))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("karat: ")
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert (folder / "circle").is_symlink()
+
+
 def test_a_folder_that_is_mounted_twice_is_one_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mount needs rights that tests lack, so one folder gets the identity of another."""
     from karat.record import FileRecord

@@ -68,6 +68,8 @@ def _check_outputs(context: click.Context) -> None:
     for parameter in context.command.get_params(context):
         if _offered(parameter) is completion.new_paths:
             for text in _texts(context.params.get(parameter.name or "")):
+                if not text:
+                    raise InputError(f"{min(parameter.opts, key=len)} is empty; name a file or a folder")
                 for path in [text] if os.path.exists(text) else text.split("+"):
                     if not is_address(path) and (os.path.isfile(path) or os.path.isdir(path) or not _exists(path)):
                         note_output(path)
