@@ -116,9 +116,9 @@ def test_a_worker_that_outlives_its_command_does_not_hold_the_output(tmp_path: P
     command_process = os.fork()
     if command_process == 0:
         with claimed(target):
-            if (worker := os.fork()) == 0:
+            if os.fork() == 0:
+                os.write(writer, str(os.getpid()).encode())
                 signal.pause()
-            os.write(writer, str(worker).encode())
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(command_process, 0)
     worker = int(os.read(reader, 20))
