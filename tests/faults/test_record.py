@@ -116,6 +116,8 @@ def test_no_output_replaces_a_member_of_a_folder_that_is_an_input(
         "corpus convert papers --to chan --lossy -o new.txt+papers/d0.txt",
         "annotate sheets papers --task reference -o papers/study",
         "annotate collect study/study.json --scores study/new.json",
+        "annotate collect study --adjudicate study/ana.html",
+        "annotate collect study/study.json -o link-to-study/ben.html",
         "retrieval papers queries.jsonl qrels.txt --rankings papers/rankings",
         "predict ./model corpus.jsonl -o model/new.jsonl",
         "predict kea,model=kea.json corpus.jsonl -o kea.json",
@@ -133,6 +135,7 @@ def test_no_output_replaces_a_member_of_a_folder_that_is_an_input(
 )
 def test_a_place_where_the_next_run_would_read_is_refused(folder: Path, line: str) -> None:
     (folder / "link").symlink_to("papers")
+    (folder / "link-to-study").symlink_to("study")
     (folder / "link-to-file.json").symlink_to("papers/d0.txt")
     (folder / "package").mkdir()
     (folder / "package" / "__init__.py").touch()
