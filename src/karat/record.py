@@ -63,11 +63,13 @@ class FileRecord:
     def _check(self, path: str | Path, real: str) -> None:
         if real in self.inputs or (os.path.isfile(real) and any(_same(real, each) for each in self.inputs)):
             raise _overwritten(path)
-        for folder in (real, *_parents(real)):
-            name, patterns = self.folders.get(folder, ("", ()))
-            if any(fnmatch(os.path.basename(real), pattern) for pattern in patterns):
-                what = "is an input" if folder == real else f"is in {name}, which is an input"
-                raise InputError(f"{path}: {what}; name a place outside of that folder")
+        for place, (name, patterns) in self.folders.items():
+            if not any(fnmatch(os.path.basename(real), pattern) for pattern in patterns):
+                continue
+            for folder in (real, *_parents(real)):
+                if folder == place or _same(folder, place):  # the same, too, where it is mounted twice
+                    what = "is an input" if folder == real else f"is in {name}, which is an input"
+                    raise InputError(f"{path}: {what}; name a place outside of that folder")
 
 
 def _overwritten(output: str | Path) -> InputError:
@@ -112,6 +114,12 @@ def note_input(path: str | Path, patterns: tuple[str, ...] = EVERY_FILE) -> None
             record.note_folder(path, patterns)
         elif os.path.isfile(path):
             record.note_input(path)
+
+
+def is_input(path: str | Path) -> bool:
+    """Return whether a file is an input, where a record is active."""
+    record = _active.get()
+    return record is not None and os.path.realpath(path) in record.inputs
 
 
 def note_output(path: str | Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 import karat
 from karat.cli import completion
 from karat.cli import karat as group
+from karat.errors import InputError
 from tests.faults import stopping
 from tests.faults.audited import audit
 from tests.faults.verbs import COMMANDS, REQUIRED, VERBS, parameters, populate, words_of
@@ -115,6 +116,8 @@ def test_no_output_replaces_a_member_of_a_folder_that_is_an_input(
         "corpus convert papers --to chan --lossy -o new.txt+papers/d0.txt",
         "annotate sheets papers --task reference -o papers/study",
         "annotate collect study/study.json --scores study/new.json",
+        "annotate collect study --adjudicate study/ana.html",
+        "annotate collect study/study.json -o link-to-study/ben.html",
         "retrieval papers queries.jsonl qrels.txt --rankings papers/rankings",
         "predict ./model corpus.jsonl -o model/new.jsonl",
         "predict kea,model=kea.json corpus.jsonl -o kea.json",
@@ -132,11 +135,102 @@ def test_no_output_replaces_a_member_of_a_folder_that_is_an_input(
 )
 def test_a_place_where_the_next_run_would_read_is_refused(folder: Path, line: str) -> None:
     (folder / "link").symlink_to("papers")
+    (folder / "link-to-study").symlink_to("study")
     (folder / "link-to-file.json").symlink_to("papers/d0.txt")
     (folder / "package").mkdir()
     (folder / "package" / "__init__.py").touch()
     shutil.copy(folder / "plug_in.py", folder / "package")
     refuse(folder, line.split())
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("annotate collect study --scores new.csv --resolved ./new.csv", "--scores and --resolved are both ./new.csv"),
+        ("annotate collect phrases --accepted new.csv -o link.csv", "-o and --accepted are both link.csv"),
+        ("annotate collect study --adjudicate new.html -o new.html", "-o and --adjudicate are both new.html"),
+        ("corpus convert corpus.jsonl --to chan --lossy -o new.txt+new.txt", "-o names new.txt twice"),
+        ("human human.jsonl -m chrf --learn new.json -o new.json", "-o and --learn are both new.json"),
+        ("nearmiss corpus.jsonl a.jsonl --all-pairs new.csv -o new.csv", "-o and --all-pairs are both new.csv"),
+        ("overlap corpus.jsonl a.jsonl b.jsonl --review new.csv -o link.csv", "-o and --review are both link.csv"),
+    ],
+)  # fmt: skip
+def test_two_outputs_are_two_files(folder: Path, line: str, sentence: str) -> None:
+    (folder / "link.csv").symlink_to("new.csv")
+    before = stopping.content(folder)
+    done = command(folder, *line.split())
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"karat: {sentence}: name two files\n")
+    assert stopping.content(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("score corpus.jsonl a.jsonl -f json -o circle", "circle: is a link that leads back to itself"),
+        ("predict firstphrases corpus.jsonl -f jsonl -o circle", "circle: is a link that leads back to itself"),
+        ("corpus convert corpus.jsonl --to csv -o circle", "circle: is a link that leads back to itself"),
+        ("annotate sheets corpus.jsonl a.jsonl --task phrase -o circle", "circle: is a link that leads back to itself"),
+        ("annotate sheets corpus.jsonl a.jsonl --task phrase -o nowhere", "no/such: there is no such folder"),
+        ("report corpus.jsonl a.jsonl -o new.html --figures nowhere", "nowhere: could not be written (File exists)"),
+        ("score corpus.jsonl a.jsonl -o ", "-o is empty; name a file or a folder"),
+        ("corpus convert corpus.jsonl -o ", "-o is empty; name a file or a folder"),
+    ],
+)
+def test_an_output_that_leads_nowhere_is_a_sentence(folder: Path, line: str, sentence: str) -> None:
+    (folder / "circle").symlink_to("back")
+    (folder / "back").symlink_to("circle")
+    (folder / "nowhere").symlink_to("no/such/folder")
+    done = command(folder, *line.split(" "))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("karat: ")
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert (folder / "circle").is_symlink()
+
+
+def test_a_folder_that_is_mounted_twice_is_one_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mount needs rights that tests lack, so one folder gets the identity of another."""
+    from karat.record import FileRecord
+
+    record, plain = FileRecord(), os.path.samefile
+    (folder / "mount").mkdir()
+    mount, papers = os.path.realpath(folder / "mount"), os.path.realpath(folder / "papers")
+    monkeypatch.setattr(os.path, "samefile", lambda *paths: set(paths) == {mount, papers} or plain(*paths))
+    record.note_folder(papers)
+    with pytest.raises(InputError, match=r"is in .*papers, which is an input"):
+        record.note_output(folder / "mount" / "d0.txt")
+    record.note_output(folder / "out" / "d0.txt")
+
+
+def test_an_input_with_the_name_of_what_a_kill_leaves_is_not_removed(folder: Path) -> None:
+    left, other = folder / ".corpus.jsonl.karat-new", folder / ".other.karat-new"
+    shutil.copy(folder / "corpus.jsonl", left)
+    other.touch()
+    done = command(folder, "score", left.name, "a.jsonl", "--from", "karat", "-o", "new.json")
+    assert done.returncode == 0, done.stderr
+    assert left.read_bytes() == (folder / "corpus.jsonl").read_bytes()
+    assert not other.exists()
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "pairs.jsonl", "report.html", "runs/yake.jsonl"])
+def test_the_demo_overwrites_no_file_of_others(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("mine\n")
+    done = command(tmp_path, "demo", "--folder", ".")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"karat: {name}: is not a file of the demo, or was changed, and is not overwritten;"
+        " move it, or choose another folder with --folder\n"
+    )
+    assert stopping.content(tmp_path) == {name: b"mine\n"}
+
+
+def test_the_demo_runs_again_in_its_folder(tmp_path: Path) -> None:
+    assert command(tmp_path, "demo").returncode == 0
+    before = stopping.content(tmp_path)
+    (tmp_path / "karat-demo" / "report.html").write_text("half a page")
+    assert command(tmp_path, "demo").returncode == 0
+    assert stopping.content(tmp_path) == before
 
 
 def test_every_verb_is_in_the_table() -> None:

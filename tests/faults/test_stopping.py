@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -108,6 +109,26 @@ def test_what_another_process_writes_is_refused_with_its_name_and_left_as_it_is(
         assert stopping.content(folder) == before
     assert command(folder, *arguments).returncode == 0
     assert [path.name for path in folder.iterdir() if path.name.endswith((NEW, LOCK, ".part"))] == []
+
+
+def test_a_worker_that_outlives_its_command_does_not_hold_the_output(tmp_path: Path) -> None:
+    target, reader, writer = tmp_path / "out.jsonl", *os.pipe()
+    command_process = os.fork()
+    if command_process == 0:
+        with claimed(target):
+            if os.fork() == 0:
+                os.write(writer, str(os.getpid()).encode())
+                signal.pause()
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(command_process, 0)
+    worker = int(os.read(reader, 20))
+    try:
+        with claimed(target):
+            pass
+    finally:
+        os.kill(worker, signal.SIGKILL)
+        os.close(reader)
+        os.close(writer)
 
 
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)

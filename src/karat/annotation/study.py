@@ -17,6 +17,7 @@ from karat.annotation.tasks import SCALES, Scale, TaskName, scale_of
 from karat.errors import InputError
 from karat.formats.base import quoted
 from karat.formats.load import Count, load_json
+from karat.record import note_input
 
 FILE = "study.json"
 KIND: Literal["annotation study"] = "annotation study"
@@ -90,13 +91,19 @@ class Study(msgspec.Struct, frozen=True, dict=True, kw_only=True):
 
 
 def load_study(path: str | Path) -> Study:
-    """The study in a folder, or in the file itself. Raises InputError if there is none, or if it is damaged."""
+    """Load the study in a folder, or in the file itself, and note its sheets as files that no output replaces.
+
+    Raises:
+        InputError: There is none, it is damaged, or an output of the command is one of its sheets.
+    """
     file = Path(path) / FILE if Path(path).is_dir() else Path(path)
     if not file.is_file():
         raise InputError(f"{path}: there is no {FILE} here; `karat annotate sheets ... -o FOLDER` makes one")
     hint = f"give the folder that `karat annotate sheets` wrote, or its {FILE}"
     found: Study = load_json(file, Study, "not a study", hint)
     _check(found, str(file))
+    for name in (*(f"{annotator}.html" for annotator in found.annotators), "labeling.xml"):
+        note_input(file.parent / name)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -93,8 +94,9 @@ def _folder(output: str | None) -> str:
     if output is None:
         raise InputError("where should the sheets go? Write -o study")
     place = Path(output)
-    if not place.resolve().parent.is_dir():
-        raise InputError(f"{place.parent}: there is no such folder")
+    parent = Path(os.path.realpath(place)).parent
+    if not parent.is_dir():
+        raise InputError(f"{parent if place.is_symlink() else place.parent}: there is no such folder")
     claim(output)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise InputError(f"{output}: is there already and is not an empty folder; name another one")

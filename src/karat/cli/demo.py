@@ -13,6 +13,8 @@ from karat.errors import InputError
 if TYPE_CHECKING:
     from karat.corpus import Corpus, Run
 
+PAGE = "report.html"
+RUNS = ("runs", "runs-of-paraphrases")  # the folders of predictions for the corpus and for its paraphrases
 FILES = ("corpus.jsonl", "by-hand.jsonl", "paraphrases.jsonl", "pairs.jsonl")
 MODELS = ("multipartiterank", "yake", "tfidf")
 METRICS = ("f1@5:present", "f1@M:present", "f1@5:absent", "f1@M:absent", "f1@M:all")
@@ -82,7 +84,7 @@ def _predicted(model: str, corpus: Corpus, paraphrases: Corpus, folder: Path) ->
 
     counted = frequencies_of(corpus, language="english") if model == "tfidf" else None
     found = []
-    for documents, place in ((corpus, "runs"), (paraphrases, "runs-of-paraphrases")):
+    for documents, place in zip((corpus, paraphrases), RUNS, strict=True):
         run = predict(documents, model, frequencies=counted)
         (folder / place).mkdir(exist_ok=True)
         write(run, folder / place / f"{model}.jsonl")
@@ -136,7 +138,7 @@ def _write_page(corpus: Corpus, paraphrases: Corpus, runs: list[Run], folder: Pa
         reformulations=paraphrases,
         resamples=RESAMPLES,
     )
-    shown.save(folder / "report.html")
+    shown.save(folder / PAGE)
 
 
 def _bundled(name: str) -> str:
@@ -153,5 +155,33 @@ def _copy(folder: str) -> None:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: could not be made ({error.strerror}); choose another with --folder") from None
-    for name in FILES:
-        write_beside(target / name, Path(_bundled(name)).read_bytes())
+    contents = {name: Path(_bundled(name)).read_bytes() for name in FILES}
+    _check_files(target, contents)
+    for name, content in contents.items():
+        write_beside(target / name, content)
+
+
+def _check_files(folder: Path, contents: dict[str, bytes]) -> None:
+    """Raise InputError if the demo would overwrite a file that is not its own.
+
+    Its predictions and its page are its own where all of the bundled files stand unchanged in the folder.
+    """
+    different = [name for name, content in contents.items() if _content(folder / name) not in (None, content)]
+    if any(_content(folder / name) is None for name in contents):
+        runs = [f"{place}/{model}.jsonl" for place in RUNS for model in MODELS]
+        different += [name for name in (*runs, PAGE) if (folder / name).exists()]
+    for name in different:
+        raise InputError(
+            f"{folder / name}: is not a file of the demo, or was changed, and is not overwritten;"
+            " move it, or choose another folder with --folder"
+        )
+
+
+def _content(path: Path) -> bytes | None:
+    """Return the content of a file; None if there is no such file."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"{path}: could not be read ({error.strerror}); choose another folder with --folder") from None

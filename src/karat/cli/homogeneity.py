@@ -10,7 +10,7 @@ import karat
 from karat.cli import completion
 from karat.cli.flags import verb
 from karat.cli.pairs import pairs_out_option
-from karat.cli.shared import Files, Output, corpus_argument, output_flags, reading_flags, runs_argument
+from karat.cli.shared import Files, Output, check_file, corpus_argument, output_flags, reading_flags, runs_argument
 
 EPILOG = """\b
 Examples:
@@ -51,7 +51,7 @@ def homogeneity(
     generic the phrases are that both documents have.
     """
     output, files = Output.of(options), Files.of(options)
-    output.check_beside(pairs_out, "pairs_out")
+    check_file(pairs_out)
     others = None if reformulations is None else files.corpus(reformulations)
     documents, systems = files.all(corpus, runs)
     with files.work(options, output.quiet) as chosen:

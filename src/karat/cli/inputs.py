@@ -63,13 +63,28 @@ def check_inputs(context: click.Context) -> None:
 
 
 def _check_outputs(context: click.Context) -> None:
-    """Raises InputError for the first output of a command that is one of its inputs, or lies in one."""
+    """Raise InputError for the first output that is an input, lies in one, or is another output, too."""
+    flags: dict[str, str] = {}  # by the real path of the output
     for parameter in context.command.get_params(context):
         if _offered(parameter) is completion.new_paths:
             for text in _texts(context.params.get(parameter.name or "")):
+                if not text:
+                    raise InputError(f"{min(parameter.opts, key=len)} is empty; name a file or a folder")
                 for path in [text] if os.path.exists(text) else text.split("+"):
                     if not is_address(path) and (os.path.isfile(path) or os.path.isdir(path) or not _exists(path)):
                         note_output(path)
+                        _check_other_outputs(path, min(parameter.opts, key=len), flags)
+
+
+def _check_other_outputs(path: str, flag: str, flags: dict[str, str]) -> None:
+    """Note the flag of an output. Raises InputError if the same file was named before."""
+    other = flags.get(real := os.path.realpath(path))
+    if other == flag:
+        raise InputError(f"{flag} names {path} twice: name two files")
+    if other is not None:
+        first, second = sorted((flag, other), key=len)
+        raise InputError(f"{first} and {second} are both {path}: name two files")
+    flags[real] = flag
 
 
 def _offered(parameter: click.Parameter) -> Any:

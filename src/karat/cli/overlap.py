@@ -9,7 +9,15 @@ import click
 import karat
 from karat.cli import completion
 from karat.cli.flags import verb
-from karat.cli.shared import Files, Output, corpus_argument, documents_out_option, output_flags, reading_flags
+from karat.cli.shared import (
+    Files,
+    Output,
+    check_file,
+    corpus_argument,
+    documents_out_option,
+    output_flags,
+    reading_flags,
+)
 
 EPILOG = """\b
 Examples:
@@ -47,8 +55,8 @@ def overlap(corpus: str, runs: tuple[str, ...], review: str | None, documents_ou
     systems would score.
     """
     output, files = Output.of(options), Files.of(options)
-    output.check_beside(review, "review")
-    output.check_beside(documents_out, "documents_out")
+    check_file(review)
+    check_file(documents_out)
     from karat.formats.reviews import merge_review, read_review, write_review
 
     reviewed = {} if review is None else read_review(review)

@@ -203,8 +203,6 @@ def _check_options(context: click.Context, via: str) -> None:
 def _check_files(output: str, pairs: str | None) -> None:
     if not output.endswith(SUFFIXES):
         raise InputError(f"-o {output}: reformulations are JSON lines: name a file that ends in .jsonl")
-    if output == pairs:
-        raise InputError(f"-o and --pairs are both {output}: name two files")
     check_file(output)
     check_file(pairs)
 

@@ -11,7 +11,7 @@ import karat
 from karat.cli import completion
 from karat.cli.flags import verb, verbs
 from karat.cli.score import save_documents
-from karat.cli.shared import Output, documents_out_option, output_flags, say
+from karat.cli.shared import Output, check_file, documents_out_option, output_flags, say
 from karat.errors import InputError
 
 MERGE_EPILOG = """\b
@@ -68,7 +68,7 @@ def merge(files: tuple[str, ...], documents_out: str | None, **options: Any) -> 
     from karat.results.files import load_all
 
     output = Output.of(options, saves=True)
-    output.check_beside(documents_out, "documents_out")
+    check_file(documents_out)
     found = karat.collect(each for path in files for each in load_all(path))
     save_documents(found, documents_out, output.quiet)
     output.deliver(found.parts[0] if len(found.parts) == 1 else found)

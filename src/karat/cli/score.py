@@ -13,6 +13,7 @@ from karat.cli.flags import verb
 from karat.cli.shared import (
     Files,
     Output,
+    check_file,
     cite_flag,
     development_flags,
     documents_out_option,
@@ -64,7 +65,7 @@ def score(given: tuple[str, ...], runs: str | None, cite: bool, documents_out: s
     protocol's own average.
     """
     output, files = Output.of(options, saves=True), Files.of(options)
-    output.check_beside(documents_out, "documents_out")
+    check_file(documents_out)
     if runs is None and len(given) < 2:
         raise click.UsageError("Missing argument 'RUN...': give a corpus and a run or more, or corpora with --runs.")
     development = files.other(options)

@@ -136,12 +136,6 @@ class Output:
         check_output(found.format_, found.path, saves)
         return found
 
-    def check_beside(self, path: str | None, parameter: str) -> None:
-        """Says at once when a file that a parameter names beside -o could not be written, or is where -o writes."""
-        if path is not None and path == self.path:
-            raise InputError(f"-o and --{parameter.replace('_', '-')} are both {path}: name two files")
-        check_file(path)
-
     def deliver(self, result: Result, cited: bool = False) -> None:
         """Writes a result to standard output, or to a file in the format that its suffix or -f names.
 

@@ -10,7 +10,7 @@ import karat
 from karat.cli import completion
 from karat.cli.flags import verb
 from karat.cli.pairs import pairs_group, pairs_out_option
-from karat.cli.shared import Files, Output, corpus_argument, output_flags, reading_flags, runs_argument
+from karat.cli.shared import Files, Output, check_file, corpus_argument, output_flags, reading_flags, runs_argument
 
 EPILOG = """\b
 Examples:
@@ -64,7 +64,7 @@ def tables(
     and how generic shared phrases are.
     """
     output, files = Output.of(options), Files.of(options)
-    output.check_beside(pairs_out, "pairs_out")
+    check_file(pairs_out)
     from karat.analyses.study import runs_in
 
     documents = files.corpus(corpus)

@@ -22,7 +22,7 @@ from typing import IO, cast
 
 from karat.errors import InputError
 from karat.formats.files import zstandard
-from karat.record import note_output
+from karat.record import is_input, note_output
 
 try:
     import fcntl
@@ -37,6 +37,17 @@ _CREATE = os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0
 
 _held: dict[Path, int] = {}  # the outputs that this process holds, and the thread that does
 _guard = threading.Lock()
+_locks: set[int] = set()  # the lock files that this process has open
+
+
+def _close_locks() -> None:
+    """Close the locks in a forked process: a worker that outlives a killed command must not hold its outputs."""
+    while _locks:
+        os.close(_locks.pop())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_locks)
 
 
 def _beside(target: Path, suffix: str) -> Path:
@@ -45,6 +56,14 @@ def _beside(target: Path, suffix: str) -> Path:
     if len(os.fsencode(name)) > LONGEST_NAME:
         name = f".{blake2b(os.fsencode(target.name), digest_size=16).hexdigest()}{suffix}"
     return target.with_name(name)
+
+
+def _target(path: str | Path) -> Path:
+    """Return the real path of an output. Raises InputError if its links lead back to themselves."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise InputError(f"{path}: is a link that leads back to itself; remove it, or name another file")
+    return target
 
 
 # ---------------------------------------------------------------------------------------------- one writer at a time
@@ -57,7 +76,7 @@ def claimed(path: str | Path) -> Iterator[None]:
     Raises InputError if another process, or another thread of this one, holds it, or if it is an input of the same
     command. What is no plain file or folder (a device, a pipe) cannot be held. A thread may claim again what it holds.
     """
-    target = Path(path).resolve()
+    target = _target(path)
     if target.exists() and not (target.is_file() or target.is_dir()):
         yield
         return
@@ -106,6 +125,7 @@ def _lock(target: Path) -> int:
             _flock(lock, target)
             if _is_open(lock, path):
                 _sign(lock, path)
+                _locks.add(lock)
                 return lock
         except BaseException:
             os.close(lock)
@@ -148,6 +168,9 @@ def _is_open(lock: int, path: Path) -> bool:
 
 
 def _unlock(target: Path, lock: int) -> None:
+    if lock not in _locks:  # the process that forked this one holds it
+        return
+    _locks.remove(lock)
     with suppress(OSError):
         os.unlink(_beside(target, LOCK))
     os.close(lock)
@@ -163,8 +186,8 @@ def _remove_left_overs(folder: Path) -> None:
 
 
 def _remove_left_over(stem: Path, held: set[Path]) -> None:
-    """Removes what is left of one output, unless a process holds it."""
-    if stem in held:
+    """Removes what is left of one output, unless a process holds it or this command reads it."""
+    if stem in held or is_input(stem.with_name(stem.name + NEW)):
         return
     path = stem.with_name(stem.name + LOCK)
     lock = os.open(path, os.O_RDWR | _CREATE, 0o666)
@@ -199,7 +222,7 @@ def writing_beside(path: str | Path) -> Iterator[IO[bytes]]:
 
     A link stays one, its target is replaced; what is no plain file (a device, a pipe) is written to as it is.
     """
-    target = Path(path).resolve()
+    target = _target(path)
     with writing_errors(path, target.parent):
         if target.exists() and not target.is_file():
             with target.open("wb") as file:
@@ -230,7 +253,7 @@ def writing(path: str | Path) -> Iterator[IO[bytes]]:
 @contextmanager
 def folder_beside(path: str | Path) -> Iterator[Path]:
     """A folder to fill, which takes its name when all is in it; one that is there already is not touched."""
-    target = Path(path).resolve()
+    target = _target(path)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{path}: is there already and is not an empty folder")
     with writing_errors(path, target.parent), working_folder(path) as new:
@@ -244,7 +267,7 @@ def folder_beside(path: str | Path) -> Iterator[Path]:
 @contextmanager
 def working_folder(path: str | Path) -> Iterator[Path]:
     """An empty folder beside an output, which this process holds meanwhile; removed at the end if it is still there."""
-    target = Path(path).resolve()
+    target = _target(path)
     with claimed(path), _new(target) as new:
         new.mkdir(0o700 if target.is_file() else mode_of(target, 0o777))
         yield new

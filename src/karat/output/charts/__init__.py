@@ -18,7 +18,7 @@ from karat.analyses.overlap import Overlap
 from karat.analyses.report.result import Page
 from karat.analyses.study import Study
 from karat.errors import InputError, unknown
-from karat.formats.output import write_beside
+from karat.formats.output import write_beside, writing_errors
 from karat.models.generators.curves import Courses
 from karat.options import option, options_from, public
 from karat.output.charts import agreement, confidences, corpora, portraits, scores, trainings
@@ -168,7 +168,8 @@ def numbered(path: Path, count: int) -> list[Path]:
 def figures(*found: object, folder: str | Path, formats: Sequence[str] = ("svg", "pdf", "png")) -> list[Path]:
     """The files of every chart of some results, named by kind and number; the folder is made where there is none."""
     place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
+    with writing_errors(folder, place.parent):
+        place.mkdir(parents=True, exist_ok=True)
     counts: dict[str, int] = {}
     written: list[Path] = []
     for chart in (chart for each in found for chart in charts_of(each) if chart.spec is not None):
