@@ -81,14 +81,19 @@ def test_pairs_are_described_without_a_run() -> None:
     documents = corpus("c", ["graphs", "trees"], ["graphs", "neural nets"], ["graphs"])
     found = karat.describe_pairs(documents, PAIR)
     [row] = found.rows()
-    assert (row["pairs"], row["documents"], row["groups"], row["wer"], row["rouge1"]) == (1, 2, 1, 0.0, 1.0)
+    assert (row["pairs"], row["documents"], row["wer"], row["rouge1"]) == (1, 2, 0.0, 1.0)
+    assert (row["components"], row["largest_component"]) == (1, 1)
     assert row["references_hooper"] == pytest.approx(1 / 3)
     assert row["extractors_hooper"] == pytest.approx(1 / 2)  # graphs and trees stand in the text, neural nets not
     assert (row["shared_df_types"], row["all_df_types"]) == (3.0, pytest.approx(5 / 3))
     assert (row["all_df_occurrences"], row["all_words_types"]) == (pytest.approx(11 / 5), pytest.approx(4 / 3))
     assert [row[f"{name}_both"] for name in "PRMU"] == [pytest.approx((1 + 1 / 2) / 2), 0, 0, pytest.approx(1 / 4)]
     assert max(map(len, karat.render(found).splitlines())) <= 80
-    assert karat.render(found, "csv").splitlines()[0].startswith("corpus,pairs,documents,groups,rouge1,rouge1_low")
+    assert (
+        karat.render(found, "csv")
+        .splitlines()[0]
+        .startswith("corpus,pairs,documents,components,largest_component,rouge1")
+    )
 
 
 def test_a_description_is_what_homogeneity_says_of_the_references() -> None:
