@@ -155,7 +155,8 @@ def test_components_are_those_of_a_disjoint_set(seed: int) -> None:
     found = karat.homogeneity(corpus(lists), named, run(lists), resamples=FEW)
     [row] = found.rows()
     assert (row["components"], row["largest_component"]) == (joined.n_subsets, max(sizes))
-    assert f"in {joined.n_subsets} components, {max(sizes)} pairs" in " ".join(str(found).split())
+    share = f"{max(sizes)} pairs ({100 * max(sizes) / len(pairs):.1f} %)"
+    assert f"in {joined.n_subsets} components, the largest with {share}, over" in " ".join(str(found).split())
     [described] = karat.describe_pairs(corpus(lists), named).rows()
     assert (described["components"], described["largest_component"]) == (joined.n_subsets, max(sizes))
 
@@ -236,8 +237,8 @@ def test_lists_that_differ_in_length_by_more_than_half_are_noted() -> None:
     assert "lists differ in length" not in notes(short=numbered(2), long=numbered(3))
     found = notes(short=numbered(2), middle=numbered(3), long=numbered(5))
     assert (
-        "lists differ in length: 2.0 phrases per document by short, 5.0 by long. With one phrase in common, Hooper of "
-        "lists of 2 is 1/3, of lists of 5 1/9; compare lists of one length: --cutoff 2"
+        "lists differ in length: 2.0 phrases per document by short, 5.0 by long. One phrase in common gives two short "
+        "lists a Hooper of .33, two long ones .11; compare lists of one length: --cutoff 2"
     ) in found
     assert "lists differ" not in notes(none={name: [] for name in numbered(1)}, long=numbered(5))
 

@@ -158,13 +158,12 @@ def _length_notes(rows: Sequence[Row], options: HomogeneityOptions) -> Iterator[
     if not predicting or predicting[-1].phrases <= LONGER * predicting[0].phrases:
         return
     short, long = predicting[0], predicting[-1]
-    lengths = [max(round(row.phrases), 1) for row in (short, long)]
-    below = lengths if options.measure == "max" else [2 * length - 1 for length in lengths]
-    few, many = (f"1{f'/{each}' if each > 1 else ''}" for each in below)
-    depth = whole_number(options.cutoff)
-    hint = "" if depth is not None and depth <= lengths[0] else f"; compare lists of one length: --cutoff {lengths[0]}"
+    lengths = [max(row.phrases, 1.0) for row in (short, long)]
+    with_one = [1 / (length if options.measure == "max" else 2 * length - 1) for length in lengths]
+    depth, cutoff = whole_number(options.cutoff), int(lengths[0] + 0.5)
+    hint = "" if depth is not None and depth <= cutoff else f"; compare lists of one length: --cutoff {cutoff}"
     yield (
         f"lists differ in length: {short.phrases:.1f} phrases per document by {short.system}, {long.phrases:.1f} by "
-        f"{long.system}. With one phrase in common, Hooper of lists of {lengths[0]} is {few}, of lists of {lengths[1]} "
-        f"{many}{hint}"
+        f"{long.system}. One phrase in common gives two short lists a Hooper of {number(with_one[0], 2)}, two long "
+        f"ones {number(with_one[1], 2)}{hint}"
     )

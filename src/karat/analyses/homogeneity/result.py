@@ -129,11 +129,12 @@ class Components:
         """Say how many components there are, and the share of the largest one.
 
         >>> Components(116, 585).text(855)
-        'in 116 components, 585 pairs (68.4 %) in the largest one'
+        'in 116 components, the largest with 585 pairs (68.4 %)'
         """
-        share = 100 * self.largest / pairs
-        inside = f", {counted(self.largest, 'pair')} ({share:.1f} %) in the largest one"
-        return f"in {counted(self.count, 'component')}{inside if self.count > 1 else ''}"
+        every = f"in {counted(self.count, 'component')}"
+        if self.count < 2 or self.largest < 2:
+            return every
+        return f"{every}, the largest with {self.largest:,} pairs ({100 * self.largest / pairs:.1f} %)"
 
 
 @dataclass(frozen=True, slots=True)
