@@ -152,7 +152,7 @@ def _list_tables(found: Study) -> Iterator[Parts]:
     groups, about = [], [UNRELATED]
     for table, each in found.measured():
         groups.append(Group(list(map(list_row, [*each.systems, *each.ceilings])), f"table {table}, {each.corpus}"))
-        about.append(f"Table {table}: {heading(each)}.")
+        about.append(f"The pairs of table {table} are of {heading(each)}.")
     if groups:
         yield "Lists of phrases, and agreement on unrelated pairs", "system", LIST_COLUMNS, groups, about
 
