@@ -81,13 +81,12 @@ def unrelated_pairs(documents: Documents, references: Phrases, together: bool, s
     first, second = (documents.a, documents.b) if together else (documents.in_pairs, documents.in_pairs)
     first, second = np.unique(first), np.unique(second)
     total = len(first) * len(second)
-    drawn = np.arange(total)
-    if total > DRAWS:
-        drawn = np.unique(np.random.default_rng(seed).integers(total, size=DRAWS))
+    random = np.random.default_rng(seed)
+    drawn = np.arange(total) if total <= DRAWS else np.unique(random.integers(total, size=DRAWS))
     row, column = np.divmod(drawn, len(second))
     a, b = first[row], second[column]
-    different = np.asarray(a < b) if not together else np.ones(len(a), dtype=bool)
-    a, b = a[different], b[different]
+    if not together:
+        a, b = a[a < b], b[a < b]
     width = len(documents.ids)
     known = np.minimum(documents.a, documents.b) * width + np.maximum(documents.a, documents.b)
     sets = Sets.of(references.document, references.phrase, width)
@@ -114,6 +113,7 @@ def chance_level(
     a, b = pairs
     there = used[a] & used[b]
     a, b = a[there], b[there]
+    phrases = phrases.take(used[phrases.document])
     size = np.bincount(phrases.document, minlength=len(used))
     values = np.full(len(a), np.nan)
     for some in blocks(size[a] + size[b]) if match_length else (slice(None),):
