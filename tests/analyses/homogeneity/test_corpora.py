@@ -66,6 +66,17 @@ def test_a_file_that_is_no_result_is_said_to_be_none(content: str, tmp_path: Pat
         karat.gather_homogeneity(path)
 
 
+@pytest.mark.parametrize("name", ["hooper", "phrases_per_document", "unrelated_hooper", "unrelated_pairs"])
+@pytest.mark.parametrize("value", [10**400, "<b>"])
+def test_a_row_with_what_is_no_figure_is_refused(name: str, value: object, tmp_path: Path) -> None:
+    result = measured("c", ["a"], ["a"]).as_dict()
+    result["rows"][0][name] = value
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(result))
+    with pytest.raises(InputError, match="no result of karat homogeneity"):
+        karat.gather_homogeneity(path)
+
+
 def test_a_corpus_is_gathered_once() -> None:
     with pytest.raises(InputError, match="two results are of a corpus 'same'"):
         karat.gather_homogeneity(measured("same", ["a"], ["a"]), measured("same", ["a"], ["b"]))

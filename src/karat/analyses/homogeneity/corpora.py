@@ -68,6 +68,7 @@ class _Saved(msgspec.Struct):
 
 FIGURES = ("hooper", "rodgers")
 ALPHA = 0.05
+LARGEST = 2**63  # numbers of a result are below it
 HINT = "give files that `karat homogeneity -o FILE.json` wrote"
 GATHERED = (
     "hooper: phrases that both documents of a pair have over those that either has; rodgers: the same of words; gen.: "
@@ -176,7 +177,9 @@ _PAIRED = ("pairs", *(name + end for name in CORRELATIONS for end in ("", "_p"))
 
 
 def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    if value is None:
+        return True
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
 
 
 def _name(part: _Saved) -> str:
