@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import statsmodels.api as sm
 from rouge_score.rouge_scorer import RougeScorer
 from scipy import stats
+from scipy.cluster.hierarchy import DisjointSet
 
 import karat
 from tests.dyadic import correction, sharing
@@ -139,3 +141,53 @@ def test_tfidf_that_weighs_reformulations_by_themselves_is_noted(shared: Path, t
         notes = karat.study(corpus, path, run, resamples=9).notes
         noted.append(any("different document frequencies" in note for note in notes))
     assert noted == [False, True]
+
+
+# ---------------------------------------------------------------------------------------------- unrelated pairs
+
+
+@pytest.mark.parametrize("match_length", [False, True])
+def test_the_chance_level_is_that_of_a_loop_over_the_lists(shared: Path, match_length: bool) -> None:
+    """Phrases are lower-cased words, as `stemmer=none` and this comparison have them."""
+    corpus = shared / "data" / "inspec.chan19.jsonl.gz"
+    path = shared / "data" / "predictions" / "inspec" / "t5.jsonl.gz"
+    mined = karat.mine_pairs(corpus, min=0.1)
+    options: dict[str, Any] = {"stem": False, "match_length": match_length, "resamples": 99}
+    [row] = karat.homogeneity(corpus, mined, path, **options).rows()
+    references = {each.id: plain(each.keyphrases) for each in karat.read(corpus)}
+    lists = {each.id: list(plain(each.keyphrases)) for each in karat.read_run(path)}
+    pairs = {frozenset((each["a"], each["b"])) for each in mined.rows()}
+    documents = sorted(frozenset().union(*pairs))
+    values = []
+    for a, b in combinations(documents, 2):
+        if frozenset((a, b)) in pairs or references[a].keys() & references[b].keys():
+            continue
+        least = min(len(lists[a]), len(lists[b])) if match_length else None
+        one, other = set(lists[a][:least]), set(lists[b][:least])
+        if lists[a] or lists[b]:
+            values.append(len(one & other) / len(one | other) if lists[a] and lists[b] else 0.0)
+    assert row["unrelated_pairs"] == len(values) > 1000
+    assert row["unrelated_hooper"] == pytest.approx(np.mean(values), abs=1e-12)
+    assert row["phrases_per_document"] == pytest.approx(np.mean([len(lists[each]) for each in documents]))
+
+
+def plain(keyphrases: Any) -> dict[str, None]:
+    """The distinct phrases, lower-cased and without marks."""
+    first = (each if isinstance(each, str) else each[0] for each in keyphrases)
+    return dict.fromkeys(filter(None, (" ".join(re.findall(r"[^\W_]+", each.lower())) for each in first)))
+
+
+def test_most_pairs_of_acm_cr_are_in_one_component(shared: Path, tmp_path: Path) -> None:
+    """The 855 pairs of docs/generators.md, by a disjoint set."""
+    parts = [shared / "data" / "training" / f"acm-cr.{name}.jsonl.gz" for name in ("test", "valid")]
+    corpus = tmp_path / "acm-cr.jsonl.gz"
+    corpus.write_bytes(b"".join(part.read_bytes() for part in parts))
+    mined = karat.mine_pairs(corpus, min=0.25, stem=True)
+    pairs = [(row["a"], row["b"]) for row in mined.rows()]
+    joined = DisjointSet({name for pair in pairs for name in pair})
+    for a, b in pairs:
+        joined.merge(a, b)
+    largest = max(sum(a in subset for a, _ in pairs) for subset in joined.subsets())
+    [row] = karat.describe_pairs(corpus, mined).rows()
+    assert (row["pairs"], row["documents"]) == (len(pairs), len(set(joined))) == (855, 595)
+    assert (row["components"], row["largest_component"]) == (joined.n_subsets, largest) == (116, 585)

@@ -21,7 +21,7 @@ import numpy as np
 from karat.analyses.homogeneity import homogeneity
 from karat.analyses.homogeneity.compare import comparison_notes
 from karat.analyses.homogeneity.corpora import check_languages, language_of
-from karat.analyses.homogeneity.flat import with_low_and_high
+from karat.analyses.homogeneity.flat import OF_LISTS, with_low_and_high
 from karat.analyses.homogeneity.idf import differs
 from karat.analyses.homogeneity.result import CORRELATIONS, Homogeneity, kind_of
 from karat.analyses.score import prmu_shares, reference_classes
@@ -161,6 +161,7 @@ class Study(Displayed):
             | {name: row.get(name) for name in last}
             | with_low_and_high(row, others)
             | {f"{name}_p": row.get(f"{name}_p") for name in others}
+            | {name: row.get(name) for name in OF_LISTS}
             for row in self.rows()
         ]
 
@@ -236,6 +237,7 @@ class StudyOptions:
     shared: SharedLike = option(None, "Corpora of the third table, in place of the first.", command=False)
     length: float = option(LENGTH, "By what share of words a reformulation may be longer or shorter.", metavar="S")
     cutoff: str = cutoff_option()
+    match_length: bool = option(False, "Cut the two lists of a pair to the length of the shorter one.")
     protocol: ProtocolLike = protocol_option("Convention by which phrases are matched.")
     resamples: int = resamples_option()
     seed: int = seed_option()
@@ -259,6 +261,7 @@ def study(
     shared: SharedLike = None,
     length: float = LENGTH,
     cutoff: str = "M",
+    match_length: bool = False,
     protocol: ProtocolLike = "karat",
     resamples: int = 10_000,
     seed: int = 0,

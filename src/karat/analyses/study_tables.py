@@ -9,10 +9,15 @@ from karat.analyses.homogeneity.result import EXTRACTS, Comparison, Figure, Homo
 from karat.analyses.homogeneity.tables import (
     CEILINGS,
     KINDS_ARE,
+    LIST_COLUMNS,
     MARKED,
+    MATCHED,
+    UNRELATED,
     adjustment,
     generic_tables,
+    heading,
     intervals,
+    list_row,
     methods_table,
     tested,
 )
@@ -75,6 +80,7 @@ def _tables(found: Study) -> Iterator[Parts]:
         total = sum(each.pairs for each in sharing)
         on = f"{counted(total, 'pair')} of documents that share references ({measure} ≥ {found.mined.options.min:g})"
         yield _agreement_table(sharing, f"3. Homogeneity on {on}", correlated=False)
+    yield from _list_tables(found)
     if found.reformulated is not None:
         yield _correlations([found.reformulated], "documents and their reformulations")
         if len({each.method for each in found.reformulated.methods}) > 1:
@@ -128,6 +134,7 @@ def _agreement_table(measured: Sequence[Homogeneity], title: str, correlated: bo
     """Of each corpus the generators, the extractors, then the ceilings."""
     columns = [*map(Column, (*MEASURES, "gen.", "gen./d")), *([Column("ROUGE", CORRELATION)] if correlated else [])]
     about = [MEASURED, *([CORRELATED] if correlated else []), MARKED, intervals(measured[0])]
+    about += [f"Of {MATCHED}."] if measured[0].options.match_length else []
     groups = []
     for found in measured:
         before = f"{found.corpus}, " if len(measured) > 1 else ""
@@ -138,6 +145,16 @@ def _agreement_table(measured: Sequence[Homogeneity], title: str, correlated: bo
         ceilings = [Line(CEILINGS[row.system], _figures(row, correlated, ceiling=True)) for row in found.ceilings]
         groups.append(Group(ceilings, f"{before}ceilings" if before else ""))
     return title, "system", columns, groups, about
+
+
+def _list_tables(found: Study) -> Iterator[Parts]:
+    """The lengths of lists, and the agreement on unrelated pairs, of tables 2 and 3."""
+    groups, about = [], [UNRELATED]
+    for table, each in found.measured():
+        groups.append(Group(list(map(list_row, [*each.systems, *each.ceilings])), f"table {table}, {each.corpus}"))
+        about.append(f"The pairs of table {table} are of {heading(each)}.")
+    if groups:
+        yield "Lists of phrases, and agreement on unrelated pairs", "system", LIST_COLUMNS, groups, about
 
 
 def _figures(row: Row, correlated: bool, ceiling: bool = False) -> list[Any]:

@@ -16,13 +16,15 @@ EPILOG = """\b
 Examples:
   karat homogeneity corpus.jsonl pairs.jsonl t5.jsonl one2set.jsonl
   karat homogeneity corpus.jsonl pairs.jsonl t5.jsonl --cutoff 5 --no-stem
+  karat homogeneity corpus.jsonl pairs.jsonl t5.jsonl --match-length
   karat homogeneity corpus.jsonl pairs.jsonl t5.jsonl --score kmr -f md
   karat homogeneity corpus.jsonl pairs.jsonl t5.jsonl \\
       --reformulations paraphrases.jsonl --pairs-out values.csv
 
 `karat pairs mine` finds pairs. Hooper = |A ∩ B| / |A ∪ B| of the phrases for
 the two documents of a pair, Rodgers the same of their words. Intervals and
-tests account for pairs that share documents.
+tests account for pairs that share documents. Compare systems by lists of
+one length (--cutoff); unrelated pairs show the agreement that is chance.
 """
 
 

@@ -66,6 +66,17 @@ def test_a_file_that_is_no_result_is_said_to_be_none(content: str, tmp_path: Pat
         karat.gather_homogeneity(path)
 
 
+@pytest.mark.parametrize("name", ["hooper", "phrases_per_document", "unrelated_hooper", "unrelated_pairs"])
+@pytest.mark.parametrize("value", [10**400, "<b>"])
+def test_a_row_with_what_is_no_figure_is_refused(name: str, value: object, tmp_path: Path) -> None:
+    result = measured("c", ["a"], ["a"]).as_dict()
+    result["rows"][0][name] = value
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(result))
+    with pytest.raises(InputError, match="no result of karat homogeneity"):
+        karat.gather_homogeneity(path)
+
+
 def test_a_corpus_is_gathered_once() -> None:
     with pytest.raises(InputError, match="two results are of a corpus 'same'"):
         karat.gather_homogeneity(measured("same", ["a"], ["a"]), measured("same", ["a"], ["b"]))
@@ -81,14 +92,19 @@ def test_pairs_are_described_without_a_run() -> None:
     documents = corpus("c", ["graphs", "trees"], ["graphs", "neural nets"], ["graphs"])
     found = karat.describe_pairs(documents, PAIR)
     [row] = found.rows()
-    assert (row["pairs"], row["documents"], row["groups"], row["wer"], row["rouge1"]) == (1, 2, 1, 0.0, 1.0)
+    assert (row["pairs"], row["documents"], row["wer"], row["rouge1"]) == (1, 2, 0.0, 1.0)
+    assert (row["components"], row["largest_component"]) == (1, 1)
     assert row["references_hooper"] == pytest.approx(1 / 3)
     assert row["extractors_hooper"] == pytest.approx(1 / 2)  # graphs and trees stand in the text, neural nets not
     assert (row["shared_df_types"], row["all_df_types"]) == (3.0, pytest.approx(5 / 3))
     assert (row["all_df_occurrences"], row["all_words_types"]) == (pytest.approx(11 / 5), pytest.approx(4 / 3))
     assert [row[f"{name}_both"] for name in "PRMU"] == [pytest.approx((1 + 1 / 2) / 2), 0, 0, pytest.approx(1 / 4)]
     assert max(map(len, karat.render(found).splitlines())) <= 80
-    assert karat.render(found, "csv").splitlines()[0].startswith("corpus,pairs,documents,groups,rouge1,rouge1_low")
+    assert (
+        karat.render(found, "csv")
+        .splitlines()[0]
+        .startswith("corpus,pairs,documents,components,largest_component,rouge1")
+    )
 
 
 def test_a_description_is_what_homogeneity_says_of_the_references() -> None:

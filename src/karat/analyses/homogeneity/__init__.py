@@ -23,6 +23,7 @@ from karat.analyses.homogeneity.compare import (
 )
 from karat.analyses.homogeneity.data import TOO_FEW, Data, Measured
 from karat.analyses.homogeneity.genericness import Genericness, genericness
+from karat.analyses.homogeneity.lists import Lists, chance_level, list_notes, same_list, unrelated_pairs
 from karat.analyses.homogeneity.measures import Soft, rouge, soft_agreement, word_error_rates, word_sets
 from karat.analyses.homogeneity.per_pair import OfPairs, PairTable
 from karat.analyses.homogeneity.phrases import (
@@ -68,7 +69,7 @@ from karat.metrics.base import divide
 from karat.metrics.soft import hash_remark
 from karat.options import By, Extra, Missing, Progress, options_from, public
 from karat.pairs.mine import pairs_said
-from karat.pairs.sets import Floats, Measure, Sets, shares
+from karat.pairs.sets import Floats, Ints, Measure, Sets, shares
 from karat.protocol import Matching, Protocol, change
 from karat.similarity import find
 from karat.similarity.context import Contexts
@@ -100,6 +101,7 @@ def homogeneity(
     measure: Measure = "jaccard",
     stem: bool = True,
     cutoff: str = "M",
+    match_length: bool = False,
     similarity: str | None = None,
     threshold: float = 0.4,
     reformulations: CorpusLike | None = None,
@@ -175,6 +177,7 @@ def measured(
         error_rate,
         **further,
         per_pair=_pair_table(data, parts),
+        components=data.components(),
     )
     return found, data, columns
 
@@ -274,15 +277,18 @@ class _Part:
 def _under(data: Data, columns: Columns, protocol: Protocol) -> _Part:
     documents = data.documents
     names, soft = [system.name for system in data.systems], _soft(data, columns, protocol)
-    systems = [_measured(data, columns, n, str(protocol), soft) for n in range(len(names))]
-    sides: list[tuple[str | None, Phrases]] = [(None, columns.references)]
-    sides += zip(names, columns.systems, strict=True)
+    unrelated = _unrelated(data, columns)
+    lists = [data.lists(phrases, data.options.match_length) for phrases in columns.systems]
+    systems = [_measured(data, columns, n, str(protocol), soft, lists[n], unrelated) for n in range(len(names))]
+    given = columns.references
+    sides: list[tuple[str | None, Phrases, Lists]] = [(None, given, data.lists(given, False))]
+    sides += zip(names, columns.systems, lists, strict=True)
     notes = [] if len(columns.references.document) else [f"{documents.corpus.name}: no document has references"]
     compared, rows = comparisons(data, systems), [_row(data, each) for each in systems]
     ceilings = list(_ceilings(data, columns, protocol))
     counted = [
-        counted_by_subset(data, phrases, each.there) if data.has_text else None
-        for each, phrases in zip(systems, columns.systems, strict=True)
+        counted_by_subset(data, own, each.there) if data.has_text else None
+        for each, own in zip(systems, lists, strict=True)
     ]
     both = list(zip(systems, counted, strict=True))
     fits = list(regressions(data, systems))
@@ -290,11 +296,12 @@ def _under(data: Data, columns: Columns, protocol: Protocol) -> _Part:
     notes += _few_pairs(data, systems)
     notes += comparison_notes(compared) if len(data.rouge) > 1 else []
     notes += dependence_notes(rows, compared)
+    notes += list_notes(rows, data.options)
     return _Part(
         rows,
         [_row(data, each) for each in ceilings],
         compared,
-        [genericness(phrases, documents, columns, (name, str(protocol))) for name, phrases in sides],
+        [genericness(phrases, own, documents, columns, (name, str(protocol))) for name, phrases, own in sides],
         [*notes, *(note for each in fits for note in each.notes())],
         compare_kinds(data, systems),
         [found for each, own in both if own is not None for found in classes_of(data, each, own)],
@@ -338,20 +345,44 @@ def _soft(data: Data, columns: Columns, protocol: Protocol) -> Soft | None:
     return Soft([tuple(map(stem, form.split())) for form in columns.forms], found, data.options.threshold)
 
 
-def _measured(data: Data, columns: Columns, system: int, protocol: str, soft: Soft | None) -> Measured:
+def _unrelated(data: Data, columns: Columns) -> tuple[Ints, Ints]:
+    """The unrelated pairs of the documents, where there is a system to measure on them."""
+    if not data.systems:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    together = data.options.reformulations is not None
+    return unrelated_pairs(data.documents, columns.references, together, data.options.seed)
+
+
+def _measured(
+    data: Data,
+    columns: Columns,
+    system: int,
+    protocol: str,
+    soft: Soft | None,
+    lists: Lists,
+    unrelated: tuple[Ints, Ints],
+) -> Measured:
     """A system's agreement on every pair, and how it goes with that of the texts."""
-    a, b, there, phrases = data.documents.a, data.documents.b, data.systems[system].there, columns.systems[system]
-    sets = data.sets(phrases)
-    values = _agreements(data, sets, columns, there)
+    there, phrases = data.systems[system].there, columns.systems[system]
+    sets = lists.sets()
+    values = _agreements(data, lists, sets, columns, there)
     if soft is not None:
-        scores = soft_agreement(a, b, sets, soft)
+        scores = soft_agreement(lists.a, lists.b, sets, soft)
         values["soft"] = np.where(there, scores, np.nan)
     figures = {name: data.figure(mean_of(each, data.units)) for name, each in values.items()}
     for texts, end in ((data.rouge, ""), (data.wer, "_wer")):
         figures |= _correlations(data, values["hooper"], texts, end)
     name, generated = data.systems[system].name, _generated(data, phrases, there)
-    absent = _absent(data, phrases) if data.has_text else None
-    return Measured(name, protocol, there, values, figures, generated, absent)
+    absent = _absent(lists) if data.has_text else None
+    options, used, every = data.options, data.used(there), data.lists(phrases, False).sets()
+    chance = chance_level(unrelated, phrases, used, options.measure, options.match_length)
+    length, constant = _length(every, used), same_list(every, used)
+    return Measured(name, protocol, there, values, figures, generated, absent, length, chance, constant)
+
+
+def _length(sets: Sets, used: Bools) -> float:
+    """The mean number of phrases of the documents that are used."""
+    return float(sets.sizes[used].mean()) if used.any() else np.nan
 
 
 def _correlations(data: Data, hooper: Floats, texts: Floats, end: str) -> dict[str, Figure]:
@@ -363,18 +394,18 @@ def _correlations(data: Data, hooper: Floats, texts: Floats, end: str) -> dict[s
     }
 
 
-def _absent(data: Data, phrases: Phrases) -> Floats:
+def _absent(lists: Lists) -> Floats:
     """The share of the predictions for both documents of each pair that are not in theirs; NaN without predictions."""
-    every = np.bincount(phrases.document, minlength=len(data.documents.ids))
-    absent = np.bincount(phrases.document[~phrases.present], minlength=len(data.documents.ids))
-    a, b = data.documents.a, data.documents.b
+    phrases, a, b = lists.phrases, lists.a, lists.b
+    every = np.bincount(phrases.document, minlength=lists.count)
+    absent = np.bincount(phrases.document[~phrases.present], minlength=lists.count)
     return divide(absent[a] + absent[b], every[a] + every[b])
 
 
-def _agreements(data: Data, sets: Sets, columns: Columns, there: Bools) -> dict[str, Floats]:
+def _agreements(data: Data, lists: Lists, sets: Sets, columns: Columns, there: Bools) -> dict[str, Floats]:
     """Hooper and Rodgers of every pair that is looked at."""
     kinds = {"hooper": sets, "rodgers": word_sets(sets, columns.forms)}
-    a, b, measure = data.documents.a, data.documents.b, data.options.measure
+    a, b, measure = lists.a, lists.b, data.options.measure
     return {name: np.where(there, shares(a, b, each, each, measure), np.nan) for name, each in kinds.items()}
 
 
@@ -383,9 +414,7 @@ def _generated(data: Data, phrases: Phrases, there: Bools) -> tuple[float, float
 
     Over all predictions (micro), and as the mean over the documents that have any, each document once.
     """
-    used = np.zeros(len(data.documents.ids), dtype=bool)
-    used[data.documents.a[there]] = used[data.documents.b[there]] = True
-    own = used[phrases.document]
+    own = data.used(there)[phrases.document]
     if not data.has_text or not own.any():
         return np.nan, np.nan
     document, absent = phrases.document[own], ~phrases.present[own]
@@ -396,23 +425,28 @@ def _generated(data: Data, phrases: Phrases, there: Bools) -> tuple[float, float
 
 def _ceilings(data: Data, columns: Columns, protocol: Protocol) -> Iterator[Measured]:
     """The references taken as predictions: all of them, and those that an extractor could find in the text."""
-    references, everywhere = columns.references, np.ones(len(data.documents.a), dtype=bool)
-    for name, some in (("references", None), ("extractors", references.present)):
-        sets = data.sets(references, some)
+    lists, everywhere = data.lists(columns.references, False), np.ones(len(data.documents.a), dtype=bool)
+    for name, some in (("references", None), ("extractors", lists.phrases.present)):
+        sets = lists.sets(some)
         usable = everywhere if some is None or data.has_text else ~everywhere
-        values = _agreements(data, sets, columns, usable)
+        values = _agreements(data, lists, sets, columns, usable)
         figures = {measure: data.figure(mean_of(each, data.units)) for measure, each in values.items()}
-        yield Measured(name, str(protocol), everywhere, values, figures)
+        length = _length(sets, data.used()) if usable.any() else np.nan
+        yield Measured(name, str(protocol), everywhere, values, figures, phrases=length)
 
 
 def _row(data: Data, each: Measured) -> Row:
-    documents, there = data.documents, each.there
+    there = each.there
     return Row(
         each.system,
         each.protocol,
         int(there.sum()),
-        len(np.unique(np.concatenate([documents.a[there], documents.b[there]]))),
+        int(data.used(there).sum()),
         int(np.isnan(each.values["hooper"][there]).sum()),
         each.figures,
         *each.generated,
+        each.phrases,
+        each.chance,
+        each.constant,
+        data.components(there),
     )

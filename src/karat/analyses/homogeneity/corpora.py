@@ -11,8 +11,10 @@ from typing import Any
 
 import msgspec
 
+from karat.analyses.homogeneity.flat import OF_LISTS
 from karat.analyses.homogeneity.result import CORRELATIONS, Homogeneity
-from karat.errors import InputError, unknown
+from karat.analyses.homogeneity.tables import LIST_COLUMNS, UNRELATED
+from karat.errors import InputError, counted, unknown
 from karat.formats.load import load_json
 from karat.results.displayed import Displayed
 from karat.tabular import COUNT, Cell, Column, Group, Kind, Row, Table, number, with_ends
@@ -58,12 +60,15 @@ class _Saved(msgspec.Struct):
     ceilings: list[dict[str, Any]]
     options: dict[str, Any]
     notes: list[str] = []
+    components: int | None = None
+    largest_component: int | None = None
     rouge: float | None = None
     wer: float | None = None
 
 
 FIGURES = ("hooper", "rodgers")
 ALPHA = 0.05
+LARGEST = 2**63  # numbers of a result are below it
 HINT = "give files that `karat homogeneity -o FILE.json` wrote"
 GATHERED = (
     "hooper: phrases that both documents of a pair have over those that either has; rodgers: the same of words; gen.: "
@@ -114,6 +119,9 @@ class Gathered(Displayed):
             groups += [Group(lines, "all corpora")] if lines else []
         title = "Homogeneity on several corpora"
         yield Table(title, "system", columns, groups, caption=" ".join([f"{title}.", *GATHERED]))
+        lists = [Group(list(map(_list_row, part.rows + part.ceilings)), _name(part)) for part in self.parts]
+        title = "Lists of phrases, and agreement on unrelated pairs"
+        yield Table(title, "system", LIST_COLUMNS, lists, caption=f"{title}. {UNRELATED}")
         names = {"pearson": "ROUGE-1", "spearman": "ROUGE-1", "pearson_wer": "WER", "spearman_wer": "WER"}
         heads = [
             Column(name.removesuffix("_wer"), Kind(partial(number, digits=2)), above=a) for name, a in names.items()
@@ -124,7 +132,7 @@ class Gathered(Displayed):
         ]
         title = "Hooper with how alike the texts are"
         yield Table(title, "system", heads, related, caption=" ".join([f"{title}.", *GATHERED]))
-        yield Table(notes=GATHERED)
+        yield Table(notes=[*GATHERED, UNRELATED])
 
 
 def gather_homogeneity(*found: Homogeneity | str | Path) -> Gathered:
@@ -159,7 +167,7 @@ def _check(part: _Saved, path: str) -> None:
             ends = row.get(f"{name}_ci")
             if not isinstance(ends, list) or len(ends) != 2 or not all(map(_is_number, ends)):
                 raise InputError(f"{path}: no result of karat homogeneity ({name}_ci is no interval); {HINT}")
-        if not all(_is_number(row.get(name)) for name in ("generated", "undefined", *_PAIRED)):
+        if not all(_is_number(row.get(name)) for name in ("generated", "undefined", *_PAIRED, *OF_LISTS)):
             raise InputError(f"{path}: no result of karat homogeneity; {HINT}")
     if not part.rows or not all(isinstance(row.get("system"), str) for row in part.rows):
         raise InputError(f"{path}: no result of karat homogeneity, or one without a system; {HINT}")
@@ -169,7 +177,9 @@ _PAIRED = ("pairs", *(name + end for name in CORRELATIONS for end in ("", "_p"))
 
 
 def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    if value is None:
+        return True
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
 
 
 def _name(part: _Saved) -> str:
@@ -177,10 +187,17 @@ def _name(part: _Saved) -> str:
 
 
 def _head(part: _Saved) -> str:
-    """The name of a corpus, its language, its pairs, and how alike their texts are."""
+    """Return the name of a corpus, its language, its pairs and their components, and how alike their texts are."""
     language, pairs = part.options.get("language"), part.rows[0].get("pairs")
     texts = "" if part.rouge is None else f", ROUGE-1 {number(part.rouge)}, WER {number(part.wer)}"
-    return f"{_name(part)}{f' ({language})' if language else ''}, {pairs or 0:,} pairs{texts}"
+    components = "" if part.components is None else f" in {counted(part.components, 'component')}"
+    return f"{_name(part)}{f' ({language})' if language else ''}, {pairs or 0:,} pairs{components}{texts}"
+
+
+def _list_row(row: dict[str, Any]) -> Row:
+    name = row["system"] if "system" in row else f"({row.get('ceiling')})"
+    pairs = row.get("unrelated_pairs")
+    return Row(name, [row.get("phrases_per_document"), row.get("unrelated_hooper"), pairs or None])
 
 
 def _agreement(part: _Saved) -> Iterator[Row]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from karat.analyses.homogeneity.lists import NO_CHANCE, Chance, Lists
 from karat.analyses.homogeneity.phrases import Documents, Phrases, System
-from karat.analyses.homogeneity.result import Figure, HomogeneityOptions
+from karat.analyses.homogeneity.result import Components, Figure, HomogeneityOptions
 from karat.analyses.homogeneity.samples import Units
 from karat.matching.columns import Bools
-from karat.pairs.sets import Floats, Ints, Sets
+from karat.pairs.sets import Floats
 from karat.stats.influence import contrast, correlation_contrast, correlation_p, jackknife, score_interval
 from karat.stats.resampling import Sample
 
@@ -30,12 +31,17 @@ class Data:
     units: Units
     options: HomogeneityOptions
 
-    def sets(self, phrases: Phrases, some: Bools | None = None) -> Sets:
-        """The phrases, or some of them, of the documents that are in a pair."""
-        in_pairs = np.zeros(len(self.documents.ids), dtype=bool)
-        in_pairs[self.documents.in_pairs] = True
-        used = in_pairs[phrases.document] if some is None else in_pairs[phrases.document] & some
-        return Sets.of(phrases.document[used], phrases.phrase[used], len(in_pairs))
+    def lists(self, phrases: Phrases, match_length: bool) -> Lists:
+        """The lists of the documents that are in a pair."""
+        known, count = self.documents, len(self.documents.ids)
+        return Lists.of(known.a, known.b, phrases.take(self.used()[phrases.document]), count, match_length)
+
+    def used(self, there: Bools | None = None) -> Bools:
+        """Which documents are in a pair, or in one of some pairs."""
+        used = np.zeros(len(self.documents.ids), dtype=bool)
+        for side in (self.documents.a, self.documents.b):
+            used[side if there is None else side[there]] = True
+        return used
 
     def figure(self, sample: Sample, bounds: tuple[float, float] = (0.0, 1.0)) -> Figure:
         """Compute a statistic that lies between two bounds, with its interval."""
@@ -49,17 +55,16 @@ class Data:
         ends = score_interval(found, self.options.level, (-1.0, 1.0))
         return Figure(float(found.value), ends, correlation_p(found), found.dyadic)
 
-    def clusters(self) -> Ints:
-        """The number of what each pair hangs together with by shared documents, [pairs]."""
-        if self.units.of_pair.ndim == 1:
-            return self.units.of_pair
+    def components(self, there: Bools | None = None) -> Components:
+        """Count the connected components of the pairs, or of some of them, by the documents they share."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
-        first, second = self.units.of_pair.T
-        shape = (self.units.count, self.units.count)
-        graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=shape)
-        return np.asarray(connected_components(graph, directed=False)[1][first], dtype=np.int64)
+        shape = (len(self.documents.ids),) * 2
+        a, b = (side if there is None else side[there] for side in (self.documents.a, self.documents.b))
+        graph = coo_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=shape)
+        pairs = np.unique(connected_components(graph, directed=False)[1][a], return_counts=True)[1]
+        return Components(len(pairs), int(pairs.max(initial=0)))
 
 
 def figure_of(sample: Sample, level: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Figure:
@@ -79,3 +84,6 @@ class Measured:
     figures: Mapping[str, Figure]
     generated: tuple[float, float] = (np.nan, np.nan)  # of all predictions, and the mean over documents
     absent: Floats | None = None  # [pairs], the share of the predictions for both documents that is generated
+    phrases: float = np.nan  # of a document, on average
+    chance: Chance = NO_CHANCE
+    constant: bool = False  # whether all documents have the same list

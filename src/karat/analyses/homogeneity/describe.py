@@ -12,8 +12,15 @@ from karat.analyses.homogeneity import measured
 from karat.analyses.homogeneity.data import Data
 from karat.analyses.homogeneity.phrases import Columns
 from karat.analyses.homogeneity.result import Homogeneity, HomogeneityOptions, figure_values, or_none
-from karat.analyses.homogeneity.tables import CEILINGS, MARKED, generic_tables, intervals, methods_table, with_interval
-from karat.errors import counted
+from karat.analyses.homogeneity.tables import (
+    CEILINGS,
+    MARKED,
+    generic_tables,
+    heading,
+    intervals,
+    methods_table,
+    with_interval,
+)
 from karat.formats.pairs import PairsLike
 from karat.matching.columns import PRMU
 from karat.matching.inputs import CorpusLike, ProtocolLike, as_corpus
@@ -66,7 +73,6 @@ class PairsDescription(Displayed):
     """What pairs are like: how alike their texts and references are, and how generic the references."""
 
     found: Homogeneity  # of no system
-    groups: int  # of pairs that hang together by documents
     prmu: Mapping[str, tuple[int, Mapping[str, float]]]  # of a, of b, of both: documents, and shares of the classes
     notes: tuple[str, ...]
 
@@ -74,7 +80,8 @@ class PairsDescription(Displayed):
         """One dict: the pairs, their texts, the agreement of their references."""
         found = self.found
         row: dict[str, Any] = {"corpus": found.corpus, "pairs": found.pairs, "documents": found.documents}
-        row |= {"groups": self.groups, **figure_values("rouge1", found.rouge), **figure_values("wer", found.wer)}
+        row |= {"components": found.components.count, "largest_component": found.components.largest}
+        row |= {**figure_values("rouge1", found.rouge), **figure_values("wer", found.wer)}
         for ceiling in found.ceilings:
             for name in ("hooper", "rodgers"):
                 row |= figure_values(f"{ceiling.system}_{name}", ceiling.figures[name])
@@ -110,10 +117,7 @@ class PairsDescription(Displayed):
     def tables(self) -> Iterator[Table]:
         """The pairs, their texts and references, the classes of these, and how generic they are."""
         found, brackets = self.found, intervals(self.found)
-        head = (
-            f"{found.corpus}, {counted(found.pairs, 'pair')} over {counted(found.documents, 'document')}, in "
-            f"{counted(self.groups, 'group')} that hang together"
-        )
+        head = heading(found)
         yield Table(head)
         texts = [("ROUGE-1", found.rouge), ("WER", found.wer)]
         rows = [Line(name, [with_interval(each), None]) for name, each in texts]
@@ -172,7 +176,7 @@ def describe_pairs(
     chosen = options_from(DescribePairsOptions, locals())
     options = options_from(HomogeneityOptions, flat(chosen))
     found, data, [columns] = measured(as_corpus(corpus), pairs, [], options)
-    return PairsDescription(found, len(np.unique(data.clusters())), _classes(data, columns), found.notes)
+    return PairsDescription(found, _classes(data, columns), found.notes)
 
 
 def _classes(data: Data, columns: Columns) -> dict[str, tuple[int, dict[str, float]]]:

@@ -9,6 +9,7 @@ from karat.analyses.homogeneity.result import CORRELATIONS, Homogeneity, Row
 
 WITH_ENDS = ("hooper", "rodgers", "soft", "pearson", "spearman")
 LAST = ("pearson_p", "spearman_p", "generated", "generated_mean", "undefined")
+OF_LISTS = ("phrases_per_document", "unrelated_hooper", "unrelated_pairs", "components", "largest_component")
 OVER = {"": "types", "_occurrences": "occurrences"}
 
 
@@ -37,6 +38,7 @@ def _flat(found: Homogeneity, kind: str, row: Row, generic: dict[str, Any] | Non
         },
         **with_low_and_high(values, CORRELATIONS[2:]),
         **{f"{name}_p": values[f"{name}_p"] for name in CORRELATIONS[2:]},
+        **{name: values[name] for name in OF_LISTS},
     }
 
 

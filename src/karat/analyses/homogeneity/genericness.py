@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from karat.analyses.homogeneity.lists import Lists
 from karat.analyses.homogeneity.phrases import Columns, Documents, Phrases
 from karat.pairs.sets import Ints, Sets, shared
 
@@ -58,8 +59,10 @@ class Genericness:
         return found
 
 
-def genericness(phrases: Phrases, documents: Documents, columns: Columns, whose: tuple[str | None, str]) -> Genericness:
-    """How generic the phrases are that both documents of a pair have, against all phrases of the corpus.
+def genericness(
+    phrases: Phrases, lists: Lists, documents: Documents, columns: Columns, whose: tuple[str | None, str]
+) -> Genericness:
+    """How generic the phrases are that both lists of a pair have, against all phrases of the corpus.
 
     Reformulations are left out of the documents that a phrase is in: they are the same documents again.
     """
@@ -67,7 +70,8 @@ def genericness(phrases: Phrases, documents: Documents, columns: Columns, whose:
     mine = sets.items[sets.owner < documents.own]
     df = np.bincount(mine, minlength=len(columns.forms))
     words = np.array([len(text.split()) for text in columns.spelled], dtype=np.int64)
-    _, both = shared(documents.a, documents.b, sets, sets)
+    compared = lists.sets()
+    _, both = shared(lists.a, lists.b, compared, compared)
     return Genericness(
         *whose,
         int((sets.sizes[: documents.own] > 0).sum()),

@@ -232,12 +232,16 @@ def check_predicted(run: Run, documents: Documents, lacking: Bools, missing: Mis
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """Phrases of documents, each row one that a document is given; present if its text has it."""
+    """Phrases of documents, in the order of their lists; present if the text of the document has it."""
 
     document: Ints
     phrase: Ints
     present: Bools
     prmu: Ints  # the class of each in its document: 0 P, 1 R, 2 M, 3 U
+
+    def take(self, which: Bools | Ints) -> Phrases:
+        """Some of the rows."""
+        return Phrases(self.document[which], self.phrase[which], self.present[which], self.prmu[which])
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,6 +376,5 @@ def _joined(parts: Sequence[_Part]) -> Columns:
 def _whole(parts: Sequence[Phrases], blank: int) -> Phrases:
     """All rows; a phrase without stems is none."""
     names = ("document", "phrase", "present", "prmu")
-    columns = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
-    real = columns[names.index("phrase")] != blank
-    return Phrases(*(column[real] for column in columns))
+    rows = Phrases(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    return rows.take(rows.phrase != blank)

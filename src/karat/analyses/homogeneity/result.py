@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karat.analyses.homogeneity.genericness import Genericness
+from karat.analyses.homogeneity.lists import NO_CHANCE, Chance
 from karat.analyses.homogeneity.per_pair import PairTable
-from karat.errors import InputError
+from karat.errors import InputError, counted
 from karat.formats.pairs import write_pairs
 from karat.matching.columns import Cutoff
 from karat.matching.inputs import CorpusLike, ProtocolsLike
@@ -54,6 +55,7 @@ class HomogeneityOptions:
     )
     stem: bool = option(True, "Compare words as they are, whatever the protocol stems.", flags=("--no-stem",))
     cutoff: str = cutoff_option()
+    match_length: bool = option(False, "Cut the two lists of a pair to the length of the shorter one.")
     similarity: str | None = option(
         None,
         "Soft scores too: F of SoftKeyScore between both lists, as kmr. See `karat list similarities`.",
@@ -117,6 +119,25 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class Components:
+    """The connected components of pairs by the documents they share, and how many pairs are in the largest one."""
+
+    count: int
+    largest: int
+
+    def text(self, pairs: int) -> str:
+        """Say how many components there are, and the share of the largest one.
+
+        >>> Components(116, 585).text(855)
+        'in 116 components, the largest with 585 pairs (68.4 %)'
+        """
+        every = f"in {counted(self.count, 'component')}"
+        if self.count < 2 or self.largest < 2:
+            return every
+        return f"{every}, the largest with {self.largest:,} pairs ({100 * self.largest / pairs:.1f} %)"
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """How alike one system, or the references, index the two documents of a pair."""
 
@@ -128,6 +149,10 @@ class Row:
     figures: Mapping[str, Figure]  # hooper, rodgers, soft; pearson and spearman with ROUGE-1 and with WER
     generated: float = np.nan  # the share of all predictions that are not in their document
     generated_mean: float = np.nan  # the mean of that share over the documents that have predictions
+    phrases: float = np.nan  # of a document, on average, each once
+    chance: Chance = NO_CHANCE
+    constant: bool = False  # whether all documents have the same list
+    components: Components = Components(0, 0)
 
     def as_dict(self) -> dict[str, Any]:
         """The row of the JSON output."""
@@ -143,7 +168,14 @@ class Row:
         found |= {"generated": micro, "generated_micro": micro, "generated_mean": mean}
         for name in CORRELATIONS:
             found |= figure_values(name, self.figures.get(name), tested=True)
-        return found | {"undefined": self.undefined}
+        return found | {
+            "undefined": self.undefined,
+            "phrases_per_document": or_none(self.phrases),
+            "unrelated_hooper": or_none(self.chance.hooper),
+            "unrelated_pairs": self.chance.pairs,
+            "components": self.components.count,
+            "largest_component": self.components.largest,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +223,7 @@ class Homogeneity(Displayed):
     regressions: tuple[Regression, ...] = ()
     powers: tuple[Power, ...] = ()
     per_pair: PairTable | None = field(default=None, repr=False, compare=False)
+    components: Components = Components(0, 0)  # of all pairs
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each system and protocol."""
@@ -198,7 +231,18 @@ class Homogeneity(Displayed):
 
     def as_dict(self) -> dict[str, Any]:
         """The whole as plain values: the envelope of `score`, ceilings, differences of systems, genericness."""
-        names = ("measure", "stem", "cutoff", "similarity", "threshold", "resamples", "seed", "level", "correction")
+        names = (
+            "measure",
+            "stem",
+            "cutoff",
+            "match_length",
+            "similarity",
+            "threshold",
+            "resamples",
+            "seed",
+            "level",
+            "correction",
+        )
         return {
             "signatures": dict(self.signatures),
             "rows": self.rows(),
@@ -209,6 +253,8 @@ class Homogeneity(Displayed):
             "differences": [{"corpus": self.corpus} | each.as_dict() for each in self.differences],
             "genericness": [{"corpus": self.corpus} | each.as_dict() for each in self.genericness],
             **figure_values("wer", self.wer),
+            "components": self.components.count,
+            "largest_component": self.components.largest,
             **{name: [each.as_dict() for each in getattr(self, name)] for name in PARTS},
         }
 
@@ -239,7 +285,17 @@ class Homogeneity(Displayed):
 
 
 def _of_ceiling(row: Row) -> dict[str, Any]:
-    fields = ("protocol", "pairs", "documents", "hooper", "hooper_ci", "rodgers", "rodgers_ci", "undefined")
+    fields = (
+        "protocol",
+        "pairs",
+        "documents",
+        "hooper",
+        "hooper_ci",
+        "rodgers",
+        "rodgers_ci",
+        "undefined",
+        "phrases_per_document",
+    )
     values = row.as_dict()
     return {"ceiling": row.system} | {name: values[name] for name in fields}
 

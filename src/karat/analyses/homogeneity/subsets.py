@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from karat.analyses.homogeneity.data import Data, Measured
-from karat.analyses.homogeneity.phrases import Phrases
+from karat.analyses.homogeneity.lists import Lists
 from karat.analyses.homogeneity.result import Figure, figure_values, or_none
 from karat.analyses.homogeneity.samples import ERROR_RATE, SHARE, mean_of, ratio_of
 from karat.matching.columns import PRMU, Bools
@@ -62,10 +62,10 @@ class Counted:
     hooper: dict[str, Floats]
 
 
-def counted_by_subset(data: Data, phrases: Phrases, there: Bools) -> Counted:
+def counted_by_subset(data: Data, lists: Lists, there: Bools) -> Counted:
     """The predictions of each subset on every pair that is looked at."""
-    a, b, measure = data.documents.a, data.documents.b, data.options.measure
-    sets = data.sets(phrases)
+    a, b, phrases, measure = lists.a, lists.b, lists.phrases, data.options.measure
+    sets = lists.sets()
     pair, item = shared(a, b, sets, sets)
     width = int(phrases.phrase.max(initial=0)) + 1
     keys = phrases.document * width + phrases.phrase
@@ -74,7 +74,7 @@ def counted_by_subset(data: Data, phrases: Phrases, there: Bools) -> Counted:
     sides = [classes[np.searchsorted(keys, side[pair] * width + item)] for side in (a, b)] if len(keys) else []
     found = Counted({}, {}, {})
     for subset in SUBSETS:
-        own = data.sets(phrases, in_subset(phrases.prmu, subset))
+        own = lists.sets(in_subset(phrases.prmu, subset))
         found.of_subset[subset] = np.where(there, own.sizes[a] + own.sizes[b], 0)
         again = [np.bincount(pair[in_subset(side, subset)], minlength=len(a)) for side in sides]
         found.again[subset] = np.where(there, sum(again, np.zeros(len(a), dtype=np.int64)), 0)

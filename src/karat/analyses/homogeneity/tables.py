@@ -50,12 +50,18 @@ POWERED = (
 DYADIC = "t with dyadic standard errors: pairs that share a document are dependent"
 FAMILY = "all pairs of systems on one measure"
 KINDS_ARE = "(generators) − (extractors): means over the systems of each kind, pair by pair; p is not adjusted."
+MATCHED = "each pair of lists cut to the shorter one"
+UNRELATED = (
+    "phrases/d: mean number of phrases of a document of the pairs. unrelated: hooper on two of these documents that "
+    "are no pair and have no reference in common (the chance level); n: such pairs."
+)
+LIST_COLUMNS = [Column("phrases/d", FIXED2), Column("unrelated"), Column("n", COUNT)]
 OF_PHRASES = ("df shared", "df all", "words shared", "words all")
 
 
 def tables_of(found: Homogeneity) -> Iterator[Table]:
     """What the tables are of; those of each protocol; what their figures are."""
-    head = _heading(found)
+    head = ", ".join([heading(found), *_conditions(found)])
     legend: dict[str, None] = {}
     yield Table(head)
     for protocol in found.signatures:
@@ -66,16 +72,22 @@ def tables_of(found: Homogeneity) -> Iterator[Table]:
     yield Table(notes=list(legend))
 
 
-def _heading(found: Homogeneity) -> str:
-    """What the tables are of."""
+def heading(found: Homogeneity) -> str:
+    """Return the corpus, the pairs, their documents and their connected components."""
+    where = f"{found.corpus}, {counted(found.pairs, 'pair')} over {counted(found.documents, 'document')}"
+    return f"{where}, {found.components.text(found.pairs)}"
+
+
+def _conditions(found: Homogeneity) -> Iterator[str]:
+    """State how lists are compared."""
     options = found.options
-    parts = [f"{found.corpus}, {counted(found.pairs, 'pair')} over {counted(found.documents, 'document')}"]
-    parts.append("over the larger set" if options.measure == "max" else "over the union")
+    yield "over the larger set" if options.measure == "max" else "over the union"
     if options.cutoff != "M":
-        parts.append(f"the first {counted(int(options.cutoff), 'prediction')}")
+        yield f"the first {counted(int(options.cutoff), 'prediction')}"
+    if options.match_length:
+        yield MATCHED
     if options.similarity is not None:
-        parts.append(f"soft score {options.similarity} from {options.threshold:g}")
-    return ", ".join(parts)
+        yield f"soft score {options.similarity} from {options.threshold:g}"
 
 
 _Parts = tuple[str, str, list[Column], tuple[Group, ...], list[str]]  # title, corner, columns, groups, what they are
@@ -85,7 +97,11 @@ def _of_protocol(found: Homogeneity, protocol: str) -> Iterator[_Parts]:
     """Systems and ceilings, correlations, systems compared, genericness over types and occurrences."""
     own = [row for row in found.systems if row.protocol == protocol]
     brackets = intervals(found)
-    yield _agreement(found, own, [row for row in found.ceilings if row.protocol == protocol], brackets)
+    ceilings = [row for row in found.ceilings if row.protocol == protocol]
+    yield _agreement(found, own, ceilings, brackets)
+    if own:
+        lists = Group(list(map(list_row, own))), Group(list(map(list_row, ceilings)))
+        yield "Lists of phrases, and agreement on unrelated pairs", "system", LIST_COLUMNS, lists, [UNRELATED]
     if own and not isnan(found.rouge.value):
         columns = [Column("pearson"), Column("p of r", P_VALUE), Column("spearman"), Column("p of rho", P_VALUE)]
         for end, name, about in (("", "ROUGE-1", _rouge(found.rouge)), ("_wer", "WER", _wer(found.wer))):
@@ -226,6 +242,12 @@ def agreement(row: Row, measures: list[str], ceiling: bool = False) -> list[Any]
     """The figures of a row, and how much its system generates, which a ceiling does not."""
     generated = [None, None] if ceiling else [row.generated, row.generated_mean]
     return [*(with_interval(row.figures.get(measure)) for measure in measures), *generated]
+
+
+def list_row(row: Row) -> Line:
+    """The length of the lists of a system, and its agreement on unrelated pairs, which a ceiling has not."""
+    name, chance = CEILINGS.get(row.system, row.system), row.chance
+    return Line(name, [row.phrases, *([chance.hooper, chance.pairs] if chance.pairs else [None, None])])
 
 
 def with_interval(figure: Figure | None) -> Cell | None:

@@ -13,6 +13,7 @@ from karat.analyses.confidence.result import ConfidenceOptions
 from karat.analyses.consistency import consistency
 from karat.analyses.describe import DescribeOptions
 from karat.analyses.homogeneity import homogeneity
+from karat.analyses.homogeneity.lists import list_notes
 from karat.analyses.human import human
 from karat.analyses.overlap import OverlapOptions
 from karat.analyses.report import agreement
@@ -152,7 +153,8 @@ class Verbs:
         ):  # what else is told is of pairs by phrases, and of each p
             share = f"{100 * pairs.options.min:.0f} % of their words or more in common"
             how = f"alike documents are pairs whose texts have {share}, among the {NEAREST} most alike of one of them"
-            told = (how, *(note for note in told if note.startswith("only ")))
+            of_lists = {*list_notes(measured.systems, measured.options)}
+            told = (how, *(note for note in told if note.startswith("only ") or note in of_lists))
         found["homogeneity"] = replace(measured, notes=(*told, *left_out))
 
     def _pairs(self) -> PairsLike | None:

@@ -442,13 +442,16 @@ def _agreements(page: Page) -> Section | None:
 
 def _homogeneity(found: Homogeneity) -> Block:
     text = (
-        f"{counted(found.pairs, 'pair')} of alike documents; ROUGE-1 of their texts is {number(found.rouge.value)}. "
-        "Hooper is the share of phrases that both documents of a pair are given, Rodgers the same of words."
+        f"{counted(found.pairs, 'pair')} of alike documents, {found.components.text(found.pairs)}; ROUGE-1 of their "
+        f"texts is {number(found.rouge.value)}. Hooper is the share of phrases that both documents of a pair are "
+        "given, Rodgers the same of words. Unrelated pairs, two of these documents that are no pair and have no "
+        "reference in common, show the agreement that is due to chance."
     )
     rows = [_homogeneous(row, row["system"]) for row in found.rows()]
     known = [row for row in found.as_dict()["ceilings"] if row["hooper"] is not None]
     ceilings = [_homogeneous(row, f"ceiling: {row['ceiling']}") for row in known]
     heads = ["system", "Hooper", "Rodgers", "generated (micro)", "generated (mean)", "pairs"]
+    heads += ["phrases per document", "Hooper, unrelated pairs"]
     shown = table(f"Homogeneity on {found.corpus}", heads, [*rows, *ceilings])
     return Block((text,), (shown,), tuple(charts_of(found)))
 
@@ -456,7 +459,8 @@ def _homogeneity(found: Homogeneity) -> Block:
 def _homogeneous(row: dict[str, Any], name: str) -> list[Cell]:
     measures = [figure_cell(row[measure], row[f"{measure}_ci"]) for measure in ("hooper", "rodgers")]
     generated = [share_cell(row.get(f"generated_{average}")) for average in ("micro", "mean")]
-    return [name_cell(name), *measures, *generated, count_cell(row["pairs"])]
+    lists = [figure_cell(row["phrases_per_document"], digits=2), figure_cell(row.get("unrelated_hooper"))]
+    return [name_cell(name), *measures, *generated, count_cell(row["pairs"]), *lists]
 
 
 def _consistency(found: Consistency) -> Block:
