@@ -28,7 +28,7 @@ from karat.formats.files import (
     read_whole,
     without_compression,
 )
-from karat.formats.json_bytes import check_object, check_values
+from karat.formats.json_bytes import check_decoded, check_values
 from karat.formats.load import DECODING_ERRORS, check_value, decode_entries, decoder, fault, json_value
 from karat.formats.output import writing
 from karat.formats.xlsx import SUFFIXES as EXCEL
@@ -99,7 +99,7 @@ def whole_json(path: str) -> Any:
     """
     content = read_whole(path)
     value = json_value(content, path)
-    check_object(content, path)
+    check_decoded(content, value, path)
     return value
 
 
