@@ -295,8 +295,8 @@ def test_a_review_that_is_made_again_keeps_decisions_and_remarks(folder: Path, n
     before = read_review(folder / name)
     assert review(folder, name).returncode == 0
     after = read_review(folder / name)
-    assert {key: (row["accept"], row.get("why")) for key, row in before.items()} == {
-        key: (row["accept"], row.get("why")) for key, row in after.items()
+    assert {key: (row["accept"], row.get("why")) for key, row in before.rows.items()} == {
+        key: (row["accept"], row.get("why")) for key, row in after.rows.items()
     }
     assert len([*rows(str(folder / name), container_of(name))]) == len(found) + 1
     same = (folder / name).read_bytes()
@@ -304,8 +304,38 @@ def test_a_review_that_is_made_again_keeps_decisions_and_remarks(folder: Path, n
     assert (folder / name).read_bytes() == same
 
 
+@pytest.mark.parametrize(("name", "mark"), [("rv.csv", ","), ("rv.csv", ";"), ("rv.tsv", "\t")])
+def test_a_review_keeps_the_columns_that_people_added(folder: Path, name: str, mark: str) -> None:
+    (folder / name).write_text(mark.join(["id", "phrase", "who", "systems", "accept", '"why, or why not"']) + "\n")
+    assert review(folder, name).returncode == 0
+    written = mark.replace(";", ",")
+    header, *rest = (folder / name).read_text().splitlines()
+    assert header == written.join(["id", "phrase", "systems", "accept", "who"]) + written + (
+        "why, or why not" if name.endswith("tsv") else '"why, or why not"'
+    )
+    assert len(rest) > 2
+    assert all(row.endswith(2 * written) for row in rest)
+    same = (folder / name).read_bytes()
+    assert review(folder, name).returncode == 0
+    assert (folder / name).read_bytes() == same
+
+
+def test_accepted_phrases_keep_the_columns_that_people_added(folder: Path) -> None:
+    (folder / "accepted.csv").write_text("id,phrase,systems,accept,who\n")
+    assert command(folder, "annotate", "collect", "phrases", "--accepted", "accepted.csv").returncode == 0
+    header, *rest = (folder / "accepted.csv").read_text().splitlines()
+    assert header == "id,phrase,systems,accept,who"
+    assert rest
+
+
 def test_a_file_that_is_no_review_is_not_replaced_by_one(folder: Path) -> None:
-    for content in ("notes of mine\nand more\n", "id,phrase,systems,accept\nd0,bees,a,perhaps\n"):
+    for content in (
+        "notes of mine\n",
+        "id,phrase,systems\n",
+        "id,phrase,systems,accept\n# bees are fine\n",
+        "notes of mine\nand more\n",
+        "id,phrase,systems,accept\nd0,bees,a,perhaps\n",
+    ):
         (folder / "rv.csv").write_text(content)
         done = review(folder, "rv.csv")
         assert done.returncode == 2
@@ -339,6 +369,45 @@ def test_a_review_that_is_killed_at_any_write_keeps_its_decisions(folder: Path) 
     found = json.loads(done.stdout)
     assert found["faults"] == []
     assert found["kills"]["half a write"] >= 1
+
+
+@pytest.mark.parametrize("before", ["", "id,phrase,systems,accept,who\n"])
+def test_accepted_phrases_that_are_killed_at_any_write_are_written_by_the_next_command(
+    folder: Path, before: str
+) -> None:
+    (folder / "accepted.csv").write_text(before)
+    words = ["annotate", "collect", "phrases", "phrases/ana.json", "phrases/ben.json", "--accepted", "accepted.csv"]
+    done = subprocess.run(
+        [sys.executable, stopping.__file__, str(folder), *words], capture_output=True, text=True, check=False
+    )
+    found = json.loads(done.stdout)
+    assert found["faults"] == []
+    assert found["kills"]["half a write"] >= 1
+    assert found["kills"]["fsync"] >= 2
+    assert found["kills"]["replace"] >= 1
+
+
+@pytest.mark.parametrize("name", ["study/ana.html", "study/ben.html", "study/study.json", "link/ana.html"])
+@pytest.mark.parametrize("flag", ["--adjudicate", "--scores", "-o"])
+def test_what_a_study_consists_of_is_not_replaced(folder: Path, name: str, flag: str) -> None:
+    (folder / "link").symlink_to("study")
+    refuse(folder, ["annotate", "collect", "study", "study/ana.json", "study/ben.json", flag, name])
+    refuse(folder, ["annotate", "collect", "study/study.json", "study/ana.json", "study/ben.json", flag, name])
+
+
+def test_the_interface_of_label_studio_is_not_replaced(folder: Path) -> None:
+    words = ["annotate", "sheets", "corpus.jsonl", "a.jsonl", "--task", "set", "--format", "label-studio", "-o", "ls"]
+    assert command(folder, *words).returncode == 0
+    for name in ("labeling.xml", "tasks.json"):
+        refuse(folder, ["annotate", "collect", "ls", "study/ana.json", "--adjudicate", f"ls/{name}"])
+
+
+def test_a_sheet_of_disagreements_may_lie_in_the_folder_of_its_study(folder: Path) -> None:
+    words = ["annotate", "collect", "study", "study/ana.json", "study/ben.json", "--adjudicate", "study/settle.html"]
+    assert command(folder, *words).returncode == 0
+    first = (folder / "study" / "settle.html").read_bytes()
+    assert command(folder, *words).returncode == 0
+    assert (folder / "study" / "settle.html").read_bytes() == first
 
 
 # ---------------------------------------------------------------------------------------------- modes

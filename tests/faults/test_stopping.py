@@ -365,3 +365,15 @@ def test_bytes_do_not_depend_on_hash_seeds_processes_or_the_locale(folder: Path,
         subprocess.run([sys.executable, "-m", "karat", *arguments], cwd=folder, env=environment, check=True)
         found.add((folder / output).read_bytes())
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("keep", ["", " --keep-runs runs"])
+def test_a_report_of_models_has_equal_bytes_when_it_is_run_again(folder: Path, keep: str) -> None:
+    words = f"report corpus.jsonl --models firstphrases,yake{keep} -o page.html".split()
+    first = command(folder, *words)
+    assert first.returncode == 0, first.stderr
+    before = stopping.content(folder)
+    assert before["page.html"]
+    again = command(folder, *words)
+    assert again.returncode == 0, again.stderr
+    assert stopping.content(folder) == before

@@ -18,6 +18,7 @@ QUICK = (
     "lines.txt.gz",
     "variants.final.gz",
     "lines.ris.gz",
+    "tokens.xml.gz",
     "tokens.jsonl.gz",
     "columns.trec.gz",
     "second.jsonl.gz",

@@ -85,10 +85,11 @@ def test_a_folder_has_as_many_phrases_of_a_document_as_the_limit(tmp_path: Path)
         list(read(tmp_path))
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])  # of the first, tags are counted before they are parsed
 @pytest.mark.parametrize("name", ["corenlp", "ake"])
-def test_tokens_of_xml_are_counted_while_it_is_parsed(name: str, tmp_path: Path) -> None:
+def test_tokens_of_xml_are_counted(name: str, encoding: str, tmp_path: Path) -> None:
     (tmp_path / "texts").mkdir()
-    (tmp_path / "texts" / "d1.xml").write_text(XML)
+    (tmp_path / "texts" / "d1.xml").write_text(XML, encoding=encoding)
     (tmp_path / "refs.json").write_text('{"d1": [["a"]]}')
     path = f"{tmp_path}/texts+{tmp_path}/refs.json"
 
@@ -96,6 +97,16 @@ def test_tokens_of_xml_are_counted_while_it_is_parsed(name: str, tmp_path: Path)
         assert len(list(read(path, format=name))) == 1
     with karat.limit(tokens=5), pytest.raises(InputError, match=r"d1\.xml: the document has more than 5 tokens"):
         list(read(path, format=name))
+
+
+@pytest.mark.parametrize("name", ["corenlp", "ake"])
+def test_tokens_of_xml_are_counted_before_it_is_parsed(name: str, tmp_path: Path) -> None:
+    (tmp_path / "d1.xml").write_text(XML.replace(">", ">>", 1).replace("<", "<<", 1))
+
+    with pytest.raises(InputError, match=r"d1\.xml:1: not XML"):
+        list(read(tmp_path, format=name))
+    with karat.limit(tokens=5), pytest.raises(InputError, match=r"d1\.xml: the document has more than 5 tokens"):
+        list(read(tmp_path, format=name))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from karat.annotation.study import ADJUDICATOR, FILE, Item, Study, load_study
 from karat.errors import InputError, counted
 from karat.formats.base import some
 from karat.formats.output import write_beside
-from karat.formats.reviews import read_review, write_review
+from karat.formats.reviews import Review, read_review, write_review
 from karat.matching.columns import Floats
 from karat.options import option, options_from, public
 from karat.results.displayed import Displayed
@@ -237,8 +237,9 @@ class Annotations(Displayed):
         chosen = what or ("scores" if self.study.task in ("set", "pair") else "accepted")
         if chosen == "accepted":
             accepted = self.accepted()
-            _check_decisions(path, accepted)
-            write_review(path, accepted)
+            review = read_review(path)
+            _check_decisions(path, review, accepted)
+            write_review(path, accepted, review.columns)
             return
         from karat.formats.containers import container_of, save
 
@@ -356,10 +357,10 @@ class Annotations(Displayed):
         return Table(title, "item", columns, rows_of(rows), notes=[*more, "--adjudicate FILE makes a sheet of them."])
 
 
-def _check_decisions(path: str | Path, accepted: Sequence[Mapping[str, Any]]) -> None:
+def _check_decisions(path: str | Path, review: Review, accepted: Sequence[Mapping[str, Any]]) -> None:
     """Raises InputError if a file holds decisions that writing the accepted phrases would change or remove."""
     new = {(row["id"], row["phrase"]): row["accept"] for row in accepted}
-    if any(new.get(key) != row["accept"] or len(row) > 2 for key, row in read_review(path).items()):
+    if any(new.get(key) != row["accept"] or len(row) > 2 for key, row in review.rows.items()):
         raise InputError(f"{path}: holds decisions or remarks that are not in these answers; name another file")
 
 

@@ -14,7 +14,7 @@ import msgspec
 from karat.analyses.score import reading_of
 from karat.annotation.items import Source, by_stratum, in_pass, left_out, protocol_of, texts_of
 from karat.annotation.sample import balanced, dealt, numbered, shuffled
-from karat.annotation.study import ADJUDICATOR, FILE, Item, Study
+from karat.annotation.study import ADJUDICATOR, FILE, LABELING, Item, Study
 from karat.annotation.tasks import SCALES, ScaleName, TaskName, default_scale
 from karat.errors import InputError, counted
 from karat.formats.base import quoted
@@ -154,7 +154,7 @@ class Sheets(Displayed):
             from karat.annotation.label_studio import configuration, tasks
 
             yield "tasks.json", tasks(self.study)
-            yield "labeling.xml", configuration(self.study)
+            yield LABELING, configuration(self.study)
 
 
 @public(SheetsOptions)

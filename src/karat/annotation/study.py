@@ -19,7 +19,7 @@ from karat.formats.base import quoted
 from karat.formats.load import Count, load_json
 from karat.record import note_input
 
-FILE = "study.json"
+FILE, LABELING = "study.json", "labeling.xml"
 KIND: Literal["annotation study"] = "annotation study"
 ADJUDICATOR = "adjudicator"  # who settles what the annotators disagree on
 
@@ -102,8 +102,8 @@ def load_study(path: str | Path) -> Study:
     hint = f"give the folder that `karat annotate sheets` wrote, or its {FILE}"
     found: Study = load_json(file, Study, "not a study", hint)
     _check(found, str(file))
-    for name in (*(f"{annotator}.html" for annotator in found.annotators), "labeling.xml"):
-        note_input(file.parent / name)
+    for name in (*(f"{annotator}.html" for annotator in found.annotators), LABELING):
+        note_input(file.parent / name)  # what annotators are given: no output replaces it
     return found
 
 

@@ -57,14 +57,14 @@ def overlap(corpus: str, runs: tuple[str, ...], review: str | None, documents_ou
     output, files = Output.of(options), Files.of(options)
     check_file(review)
     check_file(documents_out)
-    from karat.formats.reviews import merge_review, read_review, write_review
+    from karat.formats.reviews import Review, merge_review, read_review, write_review
 
-    reviewed = {} if review is None else read_review(review)
+    reviewed = Review() if review is None else read_review(review)
     documents, systems = files.all(corpus, runs)
     with files.work(options, output.quiet) as chosen:
         found = karat.overlap(documents, *systems, **chosen)
     if review is not None:
-        write_review(review, merge_review(reviewed, found.review()))
+        write_review(review, merge_review(reviewed, found.review()), reviewed.columns)
     if documents_out is not None:
         found.save_documents(documents_out)
     output.deliver(found)

@@ -28,7 +28,7 @@ from karat.formats.files import (
     read_whole,
     without_compression,
 )
-from karat.formats.json_bytes import check_object, check_values
+from karat.formats.json_bytes import check_decoded, check_values
 from karat.formats.load import DECODING_ERRORS, check_value, decode_entries, decoder, fault, json_value
 from karat.formats.output import writing
 from karat.formats.xlsx import SUFFIXES as EXCEL
@@ -99,7 +99,7 @@ def whole_json(path: str) -> Any:
     """
     content = read_whole(path)
     value = json_value(content, path)
-    check_object(content, path)
+    check_decoded(content, value, path)
     return value
 
 
@@ -208,9 +208,16 @@ def _no_object(path: str, number: int) -> InputError:
     return InputError(f"{path}: item {number} of the JSON list is no object with fields, as {wanted}")
 
 
+def table_columns(path: str) -> list[str]:
+    """Return the names of the columns of a CSV or TSV file, without empty ones."""
+    content = (line for _, line in lines(path, ends=True))
+    reader = csv.reader(content, delimiter=_delimiter_of(path, container_at(path)), strict=True)
+    return [*filter(None, _header(path, next(reader, [])))]
+
+
 def _csv_rows(path: str, container: str) -> Iterator[tuple[int, Record]]:
     csv.field_size_limit(limits().cell)
-    delimiter = "\t" if container == "tsv" else _delimiter(first_line(path))
+    delimiter = _delimiter_of(path, container)
     cells, most = 0, limits().values  # cells of the row that is being read, at most
 
     def counted_lines() -> Iterator[str]:
@@ -258,6 +265,10 @@ def _header(path: str, row: list[str]) -> list[str]:
 def _delimiter(header: bytes) -> str:
     """A comma, or what spreadsheets write where the comma is the decimal point."""
     return max(",;\t", key=lambda mark: header.count(mark.encode()))
+
+
+def _delimiter_of(path: str, container: str) -> str:
+    return "\t" if container == "tsv" else _delimiter(first_line(path))
 
 
 def _parquet_rows(path: str) -> Iterator[tuple[int, Record]]:

@@ -7,6 +7,7 @@ sentence whose section is `title` is the title. Titles, texts and references are
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ Sentences = list[list[tuple[str, str]]]
 
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": '"', "''": '"'}
 _WORD, _TAG = "word", "POS"
+_COUNTED_TAG = re.compile(rb"<(?:sentence|token)[\s/>]")
 
 
 def corpus(path: str) -> Batches[Document]:
@@ -105,6 +107,7 @@ class _Parsed:
 
 def _parsed(path: str) -> _Parsed:
     """What a file holds."""
+    ake.count_tokens(path, _COUNTED_TAG)
     found = _Parsed(path=path)
     parse(path, found)
     return found

@@ -6,9 +6,10 @@ Decoding makes a Python object of every value, and keeps the last of several equ
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,6 +52,7 @@ def check_lines(path: str, places: Sequence[int], content: bytes, starts: Ints) 
 _BYTES = 8  # before a colon: a closing quote, and the end of a key by which others are told from it at first
 _ONES, _HIGHS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_NESTED = (dict, list, tuple, msgspec.Struct)
 
 
 def check_keys(
@@ -72,6 +74,40 @@ def check_keys(
         bounds = [*starts.tolist(), len(content)]
         for text in sorted({*repeats, *(np.searchsorted(starts, unclear, side="right") - 1).tolist()}):
             check_object(content[bounds[text] : bounds[text + 1]], f"{path}:{places[text]}")
+
+
+def check_decoded(content: bytes, value: Any, where: str) -> None:
+    """Raise InputError if an object of a JSON text has a key twice; `value` is what the text was decoded as.
+
+    Large objects are checked by their number of keys, which is greater than that of the decoded dicts if a key is
+    there twice. Many small ones are decoded again, which takes less time than to count their keys.
+    """
+    if content.count(b":") > 1:
+        keys = sum(map(len, _key_ends(content)))
+        if keys != _count_keys(value, most=1 + keys // 32):
+            check_object(content, where)
+
+
+def _count_keys(value: Any, most: int) -> int:
+    """Count the keys of a value in at most so many of its objects and lists.
+
+    Fields that have a default are left out, since the text may be without them.
+    """
+    number, waiting = 0, list[Iterable[Any]]([(value,)])
+    while waiting and most:
+        most -= 1
+        values = waiting.pop()
+        nested = {kind for kind in set(map(type, values)) if issubclass(kind, _NESTED)}
+        for inner in [inner for inner in values if type(inner) in nested] if nested else ():
+            if isinstance(inner, dict):
+                number += len(inner)
+                waiting.append(inner.values())
+            elif isinstance(inner, msgspec.Struct):
+                number += len(inner.__struct_fields__) - len(inner.__struct_defaults__)
+                waiting.append(msgspec.structs.astuple(inner))
+            else:
+                waiting.append(inner)
+    return number
 
 
 def check_object(content: bytes, where: str) -> None:
@@ -129,7 +165,7 @@ def repeated_key(content: bytes) -> str | None:
     (None, 'c')
     """
     try:
-        json.loads(content, object_pairs_hook=_distinct)
+        json.loads(content, object_pairs_hook=_distinct, parse_int=float)  # float reads any number of digits
     except _RepeatedKeyError as error:
         return str(error)
     except (ValueError, RecursionError):  # decoding says what is wrong

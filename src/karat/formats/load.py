@@ -16,7 +16,7 @@ import msgspec
 from karat.errors import InputError
 from karat.formats.base import brief, quoted
 from karat.formats.files import read_whole
-from karat.formats.json_bytes import check_object, check_values
+from karat.formats.json_bytes import check_decoded, check_values
 from karat.limits import limits
 
 T = TypeVar("T")
@@ -101,9 +101,10 @@ def json_value(content: bytes, where: str | None = None) -> Any:
 
 
 def decoded_json(content: bytes, kind: Any, where: str, complaint: str, hint: str = "") -> Any:
-    """A JSON text as a type.
+    """Decode a JSON text as a type.
 
-    Raises InputError otherwise: `where`, the complaint, as "not JSON", the reason, and what to write instead.
+    Raises InputError if it is not of the type: `where`, the complaint, as "not JSON", the reason, and what to write
+    instead; and if an object has a key twice.
     """
     try:
         found = decoder(kind).decode(content)
@@ -111,19 +112,18 @@ def decoded_json(content: bytes, kind: Any, where: str, complaint: str, hint: st
         raise _wrong(where, complaint, hint, error, content) from None
     if kind in UNTYPED:
         check_value(found, where)
+    check_decoded(content, found, where)
     return found
 
 
 def decode_entries(content: bytes, kind: Any, where: str, complaint: str, hint: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the fields of a JSON object, which may be those of many documents, each decoded as a type.
 
-    Raises InputError as `decoded_json` does, and if a key is there twice or a field has too many values.
+    Raises InputError as `decoded_json` does, and if a field has too many values.
     """
     if content.count(b":") > limits().values:
         raise limits().exceeded("values", where, "the file")
     fields: dict[str, msgspec.Raw] = decoded_json(content, dict[str, msgspec.Raw], where, complaint, hint)
-    if content.count(b'":') != len(fields):  # a key twice, objects within, or a phrase that has these marks
-        check_object(content, where)
     for name, raw in fields.items():
         at = f"{where}: document {quoted(name)}"
         check_values(bytes(raw), at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,14 @@ import msgspec
 from karat.corpus import Document, Reference
 from karat.errors import InputError
 from karat.formats.base import Record, brief, quoted
-from karat.formats.containers import container_at, container_of, rows, save
+from karat.formats.containers import container_at, container_of, rows, save, table_columns
 from karat.formats.output import writing
 from karat.inert import guarded, unguarded
 from karat.record import note_merge
 
 FIELDS = ("id", "phrase", "systems", "accept")
 FORM = 'a line is {"id": "d1", "phrase": "deep learning", "accept": true}'
+_TABLES = ("csv", "tsv")
 _YES, _NO, _OPEN = ("true", "yes", "y", "x", "1"), ("false", "no", "n", "0"), ("", "null", "none")
 
 
@@ -109,7 +110,7 @@ def _judged(path: str) -> Iterator[tuple[int, tuple[str, str, bool | None], Reco
     container = "csv" if found == "text" else found  # of a table only the name tells, and standard input has none
     for place, record in rows(path, container):
         try:
-            yield place, _decision(record, table=container in ("csv", "tsv")), record
+            yield place, _decision(record, table=container in _TABLES), record
         except ValueError as error:
             raise InputError(f"{path}:{place}: {error}") from None
 
@@ -141,29 +142,37 @@ def _accept(value: Any) -> bool | None:
 # ---------------------------------------------------------------------------------------------- writing
 
 
-Review = dict[tuple[str, str], Record]  # the rows of a review that people have filled in, by document and phrase
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What people have added to a review: rows with a decision or a remark, by document and phrase, and columns."""
+
+    rows: dict[tuple[str, str], Record] = field(default_factory=dict)
+    columns: Sequence[str] = ()
 
 
 def read_review(path: str | Path) -> Review:
-    """Return the rows of a review that hold a decision or a remark (a column of somebody's own); none without a file.
+    """Read what people have added to a review: nothing if there is no file.
 
     Raises InputError if the file is no review, is damaged, or decides on a phrase twice in different ways.
     """
     if not Path(path).is_file() or not Path(path).stat().st_size:
-        return {}
+        return Review()
     note_merge(path)
-    found: Review = {}
+    found: dict[tuple[str, str], Record] = {}
     try:
         for place, key, row in _review_rows(str(path)):
             before = found.setdefault(key, row)
             if before["accept"] != row["accept"]:
                 raise InputError(f"{path}:{place}: {quoted(key[1])} is decided twice for document {quoted(key[0])}")
+        columns = table_columns(str(path)) if container_at(str(path)) in _TABLES else list(FIELDS)
+        if lacking := [name for name in ("id", "phrase", "accept") if name not in columns]:
+            raise InputError(f"{path}: no column {lacking[0]}")
     except InputError as error:
         raise InputError(
             f"{error}; the file stands where a review is to be written and may hold decisions: correct it, or move it "
             "away, or name another file"
         ) from None
-    return found
+    return Review(found, [name for name in columns if name not in FIELDS])
 
 
 def _review_rows(path: str) -> Iterator[tuple[int, tuple[str, str], Record]]:
@@ -178,7 +187,7 @@ def _review_rows(path: str) -> Iterator[tuple[int, tuple[str, str], Record]]:
 
 def merge_review(kept: Review, found: Iterable[Record]) -> list[Record]:
     """Return the rows of a new review with the decisions and remarks of an older one, whose other rows come last."""
-    left = dict(kept)
+    left = dict(kept.rows)
     rows_of_both = [row | _decided(left.pop((row["id"], row["phrase"]), {})) for row in found]
     return rows_of_both + [{"id": i, "phrase": phrase} | row for (i, phrase), row in left.items()]
 
@@ -187,20 +196,27 @@ def _decided(row: Record) -> Record:
     return {name: value for name, value in row.items() if name != "systems"}
 
 
-def write_review(path: str | Path, found: Iterable[Record]) -> None:
-    """Writes phrases for a review; the file's name chooses between JSON lines, CSV, TSV and Parquet."""
+def write_review(path: str | Path, found: Iterable[Record], columns: Sequence[str] = ()) -> None:
+    """Write phrases for a review; the file's name chooses between JSON lines, CSV, TSV and Parquet.
+
+    Args:
+        path: The file.
+        found: A record for each phrase.
+        columns: Further columns of a table, also those that no record fills.
+    """
     container, listed = container_of(str(path)), list(found)
-    if container in ("csv", "tsv"):
-        _write_table(str(path), listed, "\t" if container == "tsv" else ",")
+    if container in _TABLES:
+        _write_table(str(path), listed, columns, "\t" if container == "tsv" else ",")
     else:
         save(str(path), listed, container)
 
 
-def _write_table(path: str, found: Sequence[Record], delimiter: str) -> None:
+def _write_table(path: str, found: Sequence[Record], columns: Sequence[str], delimiter: str) -> None:
     """A table with a header even where it has no rows, in which a spreadsheet sees no formula."""
     import csv
 
-    remarks = [name for name in dict.fromkeys(name for row in found for name in row) if name not in FIELDS]
+    names = [*columns, *(name for row in found for name in row)]
+    remarks = [name for name in dict.fromkeys(names) if name not in FIELDS]
 
     with writing(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
