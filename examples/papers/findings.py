@@ -13,7 +13,8 @@ import csv
 import gzip
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,14 +23,37 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 import karat
+from karat.analyses.confidence.gather import gather
+from karat.analyses.confidence.result import ConfidenceOptions
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Statistic = Callable[[Ints], float]  # of documents, each drawn a number of times
 FORMS = {"t5": "chan19", "exhird": "chen20"}
 RUNS = {"t5": "t5.jsonl.gz", "exhird": "confidence/exhird.jsonl.gz"}
 CORPORA = ("inspec", "semeval")
 METRICS = ("f1@M:present", "f1@5:present", "f1@M:absent", "soft_f:present,score=kmr", "soft_f:absent,score=kmr")
+SUBSETS = ("present", "absent")
+PARTS = 5  # of a text
 TOKENS = 5  # places in a phrase that are looked at
 DRAWS = 5000
+EXAMPLES = {  # predictions and references of Table 4 of the analysis paper
+    "1": (
+        "performance evaluation, information retrieval, web search engine",
+        "performance, information retrieval, world wide web, search engine",
+    ),
+    "2": ("bgp, network engineering, routing protocols", "routing, traffic engineering, modeling, bgp"),
+    "3": (
+        "pwarx identification, chiu's clustering algorithm, affine sub model estimation, hyperplane partitions",
+        "experimental validation, clustering, identification, hybrid systems, pwarx models, "
+        "chiu's clustering technique",
+    ),
+    "3, apostrophe split": (
+        "pwarx identification, chiu 's clustering algorithm, affine sub model estimation, hyperplane partitions",
+        "experimental validation, clustering, identification, hybrid systems, pwarx models, "
+        "chiu's clustering technique",
+    ),
+}
 BRACKETS = ((0, 20), (20, 40), (40, 60), (60, 101))  # of the phrases of two systems that both give, in percent
 
 
@@ -51,12 +75,27 @@ def values(data: Path, corpus: str, system: str, metric: str) -> dict[str, float
     return {identifier: float(value) for identifier, value in found if not np.isnan(value)}
 
 
+def resample(name: str, statistic: Statistic, documents: int) -> Row:
+    """Return a statistic with the quantiles of resamples of the documents."""
+    draws = np.random.default_rng(0).multinomial(documents, np.full(documents, 1 / documents), size=DRAWS)
+    low, high = np.quantile([statistic(counts) for counts in draws], [0.025, 0.975])
+    return Row(name, statistic(np.ones(documents, dtype=np.int64)), low, high, documents)
+
+
+def minus(a: Statistic, b: Statistic) -> Statistic:
+    """Return the statistic that is the difference of two."""
+    return lambda counts: a(counts) - b(counts)
+
+
 def difference(name: str, a: dict[str, float], b: dict[str, float]) -> Row:
     """Return the mean difference on the documents that both have."""
     differences = np.array([a[each] - b[each] for each in a if each in b])
-    draws = np.random.default_rng(0).integers(len(differences), size=(DRAWS, len(differences)))
-    low, high = np.quantile(differences[draws].mean(axis=1), [0.025, 0.975])
-    return Row(name, differences.mean(), low, high, len(differences))
+    return resample(name, lambda counts: float(counts @ differences) / len(differences), len(differences))
+
+
+def subtract(a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
+    """Return the difference of each document that both have."""
+    return {each: a[each] - b[each] for each in a if each in b}
 
 
 def exact_and_soft(data: Path) -> Iterator[Row]:
@@ -65,18 +104,35 @@ def exact_and_soft(data: Path) -> Iterator[Row]:
         scores = {(s, m): values(data, corpus, s, m) for s in FORMS for m in METRICS}
         for metric in METRICS:
             yield difference(f"{corpus}, t5 - exhird, {metric}", scores["t5", metric], scores["exhird", metric])
+        for subset in SUBSETS:
+            gains = {s: subtract(scores[s, f"soft_f:{subset},score=kmr"], scores[s, f"f1@M:{subset}"]) for s in FORMS}
+            for system, gain in gains.items():
+                yield difference(f"{corpus}, {system}, soft_f - f1@M, {subset}", gain, dict.fromkeys(gain, 0.0))
+            yield difference(f"{corpus}, t5 - exhird, soft_f - f1@M, {subset}", gains["t5"], gains["exhird"])
         for system in FORMS:
-            for subset in ("present", "absent"):
-                soft, exact = scores[system, f"soft_f:{subset},score=kmr"], scores[system, f"f1@M:{subset}"]
-                yield difference(f"{corpus}, {system}, soft_f - f1@M, {subset}", soft, exact)
+            yield relative_gain(corpus, system, scores)
+
+
+def relative_gain(corpus: str, system: str, scores: dict[tuple[str, str], dict[str, float]]) -> Row:
+    """Compare soft F / F1 of absent phrases with that of present ones."""
+    soft, exact = (
+        np.array([list(scores[system, metric.format(subset)].values()) for subset in SUBSETS])
+        for metric in ("soft_f:{},score=kmr", "f1@M:{}")
+    )
+
+    def statistic(counts: Ints) -> float:
+        present, absent = (soft @ counts) / (exact @ counts)
+        return float(absent - present)
+
+    return resample(f"{corpus}, {system}, soft_f / f1@M, absent - present", statistic, soft.shape[1])
 
 
 def tokens(data: Path) -> Iterator[Row]:
     """Compute the mean probability by place in the phrase, and by how much each place differs from the one before."""
     for corpus in CORPORA:
         for system in FORMS:
-            with gzip.open(data / "predictions" / corpus / "confidence" / f"{system}.jsonl.gz", "rt") as file:
-                documents = [json.loads(line)["token_probs"] for line in file]
+            run = data / "predictions" / corpus / "confidence" / f"{system}.jsonl.gz"
+            documents = [line["token_probs"] for line in read(run)]
             sums, counts = by_place(documents)
             used = int((counts.sum(0) > 0).sum())
             sums, counts = sums[:, :used], counts[:, :used]
@@ -88,7 +144,12 @@ def tokens(data: Path) -> Iterator[Row]:
                 yield Row(f"{corpus}, {system}, place {n + 1}", value, documents=len(sums))
             for n, value in enumerate(np.diff(point)):
                 yield Row(f"{corpus}, {system}, place {n + 2} - place {n + 1}", value, low[n], high[n], len(sums))
-            for length in (2, 3, 4):
+            least = np.diff(point)[1:].min(), low[1:].min(), high[1:].min()
+            yield Row(f"{corpus}, {system}, least step after place 2", *least, len(sums))
+            last = [[each[-1] - each[-2] for each in phrases if each and len(each) > 2] for phrases in documents]
+            totals, numbers = np.array([sum(each) for each in last]), np.array([len(each) for each in last])
+            yield ratio(f"{corpus}, {system}, last place - place before, 3 tokens or more", totals, numbers)
+            for length in (3, 4):
                 same = [each for phrases in documents for each in phrases if each and len(each) == length]
                 for n, value in enumerate(np.mean(same, axis=0)):
                     yield Row(f"{corpus}, {system}, place {n + 1} of {length}", value)
@@ -103,6 +164,145 @@ def by_place(documents: list[list[list[float] | None]]) -> tuple[Floats, Floats]
             sums[row, : len(some)] += some
             counts[row, : len(some)] += 1
     return sums, counts
+
+
+class Predictions(NamedTuple):
+    """Predictions of a system: their documents, in the order of the ids, and what is known of each."""
+
+    document: Ints
+    confidence: Floats
+    correct: NDArray[np.bool_]
+    present: NDArray[np.bool_]
+    documents: int
+
+    def median_kpp(self, present: bool, counts: Ints) -> float:
+        """Compute the median perplexity of present or of absent predictions."""
+        within = self.present == present
+        return float(np.median(np.repeat(1 / self.confidence[within], counts[self.document[within]])))
+
+    def ece(self, counts: Ints) -> float:
+        """Compute the expected calibration error with ten bins of one width."""
+        weights, bins = counts[self.document], np.minimum((self.confidence * 10).astype(int), 9)
+        return float(np.abs(np.bincount(bins, weights * (self.correct - self.confidence))).sum() / weights.sum())
+
+    def mean(self, figures: NDArray[Any], present: bool | None, counts: Ints) -> float:
+        """Compute the mean of a figure over all predictions, or over present or absent ones."""
+        weights = counts[self.document]
+        if present is not None:
+            weights = weights * (self.present == present)
+        return float(weights @ figures / weights.sum())
+
+
+def predictions(data: Path, corpus: str, system: str) -> Predictions:
+    """Return the predictions of a run that have a confidence."""
+    run = data / "predictions" / corpus / "confidence" / f"{system}.jsonl.gz"
+    documents = karat.Corpus.of(read(data / f"{corpus}.{FORMS[system]}.jsonl.gz"), name=corpus)
+    options = ConfidenceOptions(protocol="kundu2023")
+    results, gathered = gather(documents, [karat.Run.of(read(run), name=system)], options)
+    sure = gathered[0, 0]
+    order = np.argsort(np.argsort(results.ids))
+    return Predictions(
+        order[sure.document], sure.confidence, sure.correct["all"], sure.within["present"], len(results.ids)
+    )
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of a JSONL file."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def calibration(data: Path) -> Iterator[Row]:
+    """Compare perplexity, confidence and accuracy of present and absent phrases, and of T5 and ExHiRD."""
+    for corpus in CORPORA:
+        t5, exhird = (predictions(data, corpus, system) for system in FORMS)
+        size = t5.documents
+        for system, own in (("t5", t5), ("exhird", exhird)):
+            name = f"{corpus}, {system}"
+            kpp = minus(partial(own.median_kpp, False), partial(own.median_kpp, True))
+            yield resample(f"{name}, median kpp, absent - present", kpp, size)
+            yield resample(f"{name}, ece", own.ece, size)
+            yield resample(
+                f"{name}, confidence - accuracy", partial(own.mean, own.confidence - own.correct, None), size
+            )
+            for label, figures in (("accuracy", own.correct), ("confidence", own.confidence)):
+                means = minus(partial(own.mean, figures, True), partial(own.mean, figures, False))
+                yield resample(f"{name}, {label}, present - absent", means, size)
+        for subset, present in (("present", True), ("absent", False)):
+            kpp = minus(partial(t5.median_kpp, present), partial(exhird.median_kpp, present))
+            yield resample(f"{corpus}, t5 - exhird, median kpp, {subset}", kpp, size)
+        yield resample(f"{corpus}, t5 - exhird, ece", minus(t5.ece, exhird.ece), size)
+
+
+def counted_by_the_authors(data: Path) -> Iterator[Row]:
+    """Compute the calibration errors of the analysis paper from the runs as its authors counted them."""
+    for corpus in CORPORA:
+        for system, (protocol, count) in AUTHORS.items():
+            run = karat.Run.of(count(data / "predictions" / corpus), name=system)
+            results = karat.confidence(data / f"{corpus}.{FORMS[system]}.jsonl.gz", run, protocol=protocol)
+            yield Row(f"{corpus}, {system}, ece as the authors counted", results.rows()[0]["ece"])
+
+
+def with_cut_phrases(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield T5's predictions with the phrase at which the decoder was stopped, which has no probability."""
+    complete = {line["id"]: line["keyphrases"] for line in read(folder / "t5.jsonl.gz")}
+    for line in read(folder / "confidence" / "t5.jsonl.gz"):
+        phrases = complete[line["id"]]
+        missing = [None] * (len(phrases) - len(line["keyphrases"]))
+        yield line | {"keyphrases": phrases, "token_probs": [*line["token_probs"], *missing]}
+
+
+def with_four_words_twice(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield ExHiRD's predictions with phrases of four words twice: two separators end them, and each was counted."""
+    for line in read(folder / "confidence" / "exhird.jsonl.gz"):
+        place = [i for i, probs in enumerate(line["token_probs"]) for _ in range(1 + (len(probs) == 4))]
+        fields = ("keyphrases", "token_probs", "kinds")
+        yield {"id": line["id"], **{name: [line[name][i] for i in place] for name in fields}}
+
+
+AUTHORS: dict[str, tuple[str, Callable[[Path], Iterator[dict[str, Any]]]]] = {
+    "t5": ("kundu2023,duplicates=surface,ece_total=placeholders", with_cut_phrases),
+    "exhird": (
+        "kundu2023,duplicates=keep,kinds=run,correct=substring,ece_total=placeholders",
+        with_four_words_twice,
+    ),
+}
+
+
+def positions(data: Path) -> Iterator[Row]:
+    """Compare the shares of present references that systems miss by part of the text."""
+    metrics = [f"miss_rate:present/micro,part={part + 1}" for part in range(PARTS)]
+    for corpus in CORPORA:
+        missed = {}
+        for system in FORMS:
+            run = data / "predictions" / corpus / RUNS[system]
+            results = karat.score(
+                data / f"{corpus}.{FORMS[system]}.jsonl.gz", run, metrics=metrics, protocol="kundu2023"
+            )
+            order = np.argsort(results.ids)
+            missed[system] = [each.rows.values[order, :2] for each in results.scores]
+            first, last = missed[system][0], missed[system][-1]
+            name = f"{corpus}, {system}, missed, part {PARTS} - part 1"
+            yield resample(name, minus(partial(share, last), partial(share, first)), len(order))
+        for part, (a, b) in enumerate(zip(missed["exhird"], missed["t5"], strict=True), 1):
+            name = f"{corpus}, exhird - t5, missed, part {part}"
+            yield resample(name, minus(partial(share, a), partial(share, b)), len(a))
+
+
+def share(parts: Floats, counts: Ints) -> float:
+    """Compute the sum of the first column over that of the second."""
+    missed, references = counts @ parts
+    return float(missed / references)
+
+
+def examples(_: Path) -> Iterator[Row]:
+    """Score the three examples of Table 4 of the analysis paper."""
+    for number, (predicted, references) in EXAMPLES.items():
+        corpus = karat.Corpus.of([{"id": "1", "keyphrases": references.split(", ")}])
+        run = karat.Run.of([{"id": "1", "keyphrases": predicted.split(", ")}])
+        metrics = ["f1@M", *(f"soft_{each},score=kmr" for each in "prf")]
+        for row in karat.score(corpus, run, metrics=metrics, protocol="kundu2023").rows():
+            yield Row(f"example {number}, {row['metric']}", row["value"])
 
 
 def correlation(data: Path) -> Iterator[Row]:
@@ -131,7 +331,7 @@ def shared(data: Path) -> Iterator[Row]:
                 )
             rank, p = spearmanr(share, wrong)
             half = 1.96 * np.sqrt((1 + rank**2 / 2) / (len(share) - 3))  # Bonett and Wright 2000
-            low, high = np.tanh(np.arctanh(rank) + [-half, half])
+            low, high = np.tanh(np.arctanh(rank) + np.array([-half, half]))
             yield Row(f"{name}, Spearman of share and wrong share", rank, low, high, len(share))
             yield Row(f"{name}, p of Spearman", p, documents=len(share))
 
@@ -143,6 +343,18 @@ def ratio(name: str, parts: NDArray[Any], totals: NDArray[Any]) -> Row:
     return Row(name, parts.sum() / totals.sum(), low, high, len(parts))
 
 
+PARTS_OF_THE_PAPERS = (
+    exact_and_soft,
+    tokens,
+    calibration,
+    counted_by_the_authors,
+    positions,
+    examples,
+    correlation,
+    shared,
+)
+
+
 def main() -> None:
     """Print all figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -150,7 +362,7 @@ def main() -> None:
     data = parser.parse_args().data
     writer = csv.writer(sys.stdout)
     writer.writerow(Row._fields)
-    for part in (exact_and_soft, tokens, correlation, shared):
+    for part in PARTS_OF_THE_PAPERS:
         writer.writerows(part(data))
 
 
