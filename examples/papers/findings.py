@@ -87,10 +87,10 @@ def minus(a: Statistic, b: Statistic) -> Statistic:
     return lambda counts: a(counts) - b(counts)
 
 
-def difference(name: str, a: dict[str, float], b: dict[str, float]) -> Row:
-    """Return the mean difference on the documents that both have."""
-    differences = np.array([a[each] - b[each] for each in a if each in b])
-    return resample(name, lambda counts: float(counts @ differences) / len(differences), len(differences))
+def mean(name: str, by_document: dict[str, float]) -> Row:
+    """Return the mean over documents."""
+    scores = np.array(list(by_document.values()))
+    return resample(name, lambda counts: float(counts @ scores) / len(scores), len(scores))
 
 
 def subtract(a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
@@ -103,12 +103,13 @@ def exact_and_soft(data: Path) -> Iterator[Row]:
     for corpus in CORPORA:
         scores = {(s, m): values(data, corpus, s, m) for s in FORMS for m in METRICS}
         for metric in METRICS:
-            yield difference(f"{corpus}, t5 - exhird, {metric}", scores["t5", metric], scores["exhird", metric])
+            differences = subtract(scores["t5", metric], scores["exhird", metric])
+            yield mean(f"{corpus}, t5 - exhird, {metric}", differences)
         for subset in SUBSETS:
             gains = {s: subtract(scores[s, f"soft_f:{subset},score=kmr"], scores[s, f"f1@M:{subset}"]) for s in FORMS}
             for system, gain in gains.items():
-                yield difference(f"{corpus}, {system}, soft_f - f1@M, {subset}", gain, dict.fromkeys(gain, 0.0))
-            yield difference(f"{corpus}, t5 - exhird, soft_f - f1@M, {subset}", gains["t5"], gains["exhird"])
+                yield mean(f"{corpus}, {system}, soft_f - f1@M, {subset}", gain)
+            yield mean(f"{corpus}, t5 - exhird, soft_f - f1@M, {subset}", subtract(gains["t5"], gains["exhird"]))
         for system in FORMS:
             yield relative_gain(corpus, system, scores)
 
@@ -149,10 +150,6 @@ def tokens(data: Path) -> Iterator[Row]:
             last = [[each[-1] - each[-2] for each in phrases if each and len(each) > 2] for phrases in documents]
             totals, numbers = np.array([sum(each) for each in last]), np.array([len(each) for each in last])
             yield ratio(f"{corpus}, {system}, last place - place before, 3 tokens or more", totals, numbers)
-            for length in (3, 4):
-                same = [each for phrases in documents for each in phrases if each and len(each) == length]
-                for n, value in enumerate(np.mean(same, axis=0)):
-                    yield Row(f"{corpus}, {system}, place {n + 1} of {length}", value)
 
 
 def by_place(documents: list[list[list[float] | None]]) -> tuple[Floats, Floats]:
