@@ -71,8 +71,8 @@ def values(data: Path, corpus: str, system: str, metric: str) -> dict[str, float
     """Return the values of a metric by document, without documents that have none."""
     run = data / "predictions" / corpus / RUNS[system]
     results = karat.score(data / f"{corpus}.{FORMS[system]}.jsonl.gz", run, metrics=metric, protocol="kundu2023")
-    found = zip(results.ids, results.scores[0].per_document(), strict=True)
-    return {identifier: float(value) for identifier, value in found if not np.isnan(value)}
+    by_document = zip(results.ids, results.scores[0].per_document(), strict=True)
+    return {identifier: float(value) for identifier, value in by_document if not np.isnan(value)}
 
 
 def resample(name: str, statistic: Statistic, documents: int) -> Row:
@@ -95,7 +95,7 @@ def mean(name: str, by_document: dict[str, float]) -> Row:
 
 def subtract(a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
     """Return the difference of each document that both have."""
-    return {each: a[each] - b[each] for each in a if each in b}
+    return {identifier: a[identifier] - b[identifier] for identifier in a if identifier in b}
 
 
 def exact_and_soft(data: Path) -> Iterator[Row]:
@@ -133,7 +133,7 @@ def tokens(data: Path) -> Iterator[Row]:
     for corpus in CORPORA:
         for system in FORMS:
             run = data / "predictions" / corpus / "confidence" / f"{system}.jsonl.gz"
-            documents = [line["token_probs"] for line in read(run)]
+            documents = [line["token_probs"] for line in read_lines(run)]
             sums, counts = by_place(documents)
             used = int((counts.sum(0) > 0).sum())
             sums, counts = sums[:, :used], counts[:, :used]
@@ -193,9 +193,9 @@ class Predictions(NamedTuple):
 def predictions(data: Path, corpus: str, system: str) -> Predictions:
     """Return the predictions of a run that have a confidence."""
     run = data / "predictions" / corpus / "confidence" / f"{system}.jsonl.gz"
-    documents = karat.Corpus.of(read(data / f"{corpus}.{FORMS[system]}.jsonl.gz"), name=corpus)
+    documents = karat.Corpus.of(read_lines(data / f"{corpus}.{FORMS[system]}.jsonl.gz"), name=corpus)
     options = ConfidenceOptions(protocol="kundu2023")
-    results, gathered = gather(documents, [karat.Run.of(read(run), name=system)], options)
+    results, gathered = gather(documents, [karat.Run.of(read_lines(run), name=system)], options)
     sure = gathered[0, 0]
     order = np.argsort(np.argsort(results.ids))
     return Predictions(
@@ -203,7 +203,7 @@ def predictions(data: Path, corpus: str, system: str) -> Predictions:
     )
 
 
-def read(path: Path) -> list[dict[str, Any]]:
+def read_lines(path: Path) -> list[dict[str, Any]]:
     """Return the lines of a JSONL file."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
@@ -214,16 +214,18 @@ def calibration(data: Path) -> Iterator[Row]:
     for corpus in CORPORA:
         t5, exhird = (predictions(data, corpus, system) for system in FORMS)
         size = t5.documents
-        for system, own in (("t5", t5), ("exhird", exhird)):
+        for system, phrases in (("t5", t5), ("exhird", exhird)):
             name = f"{corpus}, {system}"
-            kpp = minus(partial(own.median_kpp, False), partial(own.median_kpp, True))
+            kpp = minus(partial(phrases.median_kpp, False), partial(phrases.median_kpp, True))
             yield resample(f"{name}, median kpp, absent - present", kpp, size)
-            yield resample(f"{name}, ece", own.ece, size)
+            yield resample(f"{name}, ece", phrases.ece, size)
             yield resample(
-                f"{name}, confidence - accuracy", partial(own.mean, own.confidence - own.correct, None), size
+                f"{name}, confidence - accuracy",
+                partial(phrases.mean, phrases.confidence - phrases.correct, None),
+                size,
             )
-            for label, figures in (("accuracy", own.correct), ("confidence", own.confidence)):
-                means = minus(partial(own.mean, figures, True), partial(own.mean, figures, False))
+            for label, figures in (("accuracy", phrases.correct), ("confidence", phrases.confidence)):
+                means = minus(partial(phrases.mean, figures, True), partial(phrases.mean, figures, False))
                 yield resample(f"{name}, {label}, present - absent", means, size)
         for subset, present in (("present", True), ("absent", False)):
             kpp = minus(partial(t5.median_kpp, present), partial(exhird.median_kpp, present))
@@ -231,7 +233,7 @@ def calibration(data: Path) -> Iterator[Row]:
         yield resample(f"{corpus}, t5 - exhird, ece", minus(t5.ece, exhird.ece), size)
 
 
-def counted_by_the_authors(data: Path) -> Iterator[Row]:
+def authors_calibration(data: Path) -> Iterator[Row]:
     """Compute the calibration errors of the analysis paper from the runs as its authors counted them."""
     for corpus in CORPORA:
         for system, (protocol, count) in AUTHORS.items():
@@ -242,8 +244,8 @@ def counted_by_the_authors(data: Path) -> Iterator[Row]:
 
 def with_cut_phrases(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield T5's predictions with the phrase at which the decoder was stopped, which has no probability."""
-    complete = {line["id"]: line["keyphrases"] for line in read(folder / "t5.jsonl.gz")}
-    for line in read(folder / "confidence" / "t5.jsonl.gz"):
+    complete = {line["id"]: line["keyphrases"] for line in read_lines(folder / "t5.jsonl.gz")}
+    for line in read_lines(folder / "confidence" / "t5.jsonl.gz"):
         phrases = complete[line["id"]]
         missing = [None] * (len(phrases) - len(line["keyphrases"]))
         yield line | {"keyphrases": phrases, "token_probs": [*line["token_probs"], *missing]}
@@ -251,7 +253,7 @@ def with_cut_phrases(folder: Path) -> Iterator[dict[str, Any]]:
 
 def with_four_words_twice(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield ExHiRD's predictions with phrases of four words twice: two separators end them, and each was counted."""
-    for line in read(folder / "confidence" / "exhird.jsonl.gz"):
+    for line in read_lines(folder / "confidence" / "exhird.jsonl.gz"):
         place = [i for i, probs in enumerate(line["token_probs"]) for _ in range(1 + (len(probs) == 4))]
         fields = ("keyphrases", "token_probs", "kinds")
         yield {"id": line["id"], **{name: [line[name][i] for i in place] for name in fields}}
@@ -340,11 +342,11 @@ def ratio(name: str, parts: NDArray[Any], totals: NDArray[Any]) -> Row:
     return Row(name, parts.sum() / totals.sum(), low, high, len(parts))
 
 
-PARTS_OF_THE_PAPERS = (
+SECTIONS = (
     exact_and_soft,
     tokens,
     calibration,
-    counted_by_the_authors,
+    authors_calibration,
     positions,
     examples,
     correlation,
@@ -359,8 +361,8 @@ def main() -> None:
     data = parser.parse_args().data
     writer = csv.writer(sys.stdout)
     writer.writerow(Row._fields)
-    for part in PARTS_OF_THE_PAPERS:
-        writer.writerows(part(data))
+    for section in SECTIONS:
+        writer.writerows(section(data))
 
 
 if __name__ == "__main__":
