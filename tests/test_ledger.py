@@ -47,7 +47,7 @@ def test_every_command_is_one_with_flags_that_it_has() -> None:
             assert program in PROGRAMS, (name, entry.at, each)
             if program == "karat":
                 found, arguments = leaf(words)
-                there = found.get_params(click.Context(found))
+                there = found.get_params(click.Context(found, help_option_names=["-h", "--help"]))
                 known = {flag for parameter in there for flag in (*parameter.opts, *parameter.secondary_opts)}
                 flags = [word for word in arguments if word.startswith("-") and not word.lstrip("-.").isdigit()]
                 assert set(flags) <= known, (name, entry.at, each)
