@@ -118,7 +118,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 class Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A paper and its entries; `prepare` are commands that write files for others, in an empty folder.
 
-    In commands `$D` is the folder of the corpora, and `$E` that of examples that are copied from the papers.
+    In commands `$D` is the folder of the corpora, and `$E` that of examples that are copied from the papers;
+    `tests/golden` is that of karat.
     """
 
     title: str
@@ -213,7 +214,10 @@ class Session:
 
     def run(self, command: str) -> str:
         """Return what a command prints; raise ValueError if it fails."""
-        words = shlex.split(command.replace("$D", str(self.data)).replace("$E", str(FOLDER / "examples")))
+        places = {"$D": self.data, "$E": FOLDER / "examples", "tests/golden": ROOT / "tests" / "golden"}
+        for name, folder in places.items():
+            command = command.replace(name, str(folder))
+        words = shlex.split(command)
         if words[0] == "python":
             script = [sys.executable, str(ROOT / words[1]), *words[2:]]
             return subprocess.run(script, check=True, capture_output=True, text=True, cwd=self.folder).stdout
