@@ -75,7 +75,7 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     column: str = "value"
     interval: bool = False  # whether the columns COLUMN_low and COLUMN_high of a command, or low and high, are its ends
     quote: str = ""  # a part of the page that ends with the number
-    cells: list[tuple[float, float]] = []  # pairs of printed figures; the value is how many have the relation
+    cells: list[tuple[float, float]] = []  # pairs of published figures; the value is how many have the relation
     relation: Literal[">", "<", "="] = ">"
     paper: str = ""  # as printed
     scale: float = 1  # of the paper's figure, as 100 for percent
@@ -377,7 +377,7 @@ def _claim(figure: Figure, value: Value) -> str:
 
 def _source(figure: Figure) -> str:
     if figure.cells:
-        return f"of {len(figure.cells)} pairs of printed figures"
+        return f"of {len(figure.cells)} pairs of published figures"
     return f"[{figure.page}](../{figure.page.removeprefix('docs/')})" if figure.page else f"`{_cell(figure.command)}`"
 
 
