@@ -75,7 +75,7 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     column: str = "value"
     interval: bool = False  # whether the columns COLUMN_low and COLUMN_high of a command, or low and high, are its ends
     quote: str = ""  # a part of the page that ends with the number
-    cells: list[tuple[float, float]] = []  # pairs of printed figures; the value is how many have the relation
+    cells: list[tuple[float, float]] = []  # pairs of published figures; the value is how many have the relation
     relation: Literal[">", "<", "="] = ">"
     paper: str = ""  # as printed
     scale: float = 1  # of the paper's figure, as 100 for percent
@@ -118,7 +118,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 class Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A paper and its entries; `prepare` are commands that write files for others, in an empty folder.
 
-    In commands `$D` is the folder of the corpora, and `$E` that of examples that are copied from the papers.
+    In commands `$D` is the folder of the corpora, and `$E` that of examples that are copied from the papers;
+    `tests/golden` is that of karat.
     """
 
     title: str
@@ -213,7 +214,10 @@ class Session:
 
     def run(self, command: str) -> str:
         """Return what a command prints; raise ValueError if it fails."""
-        words = shlex.split(command.replace("$D", str(self.data)).replace("$E", str(FOLDER / "examples")))
+        places = {"$D": self.data, "$E": FOLDER / "examples", "tests/golden": ROOT / "tests" / "golden"}
+        for name, folder in places.items():
+            command = command.replace(name, str(folder))
+        words = shlex.split(command)
         if words[0] == "python":
             script = [sys.executable, str(ROOT / words[1]), *words[2:]]
             return subprocess.run(script, check=True, capture_output=True, text=True, cwd=self.folder).stdout
@@ -373,7 +377,7 @@ def _claim(figure: Figure, value: Value) -> str:
 
 def _source(figure: Figure) -> str:
     if figure.cells:
-        return f"of {len(figure.cells)} pairs of printed figures"
+        return f"of {len(figure.cells)} pairs of published figures"
     return f"[{figure.page}](../{figure.page.removeprefix('docs/')})" if figure.page else f"`{_cell(figure.command)}`"
 
 
