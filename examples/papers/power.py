@@ -1,6 +1,6 @@
 """Discriminative power of exact and soft metrics on released runs, for finding F14 of the analysis paper.
 
-    python examples/papers/power.py DATA [--score NAME]... [--exchange N]
+    python examples/papers/power.py DATA [--score NAME]... [--csv] [--exchange N]
 
 Systems were released for two forms of the corpora, so that `karat compare` cannot pair them all. Here each system is
 scored on its form, documents are joined by their ids, and `karat.compare` tests every two systems. For each soft metric
@@ -12,6 +12,8 @@ about .05 of such systems differ significantly.
 from __future__ import annotations
 
 import argparse
+import csv
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -66,11 +68,23 @@ def advantage(soft: Sequence[Floats], exact: Sequence[Floats]) -> tuple[float, f
     return mean_effect(soft) - mean_effect(exact), float(error), n
 
 
-def with_interval(value: float, error: float, n: int) -> str:
-    """Write a difference with its interval and the difference that is detectable with 80 % power."""
-    reach = t.ppf(0.975, n - 1)
-    low, high = value - reach * error, value + reach * error
-    return f"{value:+.3f} [{low:+.3f}, {high:+.3f}], detectable {(reach + t.ppf(POWER, n - 1)) * error:.3f}"
+def interval(value: float, error: float, n: int) -> tuple[float, float, float]:
+    """Return a difference with the ends of its 95 % interval."""
+    reach = t.ppf(0.975, n - 1) * error
+    return value, value - reach, value + reach
+
+
+def differences(values: Sequence[dict[str, list[Floats]]]) -> Iterator[tuple[str, tuple[float, float, float], float]]:
+    """Yield the differences of soft and exact metrics: their names, intervals, and what 80 % power detects."""
+    for soft in (name for name in values[0] if name.startswith("soft_f")):
+        exact = f"f1@M:{soft.partition(':')[2].partition(',')[0]}"
+        each = [advantage(one[soft], one[exact]) for one in values]
+        mean = float(np.mean([value for value, _, _ in each]))
+        error = float(np.sqrt(sum(error**2 for _, error, _ in each)) / len(each))
+        rows = [*zip(CORPORA, each, strict=True), (" and ".join(CORPORA), (mean, error, min(n for _, _, n in each)))]
+        for corpus, (value, error, n) in rows:
+            name = f"{corpus}, mean |d_z| of {soft} less that of f1@M"
+            yield name, interval(value, error, n), (t.ppf(0.975, n - 1) + t.ppf(POWER, n - 1)) * error
 
 
 def by_metric(scores: Sequence[Score]) -> dict[str, list[Floats]]:
@@ -114,6 +128,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("data", type=Path, help="folder of the corpora and of `predictions`")
     parser.add_argument("--score", action="append", help="similarity of the soft metrics; default: kmr")
+    parser.add_argument("--csv", action="store_true", help="print CSV: name, value, low, high")
     parser.add_argument("--exchange", type=int, metavar="N", help="exchange the systems at random, N times")
     arguments = parser.parse_args()
     metrics = [
@@ -127,22 +142,25 @@ def main() -> None:
             for line in exchange(each, arguments.exchange):
                 print(f"{corpus}, {line}")
         return
-    for row in karat.compare(*results, discriminative_power=True).discriminative_power:
+    powers = karat.compare(*results, discriminative_power=True).discriminative_power
+    found = list(differences([by_metric(each.scores) for each in results]))
+    if arguments.csv:
+        writer = csv.writer(sys.stdout)
+        writer.writerow(["name", "value", "low", "high"])
+        for row in powers:
+            name = f"{' and '.join(row.corpora)}, {metric_name(row.request)}"
+            writer.writerow([f"{name}, significant after adjustment", row.significant_adjusted, "", ""])
+            writer.writerow([f"{name}, mean |d_z|", row.d_z, "", ""])
+        writer.writerows([name, *ends] for name, ends, _ in found)
+        return
+    for row in powers:
         print(
             f"{' and '.join(row.corpora)}, {metric_name(row.request)}: {row.pairs} pairs, p {row.significant} "
             f"({row.share:.3f}), adjusted {row.significant_adjusted} ({row.share_adjusted:.3f}), "
             f"mean |d_z| {row.d_z:.3f}, detectable {row.detectable:.4f}"
         )
-    values = [by_metric(each.scores) for each in results]
-    for soft in (name for name in values[0] if name.startswith("soft_f")):
-        exact = f"f1@M:{soft.partition(':')[2].partition(',')[0]}"
-        found = [advantage(each[soft], each[exact]) for each in values]
-        for corpus, one in zip(CORPORA, found, strict=True):
-            print(f"{corpus}, mean |d_z| of {soft} less that of f1@M: {with_interval(*one)}")
-        mean = np.mean([value for value, _, _ in found])
-        error = np.sqrt(sum(error**2 for _, error, _ in found)) / len(found)
-        both = with_interval(float(mean), float(error), min(n for _, _, n in found))
-        print(f"{' and '.join(CORPORA)}, mean |d_z| of {soft} less that of f1@M: {both}")
+    for name, (value, low, high), detectable in found:
+        print(f"{name}: {value:+.3f} [{low:+.3f}, {high:+.3f}], detectable {detectable:.3f}")
 
 
 if __name__ == "__main__":
