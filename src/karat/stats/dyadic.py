@@ -239,3 +239,16 @@ def dyadic_covariance(influence: Floats, pairs: Ints) -> Floats:
     ratios, rotation = np.linalg.eigh(inverse.T @ dyadic @ inverse)
     axes = root @ rotation
     return np.asarray((axes * np.maximum(ratios, 1.0)) @ axes.T)
+
+
+def combinations(rows: int, columns: int, most: int, seed: int) -> tuple[Ints, Ints]:
+    """Return all combinations of a row and a column, or a sample of at most `most` of them where they are more.
+
+    >>> [indices.tolist() for indices in combinations(2, 2, 9, 0)], len(combinations(100, 100, 9, 0)[0])
+    ([[0, 0, 1, 1], [0, 1, 0, 1]], 9)
+    """
+    total = rows * columns
+    random = np.random.default_rng(seed)
+    chosen = np.arange(total) if total <= most else np.unique(random.integers(total, size=most))
+    row, column = np.divmod(chosen, max(columns, 1))
+    return row, column

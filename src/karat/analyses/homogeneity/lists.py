@@ -13,6 +13,7 @@ from karat.errors import counted
 from karat.matching.columns import Bools
 from karat.pairs.sets import Ints, Measure, Sets, blocks, ordinals, shares
 from karat.protocol import whole_number
+from karat.stats.dyadic import combinations
 from karat.tabular import number
 
 if TYPE_CHECKING:
@@ -80,10 +81,7 @@ def unrelated_pairs(documents: Documents, references: Phrases, together: bool, s
     """
     first, second = (documents.a, documents.b) if together else (documents.in_pairs, documents.in_pairs)
     first, second = np.unique(first), np.unique(second)
-    total = len(first) * len(second)
-    random = np.random.default_rng(seed)
-    drawn = np.arange(total) if total <= DRAWS else np.unique(random.integers(total, size=DRAWS))
-    row, column = np.divmod(drawn, len(second))
+    row, column = combinations(len(first), len(second), DRAWS, seed)
     a, b = first[row], second[column]
     if not together:
         a, b = a[a < b], b[a < b]
