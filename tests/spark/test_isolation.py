@@ -37,6 +37,14 @@ def test_workers_import_nothing_of_the_current_folder_and_have_no_keys(engine: s
     assert not any(secret in phrase for phrase in phrases for secret in SECRETS.values())
 
 
+def test_a_verb_without_a_plug_in_imports_nothing_of_the_current_folder(tmp_path: Path) -> None:
+    write_hostile_modules(tmp_path)
+    words = ["score", str(DEMO), str(DEMO.with_name("by-hand.jsonl")), "-q", "--engine", "spark:local[2]"]
+    done = run_command(*words, flags=["-P"], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert imported_modules(tmp_path) == []
+
+
 def test_modules_of_a_script_are_sent_to_the_workers(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def first_words(documents):\n    return [['bees']] * len(documents)\n")
     (tmp_path / "job.py").write_text(
