@@ -32,22 +32,30 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "papers"
 NAMES = ("homogeneity", "ngram", "analysis", "reproducibility")
 OUTCOMES = {
-    "exact": "every figure that the paper prints for data at hand comes out at the printed digits, or a test shows "
-    "that the rule is implemented",
+    "exact": "every figure that the paper prints for data at hand comes out at the printed digits; an entry without "
+    "figures is exact if the tests that it names show its rule",
     "explained": "computed on the paper's data, at least one figure differs, and the reason is stated",
-    "retrained": "computed with systems that karat trained, on fewer documents than in the paper",
+    "unexplained": "computed on the paper's data, at least one figure differs, and what was tried does not give it",
+    "retrained": "computed with systems that karat trained, on fewer documents than in the paper, and on other test "
+    "documents where stated",
     "built on other data": "the same computation on other documents or systems; its figures cannot equal the paper's",
-    "impossible": "it needs something that is not available, which is named",
+    "impossible": "it needs something that is not at hand, which is named",
 }
 VERDICTS = {
     "confirmed": "the interval of at least one effect lies on the side that the finding claims, and no interval lies "
-    "on the other side; a figure without an interval, such as a count of printed cells, counts as a point",
+    "on the other side; a count of published figures, a p-value or a rate of simulations counts as a point",
     "refuted": "the interval of at least one effect lies on the other side, and no interval on the side that the "
     "finding claims",
-    "undecided": "anything else: no data, intervals that include both sides, effects that contradict each other, or a "
-    "condition that does not hold; where there is an interval, the smallest effect that could have been detected is "
-    "printed (power .8, two-sided level .05)",
+    "undecided": "anything else: no data, intervals that include both sides, effects that contradict each other, a "
+    "bound that the paper does not state and the class depends on, or a condition that does not hold; where there is "
+    "an interval, the smallest effect that could have been detected is printed (power .8, two-sided level .05)",
 }
+PUBLISHED = "by the paper's figures"
+PUBLISHED_RULE = (
+    f"**{PUBLISHED}**: figures that the paper prints or releases decide the finding, and no data of karat. If they "
+    "confirm it, it agrees with the paper's tables; if they refute it, the paper contradicts itself. In the table they "
+    "follow a plus sign"
+)
 DETECTABLE = float((norm.ppf(0.975) + norm.ppf(0.8)) / norm.ppf(0.975))  # by half-widths of a 95 % interval
 DIGITS = 6  # of a stored value
 _NUMBER = r"[+\u2212-]?\d*\.?\d+"
@@ -99,6 +107,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     gives: str = ""  # what the figures do not show by themselves
     basis: Literal["paper", "trained", "other data", "none"] | None = None  # of a table or a figure: what data
     reason: str = ""  # why figures differ from the paper's
+    tried: str = ""  # what does not give the paper's figures, where the reason is unknown
     needs: str = ""  # what is missing
     figures: list[Figure] = []
     commands: list[str] = []  # further ones, as of charts and of tests
@@ -285,20 +294,24 @@ def outcome(entry: Entry, values: list[Value]) -> str:
     if entry.basis != "paper":
         return {"trained": "retrained", "other data": "built on other data"}.get(entry.basis or "", "impossible")
     different = [f.name for f, value in zip(entry.figures, values, strict=True) if equal(f, value) is False]
-    if different and not entry.reason:
+    if different and not entry.reason and not entry.tried:
         raise ValueError(f"{entry.at}: no reason is stated although figures differ: {', '.join(different)}")
-    return "explained" if different or entry.reason else "exact"
+    return "explained" if entry.reason else "unexplained" if different else "exact"
 
 
 def verdict(entry: Entry, values: list[Value]) -> str:
-    """Return the class of a finding; of an undecided one with the condition that does not hold."""
+    """Return the class of a finding, with the condition that does not hold, or that only published figures decide."""
     for figure, value in zip(entry.figures, values, strict=True):
         if figure.condition and not holds(figure.condition, value):
             return f"undecided: {figure.otherwise}"
-    held = [holds(f.claim, value) for f, value in zip(entry.figures, values, strict=True) if f.claim]
-    if (True in held) == (False in held):
+    held: dict[bool | None, list[Figure]] = {True: [], False: [], None: []}
+    for figure, value in zip(entry.figures, values, strict=True):
+        if figure.claim:
+            held[holds(figure.claim, value)].append(figure)
+    if bool(held[True]) == bool(held[False]):
         return "undecided"
-    return "confirmed" if True in held else "refuted"
+    mark = "confirmed" if held[True] else "refuted"
+    return f"{mark}: {PUBLISHED}" if all(figure.cells for figure in held[True] or held[False]) else mark
 
 
 def classify(name: str, entry: Entry) -> str:
@@ -330,13 +343,13 @@ def page(name: str) -> str:
 
 
 def _overview(classes: dict[str, str]) -> Iterator[str]:
-    """Yield a row for each class: how many entries have it, and which."""
+    """Yield a row for each class, also with its condition: how many entries have it, and which."""
     yield "| class | entries | which |"
     yield "|:--|--:|:--|"
-    for mark in (*OUTCOMES, *VERDICTS):
-        places = [at for at, each in classes.items() if each.partition(":")[0] == mark]
-        if places:
-            yield f"| **{mark}** | {len(places)} | {_cell('; '.join(places))} |"
+    marks = [*OUTCOMES, *VERDICTS]
+    for mark in sorted(set(classes.values()), key=lambda each: (marks.index(each.partition(":")[0]), each)):
+        places = [at for at, each in classes.items() if each == mark]
+        yield f"| **{mark}** | {len(places)} | {_cell('; '.join(places))} |"
 
 
 def _section(name: str, entry: Entry, mark: str) -> Iterator[str]:
@@ -345,6 +358,8 @@ def _section(name: str, entry: Entry, mark: str) -> Iterator[str]:
     count = sum(each is not None for each in compared) if entry.basis == "paper" else 0
     counted = f"{compared.count(True)} of {count} figures equal the paper's." if count else ""
     remarks = [counted, _cell(entry.gives), entry.reason and f"Reason: {_cell(entry.reason)}"]
+    if entry.tried:
+        remarks.append(f"The reason is unknown: {_cell(entry.tried)}")
     if entry.needs:
         remarks.append(f"Missing: {_cell(entry.needs)}")
     if text := " ".join(filter(None, remarks)):
@@ -402,11 +417,18 @@ def summary() -> str:
     lines = [f"| paper | {' | '.join(heads)} |", "|:--" + "|--:" * len(heads) + "|"]
     for name in NAMES:
         ledger = load(name)
-        counts = Counter(classify(name, entry).partition(":")[0] for entry in ledger.entries)
-        cells = " | ".join(str(counts[head]) for head in heads)
+        counts = Counter(classify(name, entry) for entry in ledger.entries)
+        cells = " | ".join(_count(counts, head) for head in heads)
         lines.append(f"| [{_cell(ledger.title)}]({name}.md) | {cells} |")
     rules = [f"* **{name}**: {rule}." for name, rule in (OUTCOMES | VERDICTS).items()]
-    return "\n".join([*lines, "", *rules]) + "\n"
+    return "\n".join([*lines, "", *rules, f"* {PUBLISHED_RULE}."]) + "\n"
+
+
+def _count(counts: Counter[str], mark: str) -> str:
+    """Return how many entries have a class, and after a plus sign those that only published figures decide."""
+    published = counts[f"{mark}: {PUBLISHED}"]
+    total = sum(count for each, count in counts.items() if each.partition(":")[0] == mark)
+    return f"{total - published} + {published}" if published else str(total)
 
 
 def _cell(text: str) -> str:

@@ -95,6 +95,8 @@ def test_a_table_is_exact_if_every_printed_figure_comes_out() -> None:
         ledger.outcome(table, [same, other])
     explained = msgspec.structs.replace(table, reason="another training run")
     assert ledger.outcome(explained, [same, other]) == "explained"
+    unexplained = msgspec.structs.replace(table, tried="four protocols")
+    assert ledger.outcome(unexplained, [same, other]) == "unexplained"
 
 
 @pytest.mark.parametrize(
@@ -110,6 +112,15 @@ def test_a_table_is_exact_if_every_printed_figure_comes_out() -> None:
 def test_a_verdict_follows_from_the_intervals(intervals: list[tuple[float, float]], verdict: str) -> None:
     finding = ledger.Entry(at="F9", kind="finding", says="x", figures=[figure(claim="> 0")] * len(intervals))
     assert ledger.verdict(finding, [ledger.Value((a + b) / 2, a, b) for a, b in intervals]) == verdict
+
+
+def test_a_verdict_by_published_figures_alone_says_so() -> None:
+    printed = ledger.Figure(name="x", cells=[(2, 1), (3, 1)], claim="= 2")
+    finding = ledger.Entry(at="F9", kind="finding", says="x", figures=[printed, figure(claim="> 0")])
+    count, effect, open_effect = ledger.Value(2), ledger.Value(0.2, 0.1, 0.3), ledger.Value(0.2, -0.1, 0.5)
+    assert ledger.verdict(finding, [count, effect]) == "confirmed"
+    assert ledger.verdict(finding, [count, open_effect]) == "confirmed: by the paper's figures"
+    assert ledger.verdict(finding, [ledger.Value(1), open_effect]) == "refuted: by the paper's figures"
 
 
 def test_a_condition_that_does_not_hold_leaves_a_finding_undecided() -> None:

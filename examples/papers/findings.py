@@ -147,9 +147,10 @@ def tokens(data: Path) -> Iterator[Row]:
                 yield Row(f"{corpus}, {system}, place {n + 2} - place {n + 1}", value, low[n], high[n], len(sums))
             least = np.diff(point)[1:].min(), low[1:].min(), high[1:].min()
             yield Row(f"{corpus}, {system}, least step after place 2", *least, len(sums))
-            last = [[each[-1] - each[-2] for each in phrases if each and len(each) > 2] for phrases in documents]
-            totals, numbers = np.array([sum(each) for each in last]), np.array([len(each) for each in last])
-            yield ratio(f"{corpus}, {system}, last place - place before, 3 tokens or more", totals, numbers)
+            for place, other in (("place before", -2), ("place 1", 0)):
+                last = [[each[-1] - each[other] for each in phrases if each and len(each) > 2] for phrases in documents]
+                totals, numbers = np.array([sum(each) for each in last]), np.array([len(each) for each in last])
+                yield ratio(f"{corpus}, {system}, last place - {place}, 3 tokens or more", totals, numbers)
 
 
 def by_place(documents: list[list[list[float] | None]]) -> tuple[Floats, Floats]:
