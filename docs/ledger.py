@@ -91,6 +91,7 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     claim: str = ""  # of a finding: > 0, < .5, = 16, or ~ .01 for an effect between -.01 and .01
     condition: str = ""  # as claim; without it a finding is undecided
     otherwise: str = ""  # what to call the finding then
+    part: Literal["", "wordnet"] = ""  # what the command needs beside karat
 
     def __post_init__(self) -> None:
         """Raise ValueError if the figure has not exactly one source."""

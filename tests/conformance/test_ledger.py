@@ -28,7 +28,13 @@ def test_every_table_and_figure_of_a_paper_is_classified(name: str, shared: Path
 
 
 FIGURES = [
-    pytest.param(name, entry, figure, id=f"{name}, {ledger.key(entry, figure)}")
+    pytest.param(
+        name,
+        entry,
+        figure,
+        id=f"{name}, {ledger.key(entry, figure)}",
+        marks=[getattr(pytest.mark, figure.part)] if figure.part else [],
+    )
     for name in ledger.NAMES
     for entry in ledger.load(name).entries
     for figure in entry.figures
