@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import chdir
 from functools import cache
 from math import log10
+from operator import eq, gt, lt
 from pathlib import Path
 from typing import Literal
 
@@ -58,6 +59,7 @@ PUBLISHED_RULE = (
 )
 DETECTABLE = float((norm.ppf(0.975) + norm.ppf(0.8)) / norm.ppf(0.975))  # by half-widths of a 95 % interval
 DIGITS = 6  # of a stored value
+RELATIONS = {">": gt, "<": lt, "=": eq}
 _NUMBER = r"[+\u2212-]?\d*\.?\d+"
 _WITH_INTERVAL = re.compile(rf"({_NUMBER})(?: ?%)?(?: \[({_NUMBER}), ({_NUMBER})\])?$")
 
@@ -150,8 +152,8 @@ def load(name: str) -> Ledger:
 
 
 @cache
-def measured(name: str) -> dict[str, Value]:
-    """Return the values of the commands of a paper, by the keys of their figures."""
+def stored(name: str) -> dict[str, Value]:
+    """Return the stored values of the commands of a paper, by the keys of their figures."""
     return msgspec.json.decode((FOLDER / f"{name}.figures.json").read_bytes(), type=dict[str, Value])
 
 
@@ -160,20 +162,25 @@ def key(entry: Entry, figure: Figure) -> str:
     return f"{entry.at}: {figure.name}"
 
 
-def value_of(name: str, entry: Entry, figure: Figure) -> Value:
-    """Return the value of a figure: as measured, or as another page has it."""
+def values_of(name: str, entry: Entry) -> list[Value]:
+    """Return the values of the figures of an entry: counted, from another page, or as a command printed them."""
+    return [_value_of(name, entry, figure) for figure in entry.figures]
+
+
+def _value_of(name: str, entry: Entry, figure: Figure) -> Value:
     if figure.cells:
-        return Value(sum(_holds(a, figure.relation, b) for a, b in figure.cells))
-    return read(figure) if figure.page else measured(name)[key(entry, figure)]
+        return Value(sum(RELATIONS[figure.relation](a, b) for a, b in figure.cells))
+    return read(figure) if figure.page else stored(name)[key(entry, figure)]
 
 
-def _holds(a: float, relation: str, b: float) -> bool:
-    return a > b if relation == ">" else a < b if relation == "<" else a == b
+@cache
+def _text_of(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
 
 
 def read(figure: Figure) -> Value:
     """Return the value that a page has for a figure. Raise ValueError if it has none, or several."""
-    text = (ROOT / figure.page).read_text(encoding="utf-8")
+    text = _text_of(figure.page)
     if figure.quote:
         flat = " ".join(text.split())
         cells = [figure.quote] if figure.quote in flat else []
@@ -317,7 +324,7 @@ def verdict(entry: Entry, values: list[Value]) -> str:
 
 def classify(name: str, entry: Entry) -> str:
     """Return the class of an entry, by the rules of `OUTCOMES` and `VERDICTS`."""
-    values = [value_of(name, entry, figure) for figure in entry.figures]
+    values = values_of(name, entry)
     return verdict(entry, values) if entry.kind == "finding" else outcome(entry, values)
 
 
@@ -355,7 +362,8 @@ def _overview(classes: dict[str, str]) -> Iterator[str]:
 
 def _section(name: str, entry: Entry, mark: str) -> Iterator[str]:
     yield from (f"### {entry.at}: {mark}", "", f"The paper: {_cell(entry.says)}", "")
-    compared = [equal(figure, value_of(name, entry, figure)) for figure in entry.figures]
+    values = values_of(name, entry)
+    compared = list(map(equal, entry.figures, values))
     count = sum(each is not None for each in compared) if entry.basis == "paper" else 0
     counted = f"{compared.count(True)} of {count} figures equal the paper's." if count else ""
     remarks = [counted, _cell(entry.gives), entry.reason and f"Reason: {_cell(entry.reason)}"]
@@ -369,8 +377,7 @@ def _section(name: str, entry: Entry, mark: str) -> Iterator[str]:
         finding = entry.kind == "finding"
         yield f"| figure | paper | karat | {'claim | ' if finding else ''}source |"
         yield f"|:--|--:|--:|{':--|' if finding else ''}:--|"
-        for figure in entry.figures:
-            value = value_of(name, entry, figure)
+        for figure, value in zip(entry.figures, values, strict=True):
             claim = f"{_claim(figure, value)} | " if finding else ""
             yield f"| {_cell(figure.name)} | {figure.paper} | {_shown(value, figure)} | {claim}{_source(figure)} |"
         yield ""
@@ -458,7 +465,7 @@ def main(data: str | None = None, *names: str) -> None:
     """Write the pages; with a folder of corpora, measure the figures of all papers, or of those named, before."""
     for name in (names or NAMES) if data else ():
         measure_all(name, Path(data or ""))
-    measured.cache_clear()
+    stored.cache_clear()
     from docs import generate
 
     generate.main()

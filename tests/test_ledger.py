@@ -136,7 +136,7 @@ def test_every_figure_of_a_command_has_its_value(name: str) -> None:
     keys = [
         ledger.key(entry, figure) for entry in ledger.load(name).entries for figure in entry.figures if figure.command
     ]
-    assert sorted(keys) == sorted(ledger.measured(name))
+    assert sorted(keys) == sorted(ledger.stored(name))
 
 
 @pytest.mark.parametrize("name", ledger.NAMES)
@@ -147,4 +147,4 @@ def test_every_entry_has_a_class(name: str) -> None:
 
 
 def test_the_ledger_covers_at_least_150_figures() -> None:
-    assert sum(len(ledger.measured(name)) for name in ledger.NAMES) >= 150
+    assert sum(len(ledger.stored(name)) for name in ledger.NAMES) >= 150

@@ -15,6 +15,7 @@ from karat.cli import completion
 from karat.cli.inputs import check_inputs
 from karat.errors import InputError
 from karat.formats import files
+from tests.commands import leaves
 
 CORPUS = '{"id": "d1", "text": "A swarm of bees.", "keyphrases": ["swarm"]}\n'
 RUN = '{"id": "d1", "keyphrases": ["swarm", "nest"]}\n'
@@ -35,14 +36,6 @@ WRITTEN = {
     "rankings",
     "keep_runs",
 }  # what is written need not be there
-
-
-def leaves(group: click.Group, name: str = "") -> Iterator[tuple[str, click.Command]]:
-    for each, command in group.commands.items():
-        if isinstance(command, click.Group):
-            yield from leaves(command, f"{name}{each} ")
-        else:
-            yield f"{name}{each}", command
 
 
 def readers() -> Iterator[Any]:

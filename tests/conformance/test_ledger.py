@@ -1,4 +1,4 @@
-"""Every table and figure of the papers is in the ledger, and what it says was measured still comes out."""
+"""Every table and figure of the papers is in the ledger, and its stored values come out again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def differences(name: str, data: Path, folder: Path, part: str) -> list[str]:
     different = []
     for entry in ledger.load(name).entries:
         for figure in (each for each in entry.figures if each.command and each.part == part):
-            again, stored = session.measure(figure), ledger.measured(name)[ledger.key(entry, figure)]
+            again, stored = session.measure(figure), ledger.stored(name)[ledger.key(entry, figure)]
             ends = [stored.value, stored.low, stored.high]
             if [again.value, again.low, again.high] != pytest.approx(ends, abs=2e-6):
                 different.append(f"{ledger.key(entry, figure)}: {again}, not {stored}")
@@ -56,5 +56,5 @@ def test_a_figure_that_differs_is_named(shared: Path, tmp_path: Path, monkeypatc
     kept = msgspec.structs.replace(ledger.load("homogeneity"), entries=[entry], prepare=[])
     wrong = {ledger.key(entry, figure): ledger.Value(0.5) for figure in entry.figures}
     monkeypatch.setattr(ledger, "load", lambda _: kept)
-    monkeypatch.setattr(ledger, "measured", lambda _: wrong)
+    monkeypatch.setattr(ledger, "stored", lambda _: wrong)
     assert len(differences("homogeneity", shared / "data", tmp_path, "")) == len(entry.figures)

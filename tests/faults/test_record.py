@@ -19,6 +19,7 @@ import karat
 from karat.cli import completion
 from karat.cli import karat as group
 from karat.errors import InputError
+from tests.commands import leaves
 from tests.faults import stopping
 from tests.faults.audited import audit
 from tests.faults.verbs import COMMANDS, REQUIRED, VERBS, parameters, populate, words_of
@@ -236,15 +237,7 @@ def test_the_demo_runs_again_in_its_folder(tmp_path: Path) -> None:
 def test_every_verb_is_in_the_table() -> None:
     assert set(REQUIRED) == set(COMMANDS)
     assert {verb for verb, _ in VERBS} == set(COMMANDS)
-    assert len(COMMANDS) == sum(1 for _ in _leaves(group))
-
-
-def _leaves(found: click.Command) -> Iterator[click.Command]:
-    if isinstance(found, click.Group):
-        for each in found.commands.values():
-            yield from _leaves(each)
-    else:
-        yield found
+    assert len(COMMANDS) == sum(1 for _ in leaves(group))
 
 
 # ---------------------------------------------------------------------------------------------- the record

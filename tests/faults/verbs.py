@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, Literal
@@ -13,20 +13,13 @@ import click
 import karat
 from karat.cli import karat as command
 from tests import forked
+from tests.commands import leaves
 
 DOCUMENTS = 6
 HELP = ["-h", "--help"]  # click keeps the flag of the help that it makes first
 
 
-def _leaves(found: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    if isinstance(found, click.Group):
-        for name, each in found.commands.items():
-            yield from _leaves(each, f"{path} {name}".strip())
-    else:
-        yield path, found
-
-
-COMMANDS = dict(_leaves(command))
+COMMANDS = dict(leaves(command))
 
 CORPUS_AND_RUNS = {"corpus": "corpus.jsonl", "runs": "a.jsonl b.jsonl"}
 GIVEN = {"given": "corpus.jsonl a.jsonl b.jsonl"}

@@ -33,6 +33,7 @@ from karat.cli import karat as command
 from karat.inert import LONGEST, encodable, escaped, guarded, inert, neutral, one_line, unguarded
 from karat.output.charts import KINDS
 from karat.output.papers import tex
+from tests.commands import leaves
 from tests.forked import program
 from tests.output.every import NAMES, every
 from tests.output.nasty import ATTACKS, HOSTILE_CORPUS, HOSTILE_NAME, HOSTILE_RUNS, hostile_folder
@@ -93,14 +94,6 @@ KIND_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "ranks": (SAVED, "other.karat"),
     "training": (MODEL,),
 }
-
-
-def leaves(found: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    if isinstance(found, click.Group):
-        for name, each in found.commands.items():
-            yield from leaves(each, f"{path} {name}".strip())
-    else:
-        yield path, found
 
 
 def arguments_of(verb: str, found: click.Command) -> tuple[str, ...] | None:
